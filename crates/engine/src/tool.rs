@@ -1,0 +1,58 @@
+//! What a tool is: a way to do work, given an input, a place for its log lines and a signal to stop.
+//!
+//! Invariant: a tool that was told to stop stops all it started before it returns.
+
+use async_trait::async_trait;
+use ordo_model::{JobId, RunId, Timestamp, Token};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::logs::LogSink;
+
+#[async_trait]
+pub trait Tool: Send + Sync + 'static {
+    /// Refuses an input that can never work, before a job with it is stored. The message says what to do.
+    fn check(&self, input: &Value) -> Result<(), String>;
+
+    /// Does the work of one attempt. Returns soon after `work.cancel` fires.
+    async fn run(&self, work: Work) -> Result<Value, Failure>;
+
+    /// Ends what a former life of this process left running. Called once, before the first attempt.
+    async fn sweep(&self) -> Result<usize, std::io::Error> {
+        Ok(0)
+    }
+}
+
+/// One attempt, as a tool sees it.
+#[derive(Debug, Clone)]
+pub struct Work {
+    pub job_id: JobId,
+    pub run_id: RunId,
+    pub label: String,
+    pub attempt: u32,
+    pub token: Token,
+    pub scheduled_for: Option<Timestamp>,
+    pub shard: Option<Shard>,
+    pub input: Value,
+    pub log: LogSink,
+    pub cancel: CancellationToken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    pub index: u32,
+    pub total: u32,
+}
+
+/// The work was not done. The reason is shown to people as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failure {
+    pub reason: String,
+}
+
+impl Failure {
+    pub fn new(reason: impl Into<String>) -> Failure {
+        Failure { reason: reason.into() }
+    }
+}

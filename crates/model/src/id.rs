@@ -1,0 +1,165 @@
+//! Names of things: entities, runs, fencing tokens.
+//!
+//! Invariant: a run's id follows from its job, its number and its time, so a decision needs no chance
+//! and the same decision made twice names the same run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::time::Timestamp;
+
+macro_rules! uuid_name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                text.parse().map($name)
+            }
+        }
+    };
+}
+
+uuid_name!(
+    /// A job.
+    JobId
+);
+uuid_name!(
+    /// A run of a job. Sorts by the time it was fired.
+    RunId
+);
+
+impl RunId {
+    /// The id of the job's `number`-th run, fired at `at`: a version 7 UUID whose random part is a hash of job and number.
+    pub fn derive(job: JobId, number: u64, at: Timestamp) -> RunId {
+        let (high, low) = job.0.as_u64_pair();
+        let a = mix(high ^ mix(low ^ number));
+        let b = mix(low.wrapping_add(a) ^ number.rotate_left(32));
+        let mut bytes = [0u8; 16];
+        bytes[..6].copy_from_slice(&at.ms().to_be_bytes()[2..]);
+        bytes[6..8].copy_from_slice(&a.to_be_bytes()[..2]);
+        bytes[8..].copy_from_slice(&b.to_be_bytes());
+        bytes[6] = 0x70 | (bytes[6] & 0x0f);
+        bytes[8] = 0x80 | (bytes[8] & 0x3f);
+        RunId(Uuid::from_bytes(bytes))
+    }
+}
+
+/// The finalizer of splitmix64.
+pub(crate) fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A fencing token: grows with every attempt of a job, so a report from an older attempt is recognised.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(pub u64);
+
+/// One life of one executor process: attempts belong to it and die with it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Incarnation {
+    pub executor: String,
+    pub life: Uuid,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    Job,
+}
+
+/// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EntityId {
+    pub kind: Kind,
+    pub id: Uuid,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 1] = [Kind::Job];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Job => "job",
+        }
+    }
+
+    /// How the kind is written in a store; never changes for a released kind.
+    pub const fn code(self) -> u8 {
+        match self {
+            Kind::Job => 1,
+        }
+    }
+
+    pub fn from_code(code: u8) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+impl From<JobId> for EntityId {
+    fn from(job: JobId) -> EntityId {
+        EntityId { kind: Kind::Job, id: job.0 }
+    }
+}
+
+impl fmt::Display for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ordo-{}-{}", self.kind.name(), self.id)
+    }
+}
+
+impl FromStr for EntityId {
+    type Err = NotAStream;
+
+    fn from_str(text: &str) -> Result<EntityId, NotAStream> {
+        let rest = text.strip_prefix("ordo-").ok_or(NotAStream)?;
+        let (kind, id) = rest.split_once('-').ok_or(NotAStream)?;
+        let kind = Kind::ALL.into_iter().find(|k| k.name() == kind).ok_or(NotAStream)?;
+        Ok(EntityId { kind, id: id.parse().map_err(|_| NotAStream)? })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a stream name: write ordo-job-<uuid>")]
+pub struct NotAStream;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_id_is_a_version_7_uuid_that_sorts_by_time() {
+        let job = JobId(Uuid::from_u128(7));
+        let early = RunId::derive(job, 1, Timestamp::from_ms(1_000).unwrap());
+        let late = RunId::derive(job, 2, Timestamp::from_ms(2_000).unwrap());
+        assert!(early < late);
+        assert_eq!(early.0.get_version_num(), 7);
+        assert_ne!(early, RunId::derive(job, 2, Timestamp::from_ms(1_000).unwrap()));
+    }
+
+    #[test]
+    fn a_stream_name_reads_back() {
+        let entity = EntityId { kind: Kind::Job, id: Uuid::from_u128(42) };
+        assert_eq!(entity.to_string().parse(), Ok(entity));
+        assert!("ordo-pet-00000000-0000-0000-0000-00000000002a".parse::<EntityId>().is_err());
+    }
+}

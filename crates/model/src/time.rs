@@ -1,0 +1,232 @@
+//! Instants and lengths of time, to the millisecond.
+//!
+//! Invariant: a `Timestamp` lies between 1970 and the end of 9999. What does not fit is refused, never wrapped.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An instant: milliseconds since 1970 in UTC.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// 9999-12-31T23:59:59.999Z
+const LAST_MS: i64 = 253_402_300_799_999;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    #[error("the time lies outside 1970-01-01 to 9999-12-31")]
+    OutOfRange,
+    #[error("not a time: {0} (write it as 2026-11-15T19:30:00Z)")]
+    NotATime(String),
+    #[error("not a duration: {0} (write it as 500ms, 10s, 1h30m, 30d or PT5M)")]
+    NotADuration(String),
+}
+
+impl Timestamp {
+    pub const MIN: Timestamp = Timestamp(0);
+    pub const MAX: Timestamp = Timestamp(LAST_MS);
+
+    pub fn from_ms(ms: i64) -> Result<Timestamp, TimeError> {
+        if (0..=LAST_MS).contains(&ms) { Ok(Timestamp(ms)) } else { Err(TimeError::OutOfRange) }
+    }
+
+    pub const fn ms(self) -> i64 {
+        self.0
+    }
+
+    /// Later by `length`, or nothing when that would be after 9999.
+    pub fn checked_add(self, length: Millis) -> Option<Timestamp> {
+        let ms = self.0.checked_add(i64::try_from(length.ms()).ok()?)?;
+        Timestamp::from_ms(ms).ok()
+    }
+
+    /// Later by `length`, at most the end of 9999.
+    #[must_use]
+    pub fn plus(self, length: Millis) -> Timestamp {
+        self.checked_add(length).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Earlier by `length`, at least 1970.
+    #[must_use]
+    pub fn minus(self, length: Millis) -> Timestamp {
+        let ms = i64::try_from(length.ms()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(ms).max(0))
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    pub fn since(self, earlier: Timestamp) -> Millis {
+        Millis::from_ms(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
+    pub fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).expect("1970 to 9999 is inside jiff's range")
+    }
+
+    pub fn from_jiff(at: jiff::Timestamp) -> Result<Timestamp, TimeError> {
+        Timestamp::from_ms(at.as_millisecond())
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.to_jiff())
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Timestamp, TimeError> {
+        let at: jiff::Timestamp = text.trim().parse().map_err(|_| TimeError::NotATime(shorten(text)))?;
+        Timestamp::from_jiff(at)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A length of time in milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Millis(u64);
+
+impl Millis {
+    pub const ZERO: Millis = Millis(0);
+
+    pub const fn from_ms(ms: u64) -> Millis {
+        Millis(ms)
+    }
+    pub const fn from_secs(secs: u64) -> Millis {
+        Millis(secs * 1_000)
+    }
+    pub const fn from_hours(hours: u64) -> Millis {
+        Millis(hours * 3_600_000)
+    }
+    pub const fn from_days(days: u64) -> Millis {
+        Millis(days * 86_400_000)
+    }
+    pub const fn ms(self) -> u64 {
+        self.0
+    }
+    pub const fn to_std(self) -> std::time::Duration {
+        std::time::Duration::from_millis(self.0)
+    }
+
+    #[must_use]
+    pub fn saturating_mul(self, by: u64) -> Millis {
+        Millis(self.0.saturating_mul(by))
+    }
+}
+
+/// `1h30m`, `500ms`, `2d`: the shortest form that reads back to the same length.
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+        if self.0 == 0 {
+            return f.write_str("0s");
+        }
+        let mut rest = self.0;
+        for (size, unit) in UNITS {
+            if rest >= size {
+                write!(f, "{}{unit}", rest / size)?;
+                rest %= size;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Millis {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Millis, TimeError> {
+        let refuse = || TimeError::NotADuration(shorten(text));
+        let span: jiff::Span = text.trim().parse().map_err(|_| refuse())?;
+        let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| refuse())?;
+        u64::try_from(length.as_millis()).map(Millis).map_err(|_| refuse())
+    }
+}
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// An error names what was wrong without repeating a megabyte of it.
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_written_as_it_is_read() {
+        for text in ["1ms", "500ms", "10s", "1h30m", "30d", "1d2h3m4s5ms", "0s"] {
+            assert_eq!(text.parse::<Millis>().unwrap().to_string(), text);
+        }
+        assert_eq!("PT5M".parse::<Millis>().unwrap().to_string(), "5m");
+        assert_eq!("90s".parse::<Millis>().unwrap().to_string(), "1m30s");
+    }
+
+    #[test]
+    fn nonsense_and_negative_lengths_are_refused() {
+        for text in ["", "ten", "-5s", "5", "1y2"] {
+            assert!(text.parse::<Millis>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_outside_1970_to_9999_is_refused_not_wrapped() {
+        assert!("1969-12-31T23:59:59Z".parse::<Timestamp>().is_err());
+        assert!(Timestamp::from_ms(-1).is_err());
+        assert!(Timestamp::from_ms(LAST_MS + 1).is_err());
+        assert_eq!(
+            "9999-12-31T00:00:00Z".parse::<Timestamp>().map(|t| t.to_string()).ok().as_deref(),
+            None.or(Some("9999-12-31T00:00:00.000Z"))
+        );
+    }
+
+    #[test]
+    fn a_time_is_printed_in_utc_with_milliseconds() {
+        let at: Timestamp = "2026-11-15T20:20:00+01:00".parse().unwrap();
+        assert_eq!(at.to_string(), "2026-11-15T19:20:00.000Z");
+        assert_eq!(serde_json::to_string(&at).unwrap(), "\"2026-11-15T19:20:00.000Z\"");
+    }
+}

@@ -1,0 +1,104 @@
+//! Views: derived rows in key order, so that lists and look-ups need no scan.
+//!
+//! Invariant: the name and code of a view never change once released; keys and values are the model's, opaque here.
+
+/// Which view a row belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum View {
+    /// label, job → nothing
+    JobsByLabel,
+    /// state, job → nothing
+    JobsByState,
+    /// run → the run as JSON
+    Runs,
+    /// job, run → nothing
+    RunsByJob,
+    /// status (all but completed), run → nothing
+    RunsByStatus,
+    /// rank, due time, run → job: runs that wait for a free place
+    Queue,
+    /// due time, job → nothing: jobs whose history is to be trimmed
+    Retention,
+}
+
+impl View {
+    pub const ALL: [View; 7] = [
+        View::JobsByLabel,
+        View::JobsByState,
+        View::Runs,
+        View::RunsByJob,
+        View::RunsByStatus,
+        View::Queue,
+        View::Retention,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            View::JobsByLabel => "jobs_by_label",
+            View::JobsByState => "jobs_by_state",
+            View::Runs => "runs",
+            View::RunsByJob => "runs_by_job",
+            View::RunsByStatus => "runs_by_status",
+            View::Queue => "queue",
+            View::Retention => "retention",
+        }
+    }
+}
+
+/// Puts a row, or deletes it when `value` is None.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowWrite {
+    pub view: View,
+    pub key: Vec<u8>,
+    pub value: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+/// Keys from `from` (included) to `to` (not included; None: to the end of the view).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRange {
+    pub from: Vec<u8>,
+    pub to: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Ascending,
+    Descending,
+}
+
+impl KeyRange {
+    pub fn all() -> KeyRange {
+        KeyRange::default()
+    }
+
+    /// All keys that begin with `prefix`.
+    pub fn prefix(prefix: &[u8]) -> KeyRange {
+        KeyRange { from: prefix.to_vec(), to: successor(prefix) }
+    }
+}
+
+/// The smallest key greater than every key that begins with `prefix`.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let kept = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut next = prefix[..=kept].to_vec();
+    next[kept] += 1;
+    Some(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_range_ends_before_the_next_prefix() {
+        assert_eq!(KeyRange::prefix(b"ab"), KeyRange { from: b"ab".to_vec(), to: Some(b"ac".to_vec()) });
+        assert_eq!(KeyRange::prefix(&[1, 0xff]).to, Some(vec![2]));
+        assert_eq!(KeyRange::prefix(&[0xff]).to, None);
+    }
+}

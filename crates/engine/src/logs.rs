@@ -23,6 +23,7 @@ pub enum LogStream {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
+    pub attempt: u32,
     pub at: Timestamp,
     pub stream: LogStream,
     pub text: String,
@@ -32,6 +33,7 @@ pub struct LogLine {
 #[derive(Debug, Clone)]
 pub struct LogSink {
     run: RunId,
+    attempt: u32,
     clock: SharedClock,
     kept: Arc<AtomicUsize>,
     cut: Arc<AtomicUsize>,
@@ -39,8 +41,19 @@ pub struct LogSink {
 }
 
 impl LogSink {
+    /// A sink for the first attempt of a run.
     pub fn new(run: RunId, clock: SharedClock, to: UnboundedSender<(RunId, LogLine)>) -> LogSink {
-        LogSink { run, clock, kept: Arc::default(), cut: Arc::default(), to }
+        LogSink { run, attempt: 1, clock, kept: Arc::default(), cut: Arc::default(), to }
+    }
+
+    #[must_use]
+    pub fn for_attempt(self, attempt: u32) -> LogSink {
+        LogSink { attempt, ..self }
+    }
+
+    /// Whether any line was kept.
+    pub fn has_lines(&self) -> bool {
+        self.kept.load(Ordering::Relaxed) > 0
     }
 
     /// Keeps a line, shortened to LOG_LINE_MAX_BYTES, unless the attempt has used up its share.
@@ -66,7 +79,7 @@ impl LogSink {
 
     fn send(&self, stream: LogStream, text: String) {
         // The receiver is gone only while the process is going down; the line has nowhere to go then.
-        drop(self.to.send((self.run, LogLine { at: self.clock.now(), stream, text })));
+        drop(self.to.send((self.run, LogLine { attempt: self.attempt, at: self.clock.now(), stream, text })));
     }
 }
 

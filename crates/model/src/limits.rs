@@ -10,8 +10,11 @@ pub const TOOL_NAME_MAX_BYTES: usize = 100;
 pub const TOOL_INPUT_MAX_BYTES: usize = 256 * 1024;
 pub const NOTE_MAX_BYTES: usize = 1_000;
 pub const GROUP_MAX_BYTES: usize = 100;
+pub const HOOK_MAX_BYTES: usize = 100;
 pub const CRON_MAX_BYTES: usize = 200;
 pub const EXCLUSIONS_MAX: usize = 32;
+/// Days in one exclusion of dates.
+pub const EXCLUDED_DATES_MAX: usize = 1_000;
 pub const PRIORITY_MAX: u8 = 9;
 pub const PRIORITY_DEFAULT: u8 = 5;
 
@@ -30,6 +33,8 @@ pub const MISFIRE_AFTER: Millis = Millis::from_secs(10);
 pub const CATCH_UP_MAX: usize = 100;
 /// Missed occurrences of a cron schedule are counted one by one up to here; beyond, the count is a lower bound.
 pub const GAP_COUNT_MAX: u64 = 10_000;
+/// A search for the next occurrence jumps over at most this many excluded windows; beyond, there is none.
+pub const EXCLUDED_JUMPS_MAX: u64 = 10_000;
 /// How many future occurrences a preview may show.
 pub const PREVIEW_MAX: usize = 1_000;
 /// How many occurrences one backfill may ask for.

@@ -8,9 +8,13 @@ use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use uuid::Uuid;
 
+mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod fault;
 mod view;
 
+pub use batch::{Alarm, Batch, Chunk, Dedup, EVENT_KIND_MAX_BYTES, Fate, Item, NewEvent, Outcome, Trim};
 pub use fault::Fault;
 pub use view::{KeyRange, Order, Row, RowWrite, View};
 
@@ -21,58 +25,6 @@ pub type Version = u64;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Position(pub String);
 
-/// What one commit writes. All items of a batch become durable together; an item that is refused writes nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Batch {
-    pub items: Vec<Item>,
-    /// Log text and large results; unguarded, because their keys are written once.
-    pub chunks: Vec<Chunk>,
-}
-
-/// A change of one entity.
-#[derive(Debug, Clone)]
-pub struct Item {
-    pub entity: EntityId,
-    /// The version the writer saw; the item is refused if it is another by now.
-    pub expected: Version,
-    pub events: Vec<NewEvent>,
-    pub fate: Fate,
-    /// Rows of the derived views to put or to delete.
-    pub rows: Vec<RowWrite>,
-    /// The item is refused if one of these is already there and not yet expired.
-    pub dedup: Vec<Dedup>,
-    /// Replaces the beginning of the stream by a checkpoint.
-    pub trim: Option<Trim>,
-    /// Owners (runs) whose chunks are forgotten.
-    pub forget_chunks: Vec<Uuid>,
-}
-
-/// What becomes of the entity's snapshot and alarm.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    Keep {
-        snapshot: Vec<u8>,
-        alarm: Option<Alarm>,
-    },
-    /// The whole stream, its snapshot and its alarm go.
-    Purge,
-}
-
-/// The next moment an entity wants to be woken, and how it ranks among others of the same moment (0 first).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Alarm {
-    pub at: Timestamp,
-    pub rank: u8,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEvent {
-    pub at: Timestamp,
-    pub kind: String,
-    /// JSON.
-    pub data: Vec<u8>,
-}
-
 /// An event as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -82,42 +34,6 @@ pub struct Event {
     pub at: Timestamp,
     pub kind: String,
     pub data: Vec<u8>,
-}
-
-/// Events up to and including version `through` are replaced by one checkpoint event that carries the folded state.
-/// It takes the version and position of the last event it replaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trim {
-    pub through: Version,
-    pub checkpoint: NewEvent,
-}
-
-/// Something that must not happen twice before `until`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dedup {
-    pub key: Vec<u8>,
-    pub until: Timestamp,
-    /// Handed to whoever comes second.
-    pub value: Vec<u8>,
-}
-
-/// Bytes that belong to an owner (a run), in order of `seq`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    pub owner: Uuid,
-    pub seq: u64,
-    pub bytes: Vec<u8>,
-}
-
-/// What became of one item.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Durable. `version` is the stream's new version; `last` the position of its last event (None if it added none).
-    Committed { version: Version, last: Option<Position> },
-    /// The stream is at another version.
-    Conflict { actual: Version },
-    /// A dedup key was there already; its value.
-    Duplicate { value: Vec<u8> },
 }
 
 /// The latest state of an entity.
@@ -143,6 +59,14 @@ pub struct History {
     pub oldest: Version,
 }
 
+/// What a rebuild derived from the events of one entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebuilt {
+    pub entity: EntityId,
+    pub snapshot: Snapshot,
+    pub rows: Vec<RowWrite>,
+}
+
 /// How much is stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -160,16 +84,18 @@ pub struct Stats {
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
-    /// Several items of one batch may concern one entity: they apply in order.
+    /// Several items of one batch may concern one entity: they apply in order. Chunks are written before the items.
+    /// An item that is both a duplicate and a conflict is answered as a duplicate.
     async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault>;
 
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;
 
-    /// Events of one stream with version `from` and up.
+    /// Events of one stream with version `from` and up. `oldest` is told even when no event is.
     async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault>;
 
-    /// All events after a position, in the order of their positions.
+    /// All events after a position, in the order of their positions. A position that was trimmed or purged meanwhile
+    /// is still good: the reader goes on with the next event that is kept.
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault>;
 
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
@@ -177,6 +103,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Entities in order of id, with their snapshots.
     async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault>;
+
+    /// Streams in order of id, from the events themselves: also of entities whose snapshot is gone.
+    async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault>;
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault>;
 
@@ -191,11 +120,15 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets dedup keys that expired before `now`; answers how many.
     async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault>;
 
-    /// Replaces all rows of the given views, and snapshots with their alarms, by what a rebuild found. Used offline.
-    async fn rebuild(&self, entity: EntityId, fate: Fate, version: Version, rows: Vec<RowWrite>) -> Result<(), Fault>;
-
-    /// Empties every view, snapshot and alarm before a rebuild. Used offline.
+    /// Empties every view, snapshot and alarm before a rebuild. Used offline. From here to [`Store::end_rebuild`]
+    /// the store refuses to commit, also after a restart: half of the alarms would be a silent miss.
     async fn clear_derived(&self) -> Result<(), Fault>;
+
+    /// Puts the snapshots, alarms and rows a rebuild found; all of one call are durable together.
+    async fn rebuild(&self, found: Vec<Rebuilt>) -> Result<(), Fault>;
+
+    /// Everything is there again: commits are accepted.
+    async fn end_rebuild(&self) -> Result<(), Fault>;
 
     async fn stats(&self) -> Result<Stats, Fault>;
 }

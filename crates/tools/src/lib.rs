@@ -1,1 +1,28 @@
-//! Under construction.
+//! The tools every executor has: `shell`, `http`, `noop`, and those a configuration names.
+//!
+//! Invariant: a tool refuses what it does not understand by name, and what it starts it also ends.
+
+mod fields;
+mod http;
+pub mod limits;
+mod named;
+mod near;
+mod noop;
+mod process;
+mod shell;
+mod template;
+mod toolbox;
+
+pub use fields::InputError;
+pub use http::guard::{Allowed, Forbidden, NotAllowable};
+pub use http::network::{Network, NotANetwork};
+pub use http::resolver::{Lookup, SystemLookup};
+pub use http::{Http, HttpOptions};
+pub use named::{DefinitionError, NamedDefinition, NamedTool};
+pub use noop::Noop;
+pub use process::book::ProcessBook;
+pub use shell::environment::Environment;
+pub use shell::runner::{Invocation, Runner};
+pub use shell::{Shell, ShellOptions};
+pub use template::{Template, TemplateError};
+pub use toolbox::{ToolOptions, Toolbox, ToolboxError};

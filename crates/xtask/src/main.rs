@@ -1,2 +1,65 @@
-//! Under construction.
-fn main() {}
+//! The chores of this workspace: `cargo xtask ci` is what CI runs, the rest are its parts.
+//!
+//! Invariant: nothing is checked in CI that cannot be checked with one command here.
+
+mod bench;
+mod cargo;
+mod ci;
+mod deny;
+mod docs;
+mod fence;
+mod rust;
+mod sim;
+mod step;
+mod tree;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask ci                           every check, timed: what CI runs
+cargo xtask fmt                          formats the code
+cargo xtask lint                         clippy on everything, warnings are errors
+cargo xtask test                         unit, integration and documentation tests
+cargo xtask test ARGS                    those the test runner chooses by ARGS: `-p ordo-model`, a name
+cargo xtask e2e [ARGS]                   only the tests that drive the real binary
+cargo xtask sim SEED                     replays one simulated world
+cargo xtask sim --seeds N [--from M]     simulates N worlds
+cargo xtask bench [ARGS]                 `ordo bench`, built for release
+cargo xtask docs                         are the documents true?
+cargo xtask fence                        does every crate know only what it may?
+cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match chore(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore(args: &[String]) -> anyhow::Result<()> {
+    let Some((name, rest)) = args.split_first() else {
+        anyhow::bail!("which chore?\n\n{USAGE}");
+    };
+    match name.as_str() {
+        "ci" => ci::run(),
+        "fmt" => rust::format(),
+        "lint" => rust::lint(),
+        "test" if rest.is_empty() => rust::test(&[]).and_then(|()| rust::doc_test()),
+        "test" => rust::test(rest),
+        "e2e" => rust::end_to_end(rest),
+        "sim" => sim::run(rest),
+        "bench" => bench::run(rest),
+        "docs" => docs::check(&tree::root()),
+        "fence" => fence::check(&tree::root()),
+        "deny" => deny::check().map(|note| note.into_iter().for_each(|note| println!("skipped: {note}"))),
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        unknown => anyhow::bail!("unknown chore {unknown:?}\n\n{USAGE}"),
+    }
+}

@@ -1,1 +1,21 @@
 //! A job: what was asked, what it is doing now, and the rules between the two.
+
+mod apply;
+mod command;
+mod decide;
+mod definition;
+mod event;
+mod policy;
+mod run;
+mod state;
+mod trigger;
+
+pub use apply::{Unfoldable, apply, create};
+pub use command::{Command, Order, Refusal, Report, Seat};
+pub use decide::{Decided, decide};
+pub use definition::{Definition, Invalid};
+pub use event::{Cause, Event, SkipReason, Timeliness};
+pub use policy::{Block, Misfire, Retention, Retry, Routing};
+pub use run::{AttemptError, Run, RunStatus};
+pub use state::{ActiveRun, Attempt, Backfill, History, Job, JobState, Last, Phase, Stage};
+pub use trigger::Trigger;

@@ -3,6 +3,26 @@
 //! Invariant: occurrences are a pure function of the schedule and the job's id. They are computed from the nominal
 //! time of the one before, never from when it ran, so a schedule does not drift.
 
+mod compiled;
+mod cron;
+mod cron_text;
+mod describe;
+mod describe_day;
+mod dst;
+mod due;
+mod every;
+mod exclude;
+mod jitter;
+mod preview;
+mod validate;
+mod window;
+mod words;
+mod zone;
+
+pub use compiled::Compiled;
+pub use exclude::{DatesExclusion, Exclusion, LocalDate, RangeExclusion, TimeOfDay, Weekday, WeeklyExclusion};
+pub use preview::{DstNote, Preview};
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -66,21 +86,6 @@ pub enum Repeated {
     Both,
 }
 
-/// A window in which nothing is due.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Exclusion {
-    /// From one instant to another (the latter not included).
-    Range(RangeExclusion),
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RangeExclusion {
-    pub from: Timestamp,
-    pub to: Timestamp,
-}
-
 /// One nominal time of a job, and when it is due (later than `nominal` only by jitter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Occurrence {
@@ -118,49 +123,62 @@ pub struct ScheduleError {
     pub message: String,
 }
 
+impl Rule {
+    /// The zone in which the rule's wall-clock times are read.
+    pub fn zone(&self) -> &str {
+        match self {
+            Rule::At { .. } | Rule::Every { .. } => "UTC",
+            Rule::Cron { timezone, .. } => timezone,
+        }
+    }
+}
+
+/// A schedule that does not pass [`Schedule::validate`] has no occurrences.
 impl Schedule {
     /// Checks everything that can be wrong with a schedule, before it is stored.
     pub fn validate(&self) -> Result<(), ScheduleError> {
-        Ok(())
+        validate::validate(self)
     }
 
-    /// The first occurrence at or after `from`.
+    /// The schedule parsed once, for many questions.
+    pub fn compile(&self) -> Result<Compiled, ScheduleError> {
+        Compiled::new(self)
+    }
+
+    /// The first occurrence with a nominal time at or after `from`.
     pub fn first_at_or_after(&self, from: Timestamp, job: Uuid) -> Option<Occurrence> {
-        let _ = job;
-        match &self.rule {
-            Rule::At { at } => (*at >= from).then_some(Occurrence { nominal: *at, due: *at }),
-            Rule::Every { .. } | Rule::Cron { .. } => None,
-        }
+        self.compile().ok()?.first_at_or_after(from, job)
     }
 
     /// The occurrence that follows the nominal time `nominal`.
     pub fn next_after(&self, nominal: Timestamp, job: Uuid) -> Option<Occurrence> {
-        self.first_at_or_after(nominal.checked_add(Millis::from_ms(1))?, job)
+        self.compile().ok()?.next_after(nominal, job)
     }
 
-    /// All that is due at `now`, starting with the occurrence `first`: the newest `keep` one by one, those before as a gap.
+    /// All that is due at `now`, starting with the occurrence `first`: the newest `keep` one by one, those before as a
+    /// gap. Occurrences are taken in nominal order: one that jitter made due before its predecessor waits for it.
     pub fn due(&self, first: Occurrence, now: Timestamp, keep: usize, job: Uuid) -> Due {
-        let _ = (now, keep, job);
-        Due { older: None, newest: vec![first], next: None }
+        match self.compile() {
+            Ok(compiled) => compiled.due(first, now, keep, job),
+            // Validated, then stored, then made invalid by a newer zone database: what was promised is still given.
+            Err(_) if first.due <= now => Due { older: None, newest: vec![first], next: None },
+            Err(_) => Due { older: None, newest: Vec::new(), next: Some(first) },
+        }
     }
 
     /// The occurrences with a nominal time in `from..to`, at most `limit`.
     pub fn between(&self, from: Timestamp, to: Timestamp, limit: usize, job: Uuid) -> Vec<Occurrence> {
-        let mut found = Vec::new();
-        let mut next = self.first_at_or_after(from, job);
-        while let Some(occurrence) = next
-            && occurrence.nominal < to
-            && found.len() < limit
-        {
-            found.push(occurrence);
-            next = self.next_after(occurrence.nominal, job);
-        }
-        found
+        self.compile().map_or(Vec::new(), |compiled| compiled.between(from, to, limit, job))
+    }
+
+    /// The first `n` occurrences from `from` on, at most [`crate::limits::PREVIEW_MAX`], as a person sees them.
+    pub fn preview(&self, from: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
+        preview::preview(self, from, n, job)
     }
 
     /// The schedule as a sentence for people.
     pub fn describe(&self) -> String {
-        String::new()
+        describe::describe(self)
     }
 }
 

@@ -1,0 +1,444 @@
+//! The shell around the core: tasks, channels and the clock. Thin on purpose: whatever chooses is in `core` or in the model.
+//!
+//! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_model::job::{Command, Job, Run, RunStatus};
+use ordo_model::{Incarnation, JobId, Millis, RunId};
+use ordo_store::{Chunk, Dedup, Fault, KeyRange, Order as ViewOrder, Store, View};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::batcher::{Batcher, Message, Submission, chain};
+use crate::change::Waiting;
+use crate::clock::{SharedClock, new_id};
+use crate::committer::{Answer, Committer, SubmitError};
+use crate::core::{Core, Effect, Input, Ticketed};
+use crate::dispatcher::PoolSizes;
+use crate::live::{LIVE_BACKLOG, Live};
+use crate::log_writer::LogWriter;
+use crate::metrics::Metrics;
+use crate::planner::Request;
+use crate::queries::Queries;
+use crate::runner::{Runner, Tools};
+use crate::timekeeper::Look;
+use crate::{keys, retention};
+
+/// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How often the keepers make a pass.
+const KEEPER_EVERY: Duration = Duration::from_secs(60);
+/// How many running runs are read at a time when looking for those a former life left behind.
+const RECOVERY_PAGE: usize = 500;
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The name of this node; its executor is called the same.
+    pub node: String,
+    pub tick_rate: Millis,
+    pub pools: PoolSizes,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { node: "local".into(), tick_rate: Millis::from_secs(1), pools: PoolSizes::default() }
+    }
+}
+
+/// A running engine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: SharedClock,
+    queries: Queries,
+    tools: Arc<Tools>,
+    me: Incarnation,
+    options: Options,
+    batcher: mpsc::UnboundedSender<Message>,
+    core: mpsc::UnboundedSender<CoreMessage>,
+    live: broadcast::Sender<Live>,
+    metrics: Arc<Metrics>,
+    tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("me", &self.me).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+enum CoreMessage {
+    /// How busy the engine is.
+    Load(oneshot::Sender<Load>),
+    /// Stop firing; say when nothing runs any more.
+    Drain(oneshot::Sender<()>),
+    /// End what still runs.
+    StopRuns,
+}
+
+/// How busy the engine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    pub ring: usize,
+    /// (pool, running, waiting in memory)
+    pub pools: Vec<(&'static str, usize, usize)>,
+}
+
+impl Engine {
+    /// Starts the engine: sweeps what a former life left behind, settles its attempts, begins to fire.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        tools: Tools,
+        clock: SharedClock,
+        options: Options,
+    ) -> Result<Engine, Fault> {
+        let tools = Arc::new(tools);
+        sweep(&tools).await;
+        let me = Incarnation { executor: options.node.clone(), life: new_id() };
+        let (batcher_tx, batcher_rx) = mpsc::unbounded_channel();
+        let (input_tx, input_rx) = mpsc::unbounded_channel();
+        let (core_tx, core_rx) = mpsc::unbounded_channel();
+        let (line_tx, line_rx) = mpsc::unbounded_channel();
+        let (flush_tx, flush_rx) = mpsc::unbounded_channel();
+        let (live, _) = broadcast::channel(LIVE_BACKLOG);
+        let metrics = Arc::new(Metrics::default());
+        let batcher = Batcher {
+            committer: Committer::new(store.clone()),
+            clock: clock.clone(),
+            queue: batcher_rx,
+            core: input_tx.clone(),
+            live: live.clone(),
+            metrics: metrics.clone(),
+            again: Default::default(),
+        };
+        let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
+        let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
+        let shell = CoreShell {
+            core: Core::new(me.clone(), options.tick_rate, options.pools, clock.now()),
+            clock: clock.clone(),
+            store: store.clone(),
+            batcher: batcher_tx.clone(),
+            inputs: input_rx,
+            input_tx,
+            messages: core_rx,
+            runner,
+            drained: None,
+        };
+        let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
+        let engine = Engine {
+            shared: Arc::new(Shared {
+                clock,
+                queries: Queries::new(store),
+                tools,
+                me,
+                options,
+                batcher: batcher_tx,
+                core: core_tx,
+                live,
+                metrics,
+                tasks: std::sync::Mutex::new(tasks),
+            }),
+        };
+        engine.recover().await?;
+        let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone()))];
+        engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
+        Ok(engine)
+    }
+
+    pub fn queries(&self) -> &Queries {
+        &self.shared.queries
+    }
+
+    pub fn clock(&self) -> &SharedClock {
+        &self.shared.clock
+    }
+
+    pub fn tools(&self) -> &Tools {
+        &self.shared.tools
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    pub fn watch(&self) -> broadcast::Receiver<Live> {
+        self.shared.live.subscribe()
+    }
+
+    /// Has one command carried out. Answers when its effect is durable.
+    pub async fn submit(&self, job: JobId, command: Command) -> Answer {
+        self.send(Request::new(job, command)).await
+    }
+
+    /// The same for many at once; the answers come in order.
+    pub async fn submit_all(&self, commands: Vec<(JobId, Command)>) -> Vec<Answer> {
+        let waiting: Vec<_> =
+            commands.into_iter().map(|(job, command)| self.queue(Request::new(job, command))).collect();
+        let mut answers = Vec::with_capacity(waiting.len());
+        for answer in waiting {
+            answers.push(answer.await.unwrap_or(Err(SubmitError::Stopped)));
+        }
+        answers
+    }
+
+    /// Has a command carried out unless the same was done before.
+    pub async fn submit_once(&self, job: JobId, command: Command, dedup: Dedup) -> Answer {
+        self.send(Request { dedup: Some(dedup), ..Request::new(job, command) }).await
+    }
+
+    async fn send(&self, request: Request) -> Answer {
+        self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
+    }
+
+    fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let submission = Submission { request, reply: Some(reply), tries: 0 };
+        // A batcher that is gone drops the reply, and the receiver says so.
+        drop(self.shared.batcher.send(Message::Order(Box::new(submission))));
+        answer
+    }
+
+    /// Stores bytes that belong to a run.
+    pub async fn store_chunks(&self, chunks: Vec<Chunk>) -> Result<(), Arc<Fault>> {
+        let (reply, done) = oneshot::channel();
+        drop(self.shared.batcher.send(Message::Chunks { chunks, reply }));
+        done.await.unwrap_or_else(|_| Err(Arc::new(Fault::Held { what: "Ordo is shutting down".into() })))
+    }
+
+    /// A new job. Its id is made here.
+    pub async fn schedule(&self, definition: ordo_model::job::Definition, held: bool) -> Answer {
+        self.submit(JobId(new_id()), Command::Schedule { definition: Box::new(definition), held }).await
+    }
+
+    /// Runs a finished run once more.
+    pub async fn retry(&self, run: Run) -> Answer {
+        self.submit(run.job_id, Command::RetryRun { run: Box::new(run) }).await
+    }
+
+    pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
+        self.shared.queries.job(id).await
+    }
+
+    pub async fn load(&self) -> Load {
+        let (reply, load) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Load(reply)));
+        load.await.unwrap_or_default()
+    }
+
+    /// One pass of every keeper.
+    pub async fn keep(&self) -> Result<usize, Fault> {
+        let now = self.shared.clock.now();
+        let requests = retention::pass(&self.shared.queries, now).await?;
+        let mut done = 0;
+        for request in requests {
+            match self.send(request).await {
+                Ok(_) => done += 1,
+                // Somebody used the job meanwhile: the next pass looks again.
+                Err(SubmitError::Refused(_) | SubmitError::Contended) => {}
+                Err(error) => tracing::warn!(%error, "history could not be trimmed"),
+            }
+        }
+        self.shared.queries.store().forget_dedup(now, 10_000).await?;
+        Ok(done)
+    }
+
+    /// Stops firing, lets what runs come to its end within `grace`, ends and records the rest.
+    pub async fn shutdown(&self, grace: Duration) {
+        let (drained, done) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Drain(drained)));
+        tokio::pin!(done);
+        if tokio::time::timeout(grace, &mut done).await.is_err() {
+            drop(self.shared.core.send(CoreMessage::StopRuns));
+            drop(tokio::time::timeout(Duration::from_secs(10), done).await);
+        }
+        drop(self.shared.batcher.send(Message::Stop));
+        let tasks: Vec<_> =
+            std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let mut tasks = tasks.into_iter();
+        if let Some(batcher) = tasks.next() {
+            drop(batcher.await);
+        }
+        tasks.for_each(|task| task.abort());
+    }
+
+    /// Attempts of former lives of this executor are settled by the model's rule.
+    async fn recover(&self) -> Result<(), Fault> {
+        let mut jobs: Vec<JobId> = Vec::new();
+        let code = RunStatus::Running { cancelling: None }.code();
+        let mut range = KeyRange::prefix(&[code]);
+        loop {
+            let store = self.shared.queries.store();
+            let rows = store.rows(View::RunsByStatus, &range, ViewOrder::Ascending, RECOVERY_PAGE).await?;
+            for row in &rows {
+                let Some(id) = keys::trailing_id(&row.key) else { continue };
+                jobs.extend(self.shared.queries.run(RunId(id)).await?.map(|run| run.job_id));
+            }
+            let Some(last) = rows.last().filter(|_| rows.len() == RECOVERY_PAGE) else { break };
+            range.from = [last.key.as_slice(), &[0]].concat();
+        }
+        jobs.sort_unstable();
+        jobs.dedup();
+        let settle_after = self.shared.options.tick_rate.saturating_mul(2);
+        let orphan = || Command::Orphan { executor: self.shared.me.clone(), settle_after };
+        let found = jobs.len();
+        for answer in self.submit_all(jobs.into_iter().map(|job| (job, orphan())).collect()).await {
+            match answer {
+                Ok(_) | Err(SubmitError::Refused(_)) => {}
+                Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
+                Err(error) => return Err(Fault::damaged(format!("recovery stopped: {error}"))),
+            }
+        }
+        if found > 0 {
+            tracing::info!(jobs = found, "attempts of a former life are being settled");
+        }
+        Ok(())
+    }
+}
+
+async fn sweep(tools: &Tools) {
+    for (name, tool) in tools {
+        match tool.sweep().await {
+            Ok(0) => {}
+            Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former life left running"),
+            Err(error) => tracing::error!(tool = %name, %error, "could not look for what a former life left running"),
+        }
+    }
+}
+
+async fn keepers(engine: Engine) {
+    let mut every = tokio::time::interval(KEEPER_EVERY);
+    every.tick().await;
+    loop {
+        every.tick().await;
+        if let Err(fault) = engine.keep().await {
+            tracing::warn!(error = %chain(&fault), "a keeper could not make its pass");
+        }
+    }
+}
+
+/// Owns the core: feeds it what happens, does what it says.
+struct CoreShell {
+    core: Core,
+    clock: SharedClock,
+    store: Arc<dyn Store>,
+    batcher: mpsc::UnboundedSender<Message>,
+    inputs: mpsc::UnboundedReceiver<Input>,
+    input_tx: mpsc::UnboundedSender<Input>,
+    messages: mpsc::UnboundedReceiver<CoreMessage>,
+    runner: Runner,
+    drained: Option<oneshot::Sender<()>>,
+}
+
+impl CoreShell {
+    async fn run(mut self) {
+        self.step(Input::Time);
+        loop {
+            let sleep = self.time_to_next();
+            tokio::select! {
+                message = self.messages.recv() => match message {
+                    Some(message) => self.message(message),
+                    None => break,
+                },
+                Some(input) = self.inputs.recv() => self.step(input),
+                () = tokio::time::sleep(sleep) => self.step(Input::Time),
+            }
+            self.say_if_drained();
+        }
+    }
+
+    fn time_to_next(&self) -> Duration {
+        let now = self.clock.now();
+        self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
+    }
+
+    fn step(&mut self, input: Input) {
+        let now = self.clock.now();
+        for effect in self.core.step(input, now) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Look(look) => self.look(look),
+            Effect::FindWaiting { limit } => self.find_waiting(limit),
+            Effect::Submit(orders) => {
+                for Ticketed { job_id, order, pool } in orders {
+                    let request = Request { order, pool, ..Request::new(job_id, Command::Wake) };
+                    drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
+                }
+            }
+            Effect::Execute(started) => self.runner.execute(*started),
+            Effect::Kill(run) => self.runner.kill(run),
+        }
+    }
+
+    fn look(&self, look: Look) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        tokio::spawn(async move {
+            let input = match store.due(look.until, look.after, look.limit).await {
+                Ok(page) => Input::Seen { look, page },
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the alarms could not be read");
+                    Input::LookFailed
+                }
+            };
+            drop(inputs.send(input));
+        });
+    }
+
+    fn find_waiting(&self, limit: usize) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        tokio::spawn(async move {
+            let (found, complete) = match waiting_runs(store.as_ref(), limit).await {
+                Ok(found) => {
+                    let complete = found.len() < limit;
+                    (found, complete)
+                }
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
+                    (Vec::new(), false)
+                }
+            };
+            drop(inputs.send(Input::Waiting { found, complete }));
+        });
+    }
+
+    fn message(&mut self, message: CoreMessage) {
+        match message {
+            CoreMessage::Load(reply) => {
+                let pools = self.core.dispatcher().load();
+                let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
+                drop(reply.send(Load { ring: self.core.ring_len(), pools }));
+            }
+            CoreMessage::Drain(reply) => {
+                self.drained = Some(reply);
+                self.step(Input::Stop);
+            }
+            CoreMessage::StopRuns => self.runner.stop_all(),
+        }
+    }
+
+    /// Drained: nothing runs and nothing is about to.
+    fn say_if_drained(&mut self) {
+        if self.core.is_idle()
+            && let Some(reply) = self.drained.take()
+        {
+            drop(reply.send(()));
+        }
+    }
+}
+
+/// Runs that wait for a place, best first.
+pub async fn waiting_runs(store: &dyn Store, limit: usize) -> Result<Vec<Waiting>, Fault> {
+    let group = ordo_model::job::Definition::DEFAULT_GROUP;
+    let range = KeyRange::prefix(&keys::queue_prefix(group));
+    let rows = store.rows(View::Queue, &range, ViewOrder::Ascending, limit).await?;
+    Ok(rows.iter().filter_map(|row| keys::read_queue(group, &row.key, &row.value)).collect())
+}

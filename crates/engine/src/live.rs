@@ -1,0 +1,13 @@
+//! What just changed, for those who watch. A hint: whoever gets it, or missed some, looks at the store again.
+
+use ordo_model::{JobId, RunId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Live {
+    Job(JobId),
+    Run(RunId),
+    Log(RunId),
+}
+
+/// How many hints a slow watcher may lag behind before it has to look at everything.
+pub const LIVE_BACKLOG: usize = 4_096;

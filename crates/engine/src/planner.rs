@@ -1,0 +1,235 @@
+//! Turns a round of orders into one batch: decides each against its job, folds all orders on one job into one item.
+//!
+//! Invariant: pure. The same jobs, orders and moment give the same batch; orders on one job apply in the order they came.
+
+use std::collections::BTreeMap;
+
+use ordo_model::job::{Command, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::{JobId, RunId, Timestamp};
+use ordo_store::{Alarm, Batch, Dedup, Fate, Item, RowWrite, Trim};
+use uuid::Uuid;
+
+use crate::change::{Change, PoolName, Started};
+use crate::{codec, projection};
+
+/// An order on a job, with what goes along with it.
+#[derive(Debug)]
+pub struct Request {
+    pub job_id: JobId,
+    pub order: Order,
+    /// Where the order's seat was reserved.
+    pub pool: Option<PoolName>,
+    pub dedup: Option<Dedup>,
+    pub extra: Extra,
+}
+
+/// What a keeper adds to an order.
+#[derive(Debug, Default)]
+pub enum Extra {
+    #[default]
+    Nothing,
+    /// Forgets the beginning of the stream and these runs.
+    Trim { trim: Option<Trim>, rows: Vec<RowWrite>, forget: Vec<Uuid> },
+    /// Forgets the job, if it may be forgotten; `rows` are those of its runs.
+    Purge { rows: Vec<RowWrite>, forget: Vec<Uuid> },
+}
+
+impl Request {
+    pub fn new(job_id: JobId, command: Command) -> Request {
+        Request { job_id, order: Order { command, seat: None }, pool: None, dedup: None, extra: Extra::Nothing }
+    }
+}
+
+/// What an order led to, provided that the batch becomes durable.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    pub job: Job,
+    /// The runs that the order touched.
+    pub runs: Vec<Run>,
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    pub batch: Batch,
+    /// For each item of the batch, the job it is about.
+    pub item_jobs: Vec<JobId>,
+    /// One answer per request, in order.
+    pub answers: Vec<Result<Accepted, Refusal>>,
+    pub changes: BTreeMap<JobId, Change>,
+}
+
+/// A job while the orders of a round are laid on it.
+struct Work {
+    before: Option<Job>,
+    now: Option<Job>,
+    events: Vec<Event>,
+    runs: Vec<Run>,
+    dedup: Vec<Dedup>,
+    rows: Vec<RowWrite>,
+    trim: Option<Trim>,
+    forget: Vec<Uuid>,
+    purge: bool,
+    change: Change,
+}
+
+pub fn plan(jobs: BTreeMap<JobId, Option<Job>>, requests: Vec<Request>, now: Timestamp) -> Plan {
+    let mut works: BTreeMap<JobId, Work> = jobs.into_iter().map(|(id, job)| (id, Work::new(id, job))).collect();
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        let work = works.entry(request.job_id).or_insert_with_key(|id| Work::new(*id, None));
+        answers.push(work.take(request, now));
+    }
+    let mut plan = Plan { batch: Batch::default(), item_jobs: Vec::new(), answers, changes: BTreeMap::new() };
+    for (job_id, work) in works {
+        let (item, change) = work.finish(now);
+        if let Some(item) = item {
+            plan.batch.items.push(item);
+            plan.item_jobs.push(job_id);
+        }
+        plan.changes.insert(job_id, change);
+    }
+    plan
+}
+
+impl Work {
+    fn new(id: JobId, job: Option<Job>) -> Work {
+        Work {
+            now: job.clone(),
+            before: job,
+            events: Vec::new(),
+            runs: Vec::new(),
+            dedup: Vec::new(),
+            rows: Vec::new(),
+            trim: None,
+            forget: Vec::new(),
+            purge: false,
+            change: Change::of(id),
+        }
+    }
+
+    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Refusal> {
+        let id = request.job_id;
+        if let Command::Start { run_id } = request.order.command {
+            self.change.answered.push(run_id);
+        }
+        if self.purge {
+            self.change.returned.extend(request.pool);
+            return Err(Refusal::NoSuchJob);
+        }
+        if let Extra::Purge { rows, forget } = request.extra {
+            return self.take_purge(rows, forget, now);
+        }
+        let decided = match decide(id, self.now.clone(), request.order, now) {
+            Ok(decided) => decided,
+            Err(refusal) => {
+                self.change.returned.extend(request.pool);
+                return Err(refusal);
+            }
+        };
+        self.note(&decided.job, &decided.events, request.pool);
+        self.dedup.extend(request.dedup);
+        if let Extra::Trim { trim, rows, forget } = request.extra {
+            self.trim = trim.or(self.trim.take());
+            self.rows.extend(rows);
+            self.forget.extend(forget);
+        }
+        self.now = Some(decided.job.clone());
+        self.events.extend(decided.events.iter().cloned());
+        for run in &decided.runs {
+            match self.runs.iter_mut().find(|known| known.id == run.id) {
+                Some(known) => *known = run.clone(),
+                None => self.runs.push(run.clone()),
+            }
+        }
+        Ok(Accepted { job: decided.job, runs: decided.runs, events: decided.events })
+    }
+
+    fn take_purge(&mut self, rows: Vec<RowWrite>, forget: Vec<Uuid>, now: Timestamp) -> Result<Accepted, Refusal> {
+        let job = self.now.clone().ok_or(Refusal::NoSuchJob)?;
+        if !job.is_forgettable(now) || !self.events.is_empty() {
+            return Err(Refusal::WrongState { state: job.state().name(), advice: "it is still needed" });
+        }
+        self.purge = true;
+        self.rows.extend(rows);
+        self.forget.extend(forget);
+        Ok(Accepted { job, runs: Vec::new(), events: Vec::new() })
+    }
+
+    /// What the engine must act on after these events.
+    fn note(&mut self, job: &Job, events: &[Event], mut pool: Option<PoolName>) {
+        for event in events {
+            match event {
+                Event::JobStarted { run_id, .. } => {
+                    self.change.started.extend(pool.take().and_then(|pool| started(job, *run_id, pool)));
+                }
+                Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
+                Event::JobExecuted { run_id, .. }
+                | Event::JobFailed { run_id, .. }
+                | Event::RunCancelled { run_id, .. } => self.change.ended.push(*run_id),
+                Event::JobScheduled { .. }
+                | Event::JobUpdated { .. }
+                | Event::JobPaused { .. }
+                | Event::JobResumed { .. }
+                | Event::JobCancelled { .. }
+                | Event::JobTriggered { .. }
+                | Event::JobSkipped { .. }
+                | Event::RunReady { .. }
+                | Event::RunOrphaned { .. }
+                | Event::BackfillRequested { .. }
+                | Event::HistoryTrimmed { .. } => {}
+            }
+        }
+        self.change.returned.extend(pool);
+    }
+
+    fn finish(mut self, now: Timestamp) -> (Option<Item>, Change) {
+        let Some(job) = self.now.take() else { return (None, self.change) };
+        self.change.rank = job.rank();
+        self.change.alarm = if self.purge { None } else { job.next_wake() };
+        let group = &job.definition.group;
+        if *group == ordo_model::job::Definition::DEFAULT_GROUP && !self.purge {
+            self.change.waiting = projection::waiting(&job).collect();
+        }
+        if self.events.is_empty() && !self.purge {
+            return (None, self.change);
+        }
+        let fate = if self.purge {
+            self.rows.extend(projection::forget_job_rows(&job));
+            Fate::Purge
+        } else {
+            self.rows.extend(projection::changes(self.before.as_ref(), &job, &self.runs));
+            let alarm = self.change.alarm.map(|at| Alarm { at, rank: job.rank() });
+            Fate::Keep { snapshot: codec::encode_job(&job), alarm }
+        };
+        let item = Item {
+            entity: job.id.into(),
+            expected: self.before.as_ref().map_or(0, |job| job.version),
+            events: self.events.iter().map(|event| codec::encode_event(event, now)).collect(),
+            fate,
+            rows: self.rows,
+            dedup: self.dedup,
+            trim: self.trim,
+            forget_chunks: self.forget,
+        };
+        (Some(item), self.change)
+    }
+}
+
+fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
+    let run = job.active_run(run_id)?;
+    let attempt = run.attempt()?;
+    Some(Started {
+        pool,
+        executor: attempt.executor.clone(),
+        job_id: job.id,
+        run_id,
+        label: job.definition.label.clone(),
+        attempt: attempt.number,
+        token: attempt.token,
+        scheduled_for: run.cause.occurrence().map(|o| o.nominal),
+        timeout: job.definition.timeout,
+        tool_name: job.definition.tool_name.clone(),
+        tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+    })
+}

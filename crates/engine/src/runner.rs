@@ -1,0 +1,189 @@
+//! The executor inside the server: runs attempts as tasks, ends them at their timeout, brings their reports back.
+//!
+//! Invariant: every attempt given to the runner comes back exactly once, whatever its tool does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ordo_model::job::Report;
+use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
+use ordo_model::{Millis, RunId, Timestamp};
+use ordo_store::Chunk;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::batcher::Message;
+use crate::change::Started;
+use crate::clock::{SharedClock, Stopwatch};
+use crate::core::{Finished, Input};
+use crate::log_writer::RESULT_SEQ;
+use crate::logs::{LogLine, LogSink};
+use crate::tool::{Failure, Tool, Work};
+
+pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
+
+/// Why an attempt was told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Cancelled,
+    Shutdown,
+}
+
+#[derive(Clone)]
+pub struct Runner {
+    pub tools: Arc<Tools>,
+    pub clock: SharedClock,
+    pub core: mpsc::UnboundedSender<Input>,
+    pub batcher: mpsc::UnboundedSender<Message>,
+    pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
+    pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
+    running: Arc<Mutex<HashMap<RunId, Running>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    cancel: CancellationToken,
+    why: Option<Stop>,
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner").field("tools", &self.tools.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Runner {
+    pub fn new(
+        tools: Arc<Tools>,
+        clock: SharedClock,
+        core: mpsc::UnboundedSender<Input>,
+        batcher: mpsc::UnboundedSender<Message>,
+        lines: mpsc::UnboundedSender<(RunId, LogLine)>,
+        flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
+    ) -> Runner {
+        Runner { tools, clock, core, batcher, lines, flushes, running: Arc::default() }
+    }
+
+    pub fn execute(&self, started: Started) {
+        let cancel = CancellationToken::new();
+        self.lock().insert(started.run_id, Running { cancel: cancel.clone(), why: None });
+        let runner = self.clone();
+        tokio::spawn(async move { runner.attempt(started, cancel).await });
+    }
+
+    pub fn kill(&self, run: RunId) {
+        self.stop(run, Stop::Cancelled);
+    }
+
+    /// Ends everything that still runs.
+    pub fn stop_all(&self) {
+        let runs: Vec<RunId> = self.lock().keys().copied().collect();
+        for run in runs {
+            self.stop(run, Stop::Shutdown);
+        }
+    }
+
+    fn stop(&self, run: RunId, why: Stop) {
+        if let Some(running) = self.lock().get_mut(&run) {
+            running.why.get_or_insert(why);
+            running.cancel.cancel();
+        }
+    }
+
+    async fn attempt(self, started: Started, cancel: CancellationToken) {
+        let started_at = self.clock.now();
+        let watch = Stopwatch::start();
+        let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
+        let outcome = self.work(&started, cancel, sink.clone()).await;
+        sink.finish();
+        if sink.has_lines() {
+            self.flush(started.run_id).await;
+        }
+        let why = self.lock().remove(&started.run_id).and_then(|running| running.why);
+        let report = match (outcome, why) {
+            (Ok(result), _) => self.completed(&started, started_at, result).await,
+            (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
+            (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
+            (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
+        };
+        let finished = Finished {
+            job_id: started.job_id,
+            run_id: started.run_id,
+            token: started.token,
+            took: watch.elapsed(),
+            report,
+        };
+        drop(self.core.send(Input::Finished(finished)));
+    }
+
+    async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
+        let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
+            return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
+        };
+        let work = Work {
+            job_id: started.job_id,
+            run_id: started.run_id,
+            label: started.label.clone(),
+            attempt: started.attempt,
+            token: started.token,
+            scheduled_for: started.scheduled_for,
+            shard: None,
+            input: started.tool_input.clone(),
+            log,
+            cancel: cancel.clone(),
+        };
+        let mut task = tokio::spawn(async move { tool.run(work).await });
+        tokio::select! {
+            done = &mut task => unpanicked(done),
+            () = tokio::time::sleep(started.timeout.to_std()) => {
+                cancel.cancel();
+                let ended = unpanicked(task.await);
+                Err(timed_out(started.timeout, ended))
+            }
+        }
+    }
+
+    async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {
+        let bytes = serde_json::to_vec(&result).unwrap_or_default();
+        if bytes.len() <= RESULT_INLINE_MAX_BYTES {
+            return Report::Completed { started_at, result, result_bytes: None };
+        }
+        if bytes.len() > RESULT_MAX_BYTES {
+            let reason = format!("the result has {} bytes, at most {RESULT_MAX_BYTES} are kept", bytes.len());
+            return Report::Failed { started_at: Some(started_at), reason };
+        }
+        let result_bytes = Some(bytes.len() as u64);
+        let chunk = Chunk { owner: started.run_id.0, seq: RESULT_SEQ, bytes };
+        let (reply, done) = oneshot::channel();
+        drop(self.batcher.send(Message::Chunks { chunks: vec![chunk], reply }));
+        match done.await {
+            Ok(Ok(())) => Report::Completed { started_at, result: Value::Null, result_bytes },
+            Ok(Err(_)) | Err(_) => {
+                Report::Failed { started_at: Some(started_at), reason: "the result could not be stored".into() }
+            }
+        }
+    }
+
+    async fn flush(&self, run: RunId) {
+        let (done, flushed) = oneshot::channel();
+        drop(self.flushes.send((run, done)));
+        // The log writer is gone only while the process is going down.
+        drop(flushed.await);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unpanicked(done: Result<Result<Value, Failure>, tokio::task::JoinError>) -> Result<Value, Failure> {
+    done.unwrap_or_else(|error| Err(Failure::new(format!("the tool broke down: {error}"))))
+}
+
+fn timed_out(timeout: Millis, ended: Result<Value, Failure>) -> Failure {
+    match ended {
+        Ok(_) => Failure::new(format!("timed out after {timeout} (and completed while being stopped)")),
+        Err(_) => Failure::new(format!("timed out after {timeout}")),
+    }
+}

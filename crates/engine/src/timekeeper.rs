@@ -1,0 +1,186 @@
+//! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
+//!
+//! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
+//! look ahead, which always comes before it is due.
+
+use std::collections::HashSet;
+
+use ordo_model::{EntityId, Kind, Millis, Timestamp};
+use ordo_store::Ringing;
+use uuid::Uuid;
+
+use crate::ring::Ring;
+
+/// How many alarms one look ahead reads at a time.
+pub const ALARM_PAGE: usize = 4_096;
+/// How much of the near future is held in memory at most.
+pub const RING_CAPACITY: usize = 100_000;
+/// How many due entities go into one fire.
+pub const FIRE_BATCH: usize = 1_024;
+/// Every so many ticks the look ahead begins at the beginning, whatever is thought to be covered.
+const FULL_LOOK_EVERY: u64 = 60;
+/// The horizon is never nearer than this.
+const HORIZON_MIN: Millis = Millis::from_secs(5);
+/// A wake that could not be committed is tried again after this.
+const FAULT_PAUSE: Millis = Millis::from_ms(500);
+
+/// A question to the alarm index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub until: Timestamp,
+    pub after: Option<Ringing>,
+    pub limit: usize,
+}
+
+#[derive(Debug)]
+pub struct Timekeeper {
+    ring: Ring,
+    tick_rate: Millis,
+    next_tick: Timestamp,
+    ticks: u64,
+    covered: Timestamp,
+    /// The look ahead under way, or the one that stopped because the ring was full.
+    looking: Option<Look>,
+    paused_look: Option<Look>,
+    in_flight: HashSet<EntityId>,
+    stopped: bool,
+}
+
+impl Timekeeper {
+    pub fn new(tick_rate: Millis, now: Timestamp) -> Timekeeper {
+        Timekeeper {
+            ring: Ring::new(RING_CAPACITY),
+            tick_rate,
+            next_tick: now,
+            ticks: 0,
+            covered: Timestamp::MIN,
+            looking: None,
+            paused_look: None,
+            in_flight: HashSet::new(),
+            stopped: false,
+        }
+    }
+
+    /// From now on nothing falls due.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    pub fn ring_len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// When there is something to do next.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.stopped {
+            return None;
+        }
+        let tick = self.looking.is_none().then_some(self.next_tick);
+        self.ring.next_due().into_iter().chain(tick).min()
+    }
+
+    /// Starts a look ahead if it is time for one. A tick that overran is followed by one tick, not by many.
+    pub fn tick(&mut self, now: Timestamp) -> Option<Look> {
+        // A clock that was set back must not stop the looking until it has caught up again.
+        let set_back = self.next_tick > now.plus(self.tick_rate);
+        if self.stopped || self.looking.is_some() || (now < self.next_tick && !set_back) {
+            return None;
+        }
+        self.next_tick = now.plus(self.tick_rate);
+        self.paused_look = None;
+        let after = if self.ticks % FULL_LOOK_EVERY == 0 { None } else { Some(edge(self.covered)) };
+        self.ticks += 1;
+        self.look(Look { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
+    }
+
+    fn look(&mut self, look: Look) -> Option<Look> {
+        self.looking = Some(look);
+        Some(look)
+    }
+
+    fn horizon(&self) -> Millis {
+        self.tick_rate.saturating_mul(2).max(HORIZON_MIN)
+    }
+
+    /// Takes a page of alarms in; answers the next page to read, if there is room for it.
+    pub fn seen(&mut self, look: Look, page: &[Ringing]) -> Option<Look> {
+        self.looking = None;
+        for alarm in page {
+            if self.in_flight.contains(&alarm.entity) {
+                continue;
+            }
+            if !self.ring.add(*alarm) {
+                // The pages come in order of time: whatever is later waits until the ring is half empty.
+                self.covered = alarm.at.minus(Millis::from_ms(1));
+                self.paused_look = Some(Look { after: Some(edge(self.covered)), ..look });
+                return None;
+            }
+        }
+        let Some(last) = page.last().filter(|_| page.len() >= look.limit) else {
+            self.covered = self.covered.max(look.until);
+            return None;
+        };
+        self.look(Look { after: Some(*last), ..look })
+    }
+
+    /// The look ahead could not be made; it is due again after a pause.
+    pub fn look_failed(&mut self, now: Timestamp) {
+        self.looking = None;
+        self.next_tick = now.plus(FAULT_PAUSE);
+    }
+
+    /// What is due now, in order. Each is in flight until its wake is settled.
+    pub fn take_due(&mut self, now: Timestamp) -> Vec<EntityId> {
+        if self.stopped {
+            return Vec::new();
+        }
+        let due = self.ring.take_due(now, FIRE_BATCH);
+        self.in_flight.extend(due.iter().copied());
+        due
+    }
+
+    /// An entity has a new alarm, or none any more.
+    pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<Ringing>, now: Timestamp) {
+        self.in_flight.remove(&entity);
+        match alarm {
+            // Without room the alarm stays in the store; `covered` goes back so that a later look finds it.
+            Some(alarm) if alarm.at <= self.covered.max(now) => {
+                if !self.ring.add(alarm) {
+                    self.make_room(alarm);
+                }
+            }
+            Some(_) | None => self.ring.remove(entity),
+        }
+    }
+
+    fn make_room(&mut self, alarm: Ringing) {
+        if let Some(cut) = self.ring.drop_latest(RING_CAPACITY - RING_CAPACITY / 10) {
+            self.covered = self.covered.min(cut.minus(Millis::from_ms(1)));
+            let after = Some(edge(self.covered));
+            self.paused_look = Some(Look { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
+        }
+        if alarm.at <= self.covered {
+            self.ring.add(alarm);
+        }
+    }
+
+    /// The wake of an entity could not be committed: it is tried again a little later.
+    pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
+        self.in_flight.remove(&entity);
+        self.ring.add(Ringing { at: now.plus(FAULT_PAUSE), rank, entity });
+    }
+
+    /// A look ahead that stopped for lack of room goes on when the ring is half empty.
+    pub fn refill(&mut self) -> Option<Look> {
+        if self.stopped || self.looking.is_some() || self.ring.len() > RING_CAPACITY / 2 {
+            return None;
+        }
+        let look = self.paused_look.take()?;
+        self.look(look)
+    }
+}
+
+/// Where a look that has seen everything up to `covered` goes on.
+fn edge(covered: Timestamp) -> Ringing {
+    Ringing { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
+}

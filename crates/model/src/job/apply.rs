@@ -1,0 +1,247 @@
+//! How events move a job. Only this file changes a job.
+//!
+//! Invariant: applying never fails on a stream that `decide` wrote and never computes anything from a clock or a
+//! schedule; folding the same events always gives the same job and the same runs.
+
+use super::event::{Cause, Event};
+use super::run::{AttemptError, Run, RunStatus};
+use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
+use crate::id::{JobId, RunId, Token};
+use crate::limits::ATTEMPT_ERRORS_KEPT;
+use crate::time::Timestamp;
+
+/// A stream that no `decide` can have written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfoldable {
+    #[error("the stream begins with {0}, not with JobScheduled")]
+    NoBeginning(&'static str),
+    #[error("{event} names run {run_id}, which is not active")]
+    UnknownRun { event: &'static str, run_id: RunId },
+    #[error("JobScheduled in the middle of the stream")]
+    SecondBeginning,
+}
+
+/// The job that its first event makes.
+pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable> {
+    match event {
+        Event::JobScheduled { definition, held, next } => Ok(Job {
+            id,
+            definition: definition.clone(),
+            revision: 1,
+            version: 1,
+            phase: if *held { Phase::Held } else { Phase::Active },
+            created_at: at,
+            updated_at: at,
+            next: *next,
+            accounted_to: None,
+            active: Vec::new(),
+            backfills: Vec::new(),
+            run_count: 0,
+            last_token: Token(0),
+            history: History::default(),
+        }),
+        other => Err(Unfoldable::NoBeginning(other.name())),
+    }
+}
+
+/// Moves the job by one event; answers the run it touched, as that run now looks.
+pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
+    job.version += 1;
+    // Forgetting old runs is housekeeping: it does not make a finished job younger.
+    if !matches!(event, Event::HistoryTrimmed { .. }) {
+        job.updated_at = at;
+    }
+    match event {
+        Event::JobScheduled { .. } => Err(Unfoldable::SecondBeginning),
+        Event::JobUpdated { definition, next } => {
+            job.definition = definition.clone();
+            job.revision += 1;
+            job.next = *next;
+            Ok(None)
+        }
+        Event::JobPaused { reason } => {
+            job.phase = Phase::Paused { reason: reason.clone(), since: at };
+            Ok(None)
+        }
+        Event::JobResumed { next } => {
+            job.phase = Phase::Active;
+            job.next = *next;
+            Ok(None)
+        }
+        Event::JobCancelled { .. } => {
+            job.phase = Phase::Cancelled;
+            job.backfills.clear();
+            Ok(None)
+        }
+        Event::JobTriggered { run_id, cause, timeliness, tool_input } => {
+            advance(job, cause);
+            job.run_count += 1;
+            let run = ActiveRun {
+                id: *run_id,
+                cause: *cause,
+                timeliness: *timeliness,
+                fired_at: at,
+                version: job.version,
+                tool_input: tool_input.clone(),
+                stage: Stage::Queued,
+                attempts: 0,
+                first_started_at: None,
+                errors: Vec::new(),
+                cancelling: None,
+            };
+            let view = run.view(job);
+            job.active.push(run);
+            Ok(Some(view))
+        }
+        Event::JobSkipped { run_id, reason, cause, gap } => {
+            advance(job, cause);
+            job.run_count += 1;
+            let status = RunStatus::Skipped { reason: *reason, gap: *gap };
+            let run = skipped_run(job, *run_id, *cause, at).view_as(job, status, Some(at));
+            remember(job, &run, at);
+            Ok(Some(run))
+        }
+        Event::JobStarted { run_id, attempt, token, executor, deadline } => {
+            job.last_token = *token;
+            let run = active(job, event, *run_id)?;
+            run.attempts = *attempt;
+            run.first_started_at.get_or_insert(at);
+            run.stage = Stage::Running(Attempt {
+                number: *attempt,
+                token: *token,
+                executor: executor.clone(),
+                started_at: at,
+                deadline: *deadline,
+                settle_at: None,
+            });
+            view(job, *run_id)
+        }
+        Event::JobExecuted { run_id, started_at, result, result_bytes, .. } => {
+            started(active(job, event, *run_id)?, Some(*started_at));
+            let status = RunStatus::Completed { result: result.clone(), result_bytes: *result_bytes };
+            end(job, event, *run_id, status, at)
+        }
+        Event::JobFailed { run_id, attempt, reason, started_at, retry_at } => {
+            let run = active(job, event, *run_id)?;
+            started(run, *started_at);
+            if run.errors.len() == ATTEMPT_ERRORS_KEPT {
+                run.errors.remove(0);
+            }
+            run.errors.push(AttemptError { attempt: *attempt, at, reason: reason.clone() });
+            match retry_at {
+                Some(until) => {
+                    run.stage = Stage::Backoff { until: *until };
+                    view(job, *run_id)
+                }
+                None => end(job, event, *run_id, RunStatus::Failed { reason: reason.clone() }, at),
+            }
+        }
+        Event::RunReady { run_id } => {
+            active(job, event, *run_id)?.stage = Stage::Queued;
+            view(job, *run_id)
+        }
+        Event::RunCancelRequested { run_id, reason } => {
+            active(job, event, *run_id)?.cancelling = Some(reason.clone());
+            view(job, *run_id)
+        }
+        Event::RunCancelled { run_id, reason } => {
+            end(job, event, *run_id, RunStatus::Cancelled { reason: reason.clone() }, at)
+        }
+        Event::RunOrphaned { run_id, settle_at } => {
+            if let Stage::Running(attempt) = &mut active(job, event, *run_id)?.stage {
+                attempt.settle_at = Some(*settle_at);
+            }
+            view(job, *run_id)
+        }
+        Event::BackfillRequested { to, next, .. } => {
+            job.backfills.push(Backfill { next: *next, to: *to });
+            Ok(None)
+        }
+        Event::HistoryTrimmed { runs, oldest } => {
+            job.history.kept = job.history.kept.saturating_sub(*runs);
+            job.history.oldest = *oldest;
+            Ok(None)
+        }
+    }
+}
+
+/// An occurrence has its outcome: its schedule, or the backfill it belongs to, moves on.
+fn advance(job: &mut Job, cause: &Cause) {
+    match cause {
+        Cause::Schedule { occurrence, next } => {
+            job.accounted_to = job.accounted_to.max(Some(occurrence.nominal));
+            job.next = *next;
+        }
+        Cause::Backfill { occurrence, next } => {
+            if let Some(place) = job.backfills.iter().position(|b| b.next.nominal == occurrence.nominal) {
+                match next {
+                    Some(next) => job.backfills[place].next = *next,
+                    None => drop(job.backfills.remove(place)),
+                }
+            }
+        }
+        Cause::Manual | Cause::Retry { .. } => {}
+    }
+}
+
+fn active<'job>(job: &'job mut Job, event: &Event, run_id: RunId) -> Result<&'job mut ActiveRun, Unfoldable> {
+    let unknown = Unfoldable::UnknownRun { event: event.name(), run_id };
+    job.active.iter_mut().find(|run| run.id == run_id).ok_or(unknown)
+}
+
+fn view(job: &Job, run_id: RunId) -> Result<Option<Run>, Unfoldable> {
+    Ok(job.active_run(run_id).map(|run| run.view(job)))
+}
+
+/// The executor knows better than the hand-over when the first attempt began.
+fn started(run: &mut ActiveRun, started_at: Option<Timestamp>) {
+    if let Some(at) = started_at
+        && run.attempts == 1
+    {
+        run.first_started_at = Some(at);
+    }
+}
+
+fn end(
+    job: &mut Job,
+    event: &Event,
+    run_id: RunId,
+    status: RunStatus,
+    at: Timestamp,
+) -> Result<Option<Run>, Unfoldable> {
+    let unknown = Unfoldable::UnknownRun { event: event.name(), run_id };
+    let place = job.active.iter().position(|run| run.id == run_id).ok_or(unknown)?;
+    let ended = job.active.remove(place).view_as(job, status, Some(at));
+    remember(job, &ended, at);
+    Ok(Some(ended))
+}
+
+fn remember(job: &mut Job, run: &Run, at: Timestamp) {
+    job.history.kept = job.history.kept.saturating_add(1);
+    job.history.oldest.get_or_insert(at);
+    job.history.last = Some(Last { run_id: run.id, status: run.status.name().to_owned(), at });
+    match run.status {
+        RunStatus::Failed { .. } => job.history.failures_in_row += 1,
+        RunStatus::Completed { .. } => job.history.failures_in_row = 0,
+        RunStatus::Pending { .. }
+        | RunStatus::Running { .. }
+        | RunStatus::Cancelled { .. }
+        | RunStatus::Skipped { .. } => {}
+    }
+}
+
+fn skipped_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
+    ActiveRun {
+        id,
+        cause,
+        timeliness: Default::default(),
+        fired_at: at,
+        version: job.version,
+        tool_input: None,
+        stage: Stage::Queued,
+        attempts: 0,
+        first_started_at: None,
+        errors: Vec::new(),
+        cancelling: None,
+    }
+}

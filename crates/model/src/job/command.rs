@@ -1,0 +1,124 @@
+//! What can be asked of a job, and how it may be refused.
+
+use serde_json::{Map, Value};
+
+use super::definition::{Definition, Invalid};
+use super::run::Run;
+use crate::id::{Incarnation, RunId, Token};
+use crate::time::{Millis, Timestamp};
+
+/// A command together with a free place to run in, if its sender has one to offer.
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub command: Command,
+    pub seat: Option<Seat>,
+}
+
+/// A place in an executor of a group, reserved for one attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    pub executor: Incarnation,
+    pub group: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum Command {
+    Schedule {
+        definition: Box<Definition>,
+        held: bool,
+    },
+    /// A JSON merge patch on the definition, if the job is still at that revision.
+    Update {
+        patch: Map<String, Value>,
+        if_revision: Option<u64>,
+    },
+    Pause {
+        reason: Option<String>,
+    },
+    Resume,
+    Cancel {
+        reason: Option<String>,
+    },
+    Trigger {
+        tool_input: Option<Value>,
+    },
+    /// Runs every occurrence with a nominal time in `from..to` once more.
+    Backfill {
+        from: Timestamp,
+        to: Timestamp,
+    },
+    /// The alarm rang.
+    Wake,
+    /// A place became free for a waiting run.
+    Start {
+        run_id: RunId,
+    },
+    Report {
+        run_id: RunId,
+        token: Token,
+        report: Report,
+    },
+    CancelRun {
+        run_id: RunId,
+        reason: String,
+    },
+    /// Runs a finished run once more.
+    RetryRun {
+        run: Box<Run>,
+    },
+    /// An executor came up with a new life: what its former lives had is settled after a delay counted from its start.
+    Orphan {
+        executor: Incarnation,
+        settle_after: Millis,
+    },
+    /// The `runs` oldest finished runs are being forgotten; the oldest that stays ended at `oldest`.
+    Trim {
+        runs: u32,
+        oldest: Option<Timestamp>,
+    },
+}
+
+/// What an executor has to say about an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    Completed {
+        started_at: Timestamp,
+        result: Value,
+        result_bytes: Option<u64>,
+    },
+    Failed {
+        started_at: Option<Timestamp>,
+        reason: String,
+    },
+    /// Ended because its cancellation had been asked for.
+    Cancelled {
+        started_at: Option<Timestamp>,
+    },
+    /// Ended by the executor going down: what it had done by then is unknown.
+    Interrupted {
+        started_at: Option<Timestamp>,
+    },
+}
+
+/// Why a command is not carried out. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no such job")]
+    NoSuchJob,
+    #[error("the job exists already")]
+    Exists,
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+    #[error("the job is {state}: {advice}")]
+    WrongState { state: &'static str, advice: &'static str },
+    #[error("the job was changed by somebody else: it is at revision {actual}")]
+    RevisionMoved { actual: u64 },
+    #[error("there is no such run")]
+    NoSuchRun,
+    #[error("the run is over")]
+    RunOver,
+    #[error("the attempt is no longer the current one")]
+    StaleToken,
+    #[error("the job has too many backfills under way: wait for one to end")]
+    TooManyBackfills,
+}

@@ -1,0 +1,42 @@
+//! A decision in the making: each event moves the job at once, so the next choice sees its effect.
+
+use super::Decided;
+use crate::id::RunId;
+use crate::job::apply::apply;
+use crate::job::event::Event;
+use crate::job::run::Run;
+use crate::job::state::Job;
+use crate::time::Timestamp;
+
+pub(super) struct Draft {
+    pub(super) job: Job,
+    pub(super) now: Timestamp,
+    events: Vec<Event>,
+    runs: Vec<Run>,
+}
+
+impl Draft {
+    pub(super) fn new(job: Job, now: Timestamp) -> Draft {
+        Draft { job, now, events: Vec::new(), runs: Vec::new() }
+    }
+
+    pub(super) fn emit(&mut self, event: Event) {
+        let touched = apply(&mut self.job, &event, self.now).expect("decide names only runs that the job has");
+        if let Some(run) = touched {
+            match self.runs.iter_mut().find(|known| known.id == run.id) {
+                Some(known) => *known = run,
+                None => self.runs.push(run),
+            }
+        }
+        self.events.push(event);
+    }
+
+    /// The id of the next run.
+    pub(super) fn next_run_id(&self) -> RunId {
+        RunId::derive(self.job.id, self.job.run_count + 1, self.now)
+    }
+
+    pub(super) fn finish(self) -> Decided {
+        Decided { job: self.job, events: self.events, runs: self.runs }
+    }
+}

@@ -1,0 +1,182 @@
+//! A job is scheduled, changed, paused, resumed, cancelled.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::{Decided, attempts, fire};
+use crate::id::JobId;
+use crate::job::apply::create;
+use crate::job::command::Refusal;
+use crate::job::definition::{Definition, Invalid};
+use crate::job::event::{Event, SkipReason};
+use crate::job::state::{Job, Phase};
+use crate::job::trigger::Trigger;
+use crate::limits::{AT_GRACE, GAP_COUNT_MAX};
+use crate::schedule::{Occurrence, Rule, Schedule};
+use crate::time::{Millis, Timestamp};
+
+pub(super) fn schedule(id: JobId, definition: Definition, held: bool, now: Timestamp) -> Result<Decided, Refusal> {
+    let definition = Arc::new(definition.prepared(now)?);
+    let next = first_of(&definition.trigger, None, now, id)?;
+    let event = Event::JobScheduled { definition, held, next };
+    let job = create(id, &event, now).expect("the first event is JobScheduled");
+    Ok(Decided { job, events: vec![event], runs: Vec::new() })
+}
+
+/// The first occurrence of a trigger that is new at `now`, after those that have their outcome already.
+fn first_of(
+    trigger: &Trigger,
+    accounted_to: Option<Timestamp>,
+    now: Timestamp,
+    id: JobId,
+) -> Result<Option<Occurrence>, Refusal> {
+    match trigger {
+        Trigger::Scheduled(schedule) => first(schedule, accounted_to, now, id)
+            .map(Some)
+            .ok_or_else(|| Invalid::new("trigger", "the schedule has no time to come").into()),
+        Trigger::Webhook { .. } | Trigger::Manual => Ok(None),
+    }
+}
+
+/// A one-off may be asked for a little after its time: it is due at once then, and not late by that.
+fn first(schedule: &Schedule, accounted_to: Option<Timestamp>, now: Timestamp, id: JobId) -> Option<Occurrence> {
+    match schedule.rule {
+        Rule::At { .. } => {
+            let only = schedule.first_at_or_after(now.minus(AT_GRACE), id.0)?;
+            Some(Occurrence { due: only.due.max(now), ..only })
+        }
+        Rule::Every { .. } | Rule::Cron { .. } => {
+            let first = schedule.first_at_or_after(now, id.0)?;
+            match accounted_to {
+                Some(accounted_to) if first.nominal <= accounted_to => schedule.next_after(accounted_to, id.0),
+                Some(_) | None => Some(first),
+            }
+        }
+    }
+}
+
+pub(super) fn update(draft: &mut Draft, patch: &Map<String, Value>, if_revision: Option<u64>) -> Result<(), Refusal> {
+    super::refuse_cancelled(&draft.job)?;
+    if let Some(expected) = if_revision
+        && expected != draft.job.revision
+    {
+        return Err(Refusal::RevisionMoved { actual: draft.job.revision });
+    }
+    let old = draft.job.definition.clone();
+    let mut definition = old.patched(patch)?;
+    keep_beat(&mut definition.trigger, &old.trigger);
+    let same_trigger = definition.trigger == old.trigger;
+    // The trigger of a job in flight is not judged anew: a one-off that fired long ago may still get another label.
+    if same_trigger {
+        definition.validate()?;
+    } else {
+        definition = definition.prepared(draft.now)?;
+    }
+    if definition == *old {
+        return Ok(());
+    }
+    // What was due under the old definition gets its outcome under the old definition.
+    fire::due(draft);
+    skip_what_the_pause_hid(draft);
+    let next = if same_trigger {
+        draft.job.next
+    } else {
+        leave_trigger(draft);
+        first_of(&definition.trigger, draft.job.accounted_to, draft.now, draft.job.id)?
+    };
+    draft.emit(Event::JobUpdated { definition: Arc::new(definition), next });
+    Ok(())
+}
+
+/// The same interval, given again without a start, keeps its beat: saying a thing twice changes nothing.
+fn keep_beat(new: &mut Trigger, old: &Trigger) {
+    if let (Trigger::Scheduled(new), Trigger::Scheduled(old)) = (new, old)
+        && let (Rule::Every { every: new_every }, Rule::Every { every: old_every }) = (&new.rule, &old.rule)
+        && new_every == old_every
+        && new.start.is_none()
+    {
+        new.start = old.start;
+    }
+}
+
+/// A trigger that is replaced leaves no occurrence without an outcome whose nominal time has come: neither one that
+/// jitter or a pause held back, nor those a backfill has still to reach.
+fn leave_trigger(draft: &mut Draft) {
+    fire::end_backfills(draft);
+    let (Some(next), Some(schedule)) = (draft.job.next, draft.job.definition.trigger.schedule()) else { return };
+    if draft.job.phase == Phase::Held || next.nominal > draft.now {
+        return;
+    }
+    let end = draft.now.plus(Millis::from_ms(1));
+    let left = schedule.between(next.nominal, end, GAP_COUNT_MAX as usize, draft.job.id.0);
+    let left = if left.is_empty() { vec![next] } else { left };
+    fire::skip_all(draft, None, &left, None, SkipReason::Changed);
+}
+
+pub(super) fn pause(draft: &mut Draft, reason: Option<String>) -> Result<(), Refusal> {
+    match draft.job.phase {
+        Phase::Active => {
+            fire::due(draft);
+            draft.emit(Event::JobPaused { reason: reason.map(attempts::shortened) });
+            Ok(())
+        }
+        Phase::Paused { .. } => Ok(()),
+        Phase::Held => Err(Refusal::WrongState { state: "held", advice: "it does not run before it is resumed" }),
+        Phase::Cancelled => Err(Refusal::WrongState { state: "cancelled", advice: "it does not run any more" }),
+    }
+}
+
+pub(super) fn resume(draft: &mut Draft) -> Result<(), Refusal> {
+    match draft.job.phase {
+        Phase::Active => Ok(()),
+        Phase::Held => {
+            let next = anew(&draft.job, draft.now);
+            draft.emit(Event::JobResumed { next });
+            Ok(())
+        }
+        Phase::Paused { .. } => {
+            skip_what_the_pause_hid(draft);
+            draft.emit(Event::JobResumed { next: draft.job.next });
+            Ok(())
+        }
+        Phase::Cancelled => Err(Refusal::WrongState { state: "cancelled", advice: "add a new job instead" }),
+    }
+}
+
+/// A held job begins when it is resumed: earlier nominal times never were occurrences. A one-off keeps its time.
+fn anew(job: &Job, now: Timestamp) -> Option<Occurrence> {
+    match job.definition.trigger.schedule() {
+        Some(schedule) if !job.definition.trigger.is_one_off() => schedule.first_at_or_after(now, job.id.0),
+        Some(_) | None => job.next,
+    }
+}
+
+/// Occurrences that came due while the job was paused are recorded as skipped. A one-off is not lost that way:
+/// its misfire policy decides.
+fn skip_what_the_pause_hid(draft: &mut Draft) {
+    if !draft.job.definition.trigger.is_one_off() {
+        skip_hidden(draft);
+    }
+}
+
+fn skip_hidden(draft: &mut Draft) {
+    let (Phase::Paused { .. }, Some(next)) = (&draft.job.phase, draft.job.next) else { return };
+    if next.due <= draft.now {
+        let hidden = fire::found(&draft.job, next, draft.now, 1);
+        fire::skip_all(draft, hidden.older, &hidden.newest, hidden.next, SkipReason::Paused);
+    }
+}
+
+pub(super) fn cancel(draft: &mut Draft, reason: Option<String>) -> Result<(), Refusal> {
+    match draft.job.phase {
+        Phase::Cancelled => return Ok(()),
+        Phase::Active => fire::due(draft),
+        Phase::Paused { .. } => skip_hidden(draft),
+        Phase::Held => {}
+    }
+    draft.emit(Event::JobCancelled { reason: reason.map(attempts::shortened) });
+    attempts::cancel_all(draft, "the job was cancelled");
+    Ok(())
+}

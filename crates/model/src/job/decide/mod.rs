@@ -1,0 +1,75 @@
+//! What happens when something is asked of a job. Only this folder chooses.
+//!
+//! Invariant: `decide` is a pure function of job, order and moment; a refusal changes nothing.
+
+mod attempts;
+mod draft;
+mod fire;
+mod lifecycle;
+
+use super::command::{Command, Order, Refusal};
+use super::definition::validate_input;
+use super::event::{Cause, Event};
+use super::run::Run;
+use super::state::{Job, Phase};
+use crate::id::JobId;
+use crate::time::Timestamp;
+use draft::Draft;
+
+/// What was decided: the events, the job after them, and the runs they touched (each as it looks after the last of them).
+#[derive(Debug, Clone)]
+pub struct Decided {
+    pub job: Job,
+    pub events: Vec<Event>,
+    pub runs: Vec<Run>,
+}
+
+pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Result<Decided, Refusal> {
+    let Order { command, mut seat } = order;
+    let (job, command) = match (job, command) {
+        (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
+        (None, _) => return Err(Refusal::NoSuchJob),
+        (Some(_), Command::Schedule { .. }) => return Err(Refusal::Exists),
+        (Some(job), command) => (job, command),
+    };
+    let mut draft = Draft::new(job, now);
+    match command {
+        Command::Schedule { .. } => return Err(Refusal::Exists),
+        Command::Update { patch, if_revision } => lifecycle::update(&mut draft, &patch, if_revision)?,
+        Command::Pause { reason } => lifecycle::pause(&mut draft, reason)?,
+        Command::Resume => lifecycle::resume(&mut draft)?,
+        Command::Cancel { reason } => lifecycle::cancel(&mut draft, reason)?,
+        Command::Trigger { tool_input } => {
+            refuse_cancelled(&draft.job)?;
+            tool_input.as_ref().map_or(Ok(()), validate_input)?;
+            fire::trigger(&mut draft, Cause::Manual, Default::default(), tool_input);
+        }
+        Command::RetryRun { run } => {
+            refuse_cancelled(&draft.job)?;
+            attempts::retry_run(&mut draft, &run)?;
+        }
+        Command::Backfill { from, to } => fire::backfill(&mut draft, from, to)?,
+        Command::Wake => {
+            attempts::settle_overdue(&mut draft);
+            attempts::ready_retries(&mut draft);
+            fire::due(&mut draft);
+        }
+        Command::Start { run_id } => attempts::start(&mut draft, run_id, seat.take())?,
+        Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
+        Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
+        Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
+        Command::Trim { runs, oldest } => draft.emit(Event::HistoryTrimmed { runs, oldest }),
+    }
+    fire::pump_backfills(&mut draft);
+    if let Some(seat) = seat {
+        attempts::start_first(&mut draft, seat);
+    }
+    Ok(draft.finish())
+}
+
+fn refuse_cancelled(job: &Job) -> Result<(), Refusal> {
+    match job.phase {
+        Phase::Cancelled => Err(Refusal::WrongState { state: "cancelled", advice: "add a new job instead" }),
+        Phase::Active | Phase::Paused { .. } | Phase::Held => Ok(()),
+    }
+}

@@ -1,0 +1,216 @@
+//! What a user asks for: the job as it is written down, with its defaults filled in.
+//!
+//! Invariant: a definition inside a job has been validated; nothing later needs to doubt it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::policy::{Block, Misfire, Retention, Retry, Routing};
+use super::trigger::Trigger;
+use crate::limits::{
+    AT_GRACE, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT, PRIORITY_MAX,
+    TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+};
+use crate::schedule::{Rule, Schedule, ScheduleError};
+use crate::time::{Millis, Timestamp};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub tool_name: String,
+    #[serde(default = "empty_object")]
+    pub tool_input: Value,
+    pub trigger: Trigger,
+    #[serde(default)]
+    pub misfire: Misfire,
+    #[serde(default)]
+    pub block: Block,
+    #[serde(default)]
+    pub routing: Routing,
+    #[serde(default = "group_default")]
+    pub group: String,
+    #[serde(default = "priority_default")]
+    pub priority: u8,
+    #[serde(default = "timeout_default")]
+    pub timeout: Millis,
+    #[serde(default)]
+    pub retry: Retry,
+    /// Whether running it twice does no harm: only then is an attempt of unknown effect tried again.
+    #[serde(default)]
+    pub idempotent: bool,
+    #[serde(default)]
+    pub retention: Retention,
+}
+
+fn empty_object() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+fn group_default() -> String {
+    Definition::DEFAULT_GROUP.to_owned()
+}
+fn priority_default() -> u8 {
+    PRIORITY_DEFAULT
+}
+fn timeout_default() -> Millis {
+    TIMEOUT_DEFAULT
+}
+
+/// Why a definition is refused: the field and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct Invalid {
+    pub field: String,
+    pub message: String,
+}
+
+impl Invalid {
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Invalid {
+        Invalid { field: field.into(), message: message.into() }
+    }
+}
+
+impl From<ScheduleError> for Invalid {
+    fn from(error: ScheduleError) -> Invalid {
+        Invalid::new(format!("trigger.{}", error.field), error.message)
+    }
+}
+
+impl Definition {
+    pub const DEFAULT_GROUP: &'static str = "default";
+
+    /// Checks the whole definition and fixes what depends on the moment of creation (the anchor of an `every`).
+    pub fn prepared(mut self, now: Timestamp) -> Result<Definition, Invalid> {
+        self.validate()?;
+        if let Trigger::Scheduled(schedule) = &mut self.trigger {
+            anchor(schedule, now);
+            schedule.validate()?;
+            refuse_the_past(schedule, now)?;
+        }
+        Ok(self)
+    }
+
+    /// Checks all that does not depend on a moment: everything but the schedule.
+    pub(super) fn validate(&self) -> Result<(), Invalid> {
+        self.validate_texts()?;
+        validate_input(&self.tool_input)?;
+        self.validate_policies()
+    }
+
+    /// This definition with a JSON merge patch (RFC 7396) laid over it. Not yet validated.
+    pub fn patched(&self, patch: &serde_json::Map<String, Value>) -> Result<Definition, Invalid> {
+        let mut form = serde_json::to_value(self).map_err(|e| Invalid::new("job", e.to_string()))?;
+        for (key, change) in patch {
+            // A trigger or an input is one decision: it is replaced whole, never mixed from two.
+            match (key.as_str(), form.get_mut(key)) {
+                ("tool_input", Some(old)) if change.is_null() => *old = empty_object(),
+                ("trigger" | "tool_input" | "misfire" | "block", Some(old)) => *old = change.clone(),
+                (_, Some(old)) => merge(old, change),
+                (_, None) => form[key] = change.clone(),
+            }
+        }
+        strip_nulls(&mut form);
+        serde_json::from_value(form).map_err(|e| Invalid::new("job", e.to_string()))
+    }
+
+    fn validate_texts(&self) -> Result<(), Invalid> {
+        text("label", &self.label, LABEL_MAX_BYTES)?;
+        text("tool_name", &self.tool_name, TOOL_NAME_MAX_BYTES)?;
+        text("group", &self.group, GROUP_MAX_BYTES)?;
+        if let Some(description) = &self.description {
+            text("description", description, NOTE_MAX_BYTES)?;
+        }
+        match &self.trigger {
+            Trigger::Webhook { hook } => text("trigger.hook", hook, HOOK_MAX_BYTES),
+            Trigger::Scheduled(_) | Trigger::Manual => Ok(()),
+        }
+    }
+
+    fn validate_policies(&self) -> Result<(), Invalid> {
+        self.misfire.validate()?;
+        self.block.validate()?;
+        self.retry.validate()?;
+        self.retention.validate()?;
+        if self.priority > PRIORITY_MAX {
+            return Err(Invalid::new("priority", format!("must be between 0 and {PRIORITY_MAX}")));
+        }
+        if self.timeout < Millis::from_ms(1) || self.timeout > TIMEOUT_MAX {
+            return Err(Invalid::new("timeout", format!("must be between 1ms and {TIMEOUT_MAX}")));
+        }
+        if self.routing == Routing::ShardingBroadcast {
+            return Err(Invalid::new(
+                "routing",
+                "sharding_broadcast needs remote executors, which this version does not have",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// An input is held to the same limit wherever it comes from: a definition or a trigger by hand.
+pub(super) fn validate_input(input: &Value) -> Result<(), Invalid> {
+    let bytes = serde_json::to_vec(input).map_or(usize::MAX, |bytes| bytes.len());
+    if bytes > TOOL_INPUT_MAX_BYTES {
+        return Err(Invalid::new("tool_input", format!("is larger than {TOOL_INPUT_MAX_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+/// `every` counts from its start; without one, from the moment the job is created.
+fn anchor(schedule: &mut Schedule, now: Timestamp) {
+    if let Rule::Every { every } = schedule.rule
+        && schedule.start.is_none()
+    {
+        schedule.start = Some(now.plus(every));
+    }
+}
+
+fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {
+    match schedule.rule {
+        Rule::At { at } if at.plus(AT_GRACE) < now => {
+            Err(Invalid::new("trigger.at", format!("{at} is more than {AT_GRACE} in the past: give a time to come")))
+        }
+        Rule::At { .. } | Rule::Every { .. } | Rule::Cron { .. } => match schedule.end {
+            Some(end) if end <= now => Err(Invalid::new("trigger.end", "lies in the past: the job would never run")),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
+    if value.trim().is_empty() {
+        return Err(Invalid::new(field, "must not be empty"));
+    }
+    if value.len() > max_bytes {
+        return Err(Invalid::new(field, format!("is {} bytes long, at most {max_bytes} are allowed", value.len())));
+    }
+    if value.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return Err(Invalid::new(field, "must not contain control characters"));
+    }
+    Ok(())
+}
+
+fn merge(old: &mut Value, change: &Value) {
+    match (old, change) {
+        (Value::Object(old), Value::Object(change)) => {
+            for (key, value) in change {
+                merge(old.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (old, change) => *old = change.clone(),
+    }
+}
+
+/// In a merge patch null means "the default".
+fn strip_nulls(form: &mut Value) {
+    if let Value::Object(fields) = form {
+        fields.retain(|key, value| key == "tool_input" || !value.is_null());
+        for (key, value) in fields.iter_mut() {
+            if key != "tool_input" {
+                strip_nulls(value);
+            }
+        }
+    }
+}

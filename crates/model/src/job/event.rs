@@ -1,0 +1,224 @@
+//! What happened to a job. Past tense; may not be refused.
+//!
+//! Invariant: an event carries all that `apply` needs, also the next occurrence. Folding a stream computes no
+//! schedule, so an old stream reads the same under every later version of the schedule rules.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::definition::Definition;
+use crate::id::{Incarnation, RunId, Token};
+use crate::schedule::{Gap, Occurrence};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum Event {
+    JobScheduled {
+        definition: Arc<Definition>,
+        #[serde(default, skip_serializing_if = "is_false")]
+        held: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
+    JobUpdated {
+        definition: Arc<Definition>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
+    JobPaused {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    JobResumed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
+    JobCancelled {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A run came to be. For an occurrence there is exactly one of these.
+    JobTriggered {
+        run_id: RunId,
+        cause: Cause,
+        #[serde(default, skip_serializing_if = "Timeliness::is_on_time")]
+        timeliness: Timeliness,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_input: Option<Value>,
+    },
+    /// An attempt was given to an executor, which may begin it once this is durable.
+    JobStarted {
+        run_id: RunId,
+        attempt: u32,
+        token: Token,
+        executor: Incarnation,
+        /// Without a report by then the attempt is settled without one.
+        deadline: Timestamp,
+    },
+    JobExecuted {
+        run_id: RunId,
+        attempt: u32,
+        started_at: Timestamp,
+        result: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result_bytes: Option<u64>,
+    },
+    /// An attempt failed; the run too, unless `retry_at` says when it is tried again.
+    JobFailed {
+        run_id: RunId,
+        attempt: u32,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Timestamp>,
+    },
+    /// Occurrences, or a trigger, that led to no execution.
+    JobSkipped {
+        run_id: RunId,
+        reason: SkipReason,
+        cause: Cause,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gap: Option<Gap>,
+    },
+    /// A failed run has waited long enough.
+    RunReady {
+        run_id: RunId,
+    },
+    RunCancelRequested {
+        run_id: RunId,
+        reason: String,
+    },
+    RunCancelled {
+        run_id: RunId,
+        reason: String,
+    },
+    /// The executor that had the attempt is gone; it is settled at `settle_at`.
+    RunOrphaned {
+        run_id: RunId,
+        settle_at: Timestamp,
+    },
+    BackfillRequested {
+        from: Timestamp,
+        to: Timestamp,
+        next: Occurrence,
+    },
+    /// The oldest runs were forgotten and the beginning of the stream became a checkpoint.
+    HistoryTrimmed {
+        runs: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        oldest: Option<Timestamp>,
+    },
+}
+
+impl Event {
+    /// The name under which a checkpoint stands in a stream; its data is the folded job.
+    pub const CHECKPOINT: &'static str = "Checkpoint";
+
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Event::JobScheduled { .. } => "JobScheduled",
+            Event::JobUpdated { .. } => "JobUpdated",
+            Event::JobPaused { .. } => "JobPaused",
+            Event::JobResumed { .. } => "JobResumed",
+            Event::JobCancelled { .. } => "JobCancelled",
+            Event::JobTriggered { .. } => "JobTriggered",
+            Event::JobStarted { .. } => "JobStarted",
+            Event::JobExecuted { .. } => "JobExecuted",
+            Event::JobFailed { .. } => "JobFailed",
+            Event::JobSkipped { .. } => "JobSkipped",
+            Event::RunReady { .. } => "RunReady",
+            Event::RunCancelRequested { .. } => "RunCancelRequested",
+            Event::RunCancelled { .. } => "RunCancelled",
+            Event::RunOrphaned { .. } => "RunOrphaned",
+            Event::BackfillRequested { .. } => "BackfillRequested",
+            Event::HistoryTrimmed { .. } => "HistoryTrimmed",
+        }
+    }
+}
+
+/// Why a run exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Cause {
+    /// Its schedule; `next` is the occurrence after it.
+    Schedule {
+        occurrence: Occurrence,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
+    Manual,
+    Backfill {
+        occurrence: Occurrence,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
+    /// A person asked for a finished run to be run again.
+    Retry {
+        of: RunId,
+    },
+}
+
+impl Cause {
+    pub const fn occurrence(&self) -> Option<Occurrence> {
+        match self {
+            Cause::Schedule { occurrence, .. } | Cause::Backfill { occurrence, .. } => Some(*occurrence),
+            Cause::Manual | Cause::Retry { .. } => None,
+        }
+    }
+}
+
+/// How a fired occurrence stood against its due time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timeliness {
+    #[default]
+    OnTime,
+    /// Late by more than MISFIRE_WINDOW.
+    Late,
+    /// Late by more than MISFIRE_AFTER, fired by the misfire policy.
+    Misfire,
+}
+
+impl Timeliness {
+    pub fn is_on_time(&self) -> bool {
+        *self == Timeliness::OnTime
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// Later than MISFIRE_AFTER, and the misfire policy said no.
+    Misfire,
+    /// More occurrences were due at once than one wake may fire.
+    CatchUpLimit,
+    /// The job was paused.
+    Paused,
+    /// An earlier run was not over (block strategy discard).
+    Overlap,
+    /// Too many runs were waiting already (block strategy serial or concurrent).
+    QueueFull,
+    /// The job's trigger was changed before it came to them.
+    Changed,
+}
+
+impl SkipReason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            SkipReason::Misfire => "misfire",
+            SkipReason::CatchUpLimit => "catch_up_limit",
+            SkipReason::Paused => "paused",
+            SkipReason::Overlap => "overlap",
+            SkipReason::QueueFull => "queue_full",
+            SkipReason::Changed => "changed",
+        }
+    }
+}
+
+fn is_false(held: &bool) -> bool {
+    !held
+}

@@ -1,0 +1,302 @@
+//! What a job is doing now: small enough to be written with every change.
+//!
+//! Invariant: the alarm follows from the state (`next_wake`), so a job that needs waking cannot be stored without it.
+//! Finished runs are not here; they are rows beside it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::definition::Definition;
+use super::event::{Cause, Timeliness};
+use super::run::{AttemptError, Run, RunStatus};
+use super::trigger::Trigger;
+use crate::id::{Incarnation, JobId, RunId, Token};
+use crate::limits::{PRIORITY_MAX, RETENTION_SLACK};
+use crate::schedule::Occurrence;
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub id: JobId,
+    pub definition: Arc<Definition>,
+    /// Moves with the definition only.
+    pub revision: u64,
+    /// How many events the job has had.
+    pub version: u64,
+    pub phase: Phase,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The first occurrence without an outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Occurrence>,
+    /// The newest nominal time that has its outcome: a changed trigger begins after it, so that none is fired twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounted_to: Option<Timestamp>,
+    /// Runs that are not over, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active: Vec<ActiveRun>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backfills: Vec<Backfill>,
+    /// How many runs (and skipped records) there have been; numbers the next.
+    pub run_count: u64,
+    pub last_token: Token,
+    #[serde(default)]
+    pub history: History,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Phase {
+    Active,
+    Paused {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        since: Timestamp,
+    },
+    Held,
+    Cancelled,
+}
+
+/// The phase as people see it: an active job with nothing left to do is finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    Active,
+    Paused,
+    Held,
+    Finished,
+    Cancelled,
+}
+
+impl JobState {
+    pub const ALL: [JobState; 5] =
+        [JobState::Active, JobState::Paused, JobState::Held, JobState::Finished, JobState::Cancelled];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            JobState::Active => "active",
+            JobState::Paused => "paused",
+            JobState::Held => "held",
+            JobState::Finished => "finished",
+            JobState::Cancelled => "cancelled",
+        }
+    }
+
+    /// Part of stored keys, so it never changes.
+    pub const fn code(self) -> u8 {
+        match self {
+            JobState::Active => 0,
+            JobState::Paused => 1,
+            JobState::Held => 2,
+            JobState::Finished => 3,
+            JobState::Cancelled => 4,
+        }
+    }
+
+    pub fn named(name: &str) -> Option<JobState> {
+        JobState::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActiveRun {
+    pub id: RunId,
+    pub cause: Cause,
+    #[serde(default, skip_serializing_if = "Timeliness::is_on_time")]
+    pub timeliness: Timeliness,
+    pub fired_at: Timestamp,
+    /// The job's version when the run began.
+    pub version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_input: Option<Value>,
+    pub stage: Stage,
+    /// Attempts begun so far.
+    pub attempts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<AttemptError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelling: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Stage {
+    /// Waits for its turn in the job, then for a free place.
+    Queued,
+    /// Failed, and waits before it is tried again. It keeps its turn.
+    Backoff {
+        until: Timestamp,
+    },
+    Running(Attempt),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub number: u32,
+    pub token: Token,
+    pub executor: Incarnation,
+    pub started_at: Timestamp,
+    pub deadline: Timestamp,
+    /// Set when the executor is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_at: Option<Timestamp>,
+}
+
+/// Occurrences being run once more: `next` is the first that was not yet triggered, `to` is not included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backfill {
+    pub next: Occurrence,
+    pub to: Timestamp,
+}
+
+/// What is kept of runs that are over.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct History {
+    /// Finished runs that still have a row.
+    pub kept: u32,
+    /// When the oldest of them ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Last>,
+    pub failures_in_row: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Last {
+    pub run_id: RunId,
+    pub status: String,
+    pub at: Timestamp,
+}
+
+impl Job {
+    pub fn state(&self) -> JobState {
+        match &self.phase {
+            Phase::Paused { .. } => JobState::Paused,
+            Phase::Held => JobState::Held,
+            Phase::Cancelled => JobState::Cancelled,
+            Phase::Active if self.has_nothing_left() => JobState::Finished,
+            Phase::Active => JobState::Active,
+        }
+    }
+
+    fn has_nothing_left(&self) -> bool {
+        match &self.definition.trigger {
+            Trigger::Scheduled(_) => self.next.is_none() && self.active.is_empty() && self.backfills.is_empty(),
+            Trigger::Webhook { .. } | Trigger::Manual => false,
+        }
+    }
+
+    /// When the job fires next by itself, as far as its phase lets it.
+    pub fn next_tick_at(&self) -> Option<Timestamp> {
+        match &self.phase {
+            Phase::Active => self.next.map(|occurrence| occurrence.due),
+            Phase::Paused { .. } | Phase::Held | Phase::Cancelled => None,
+        }
+    }
+
+    /// The next moment at which something must be decided without anybody asking.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        let runs = self.active.iter().filter_map(|run| match &run.stage {
+            Stage::Queued => None,
+            Stage::Backoff { until } => Some(*until),
+            Stage::Running(attempt) => Some(attempt.settle_at.map_or(attempt.deadline, |at| at.min(attempt.deadline))),
+        });
+        runs.chain(self.next_tick_at()).min()
+    }
+
+    /// How the job ranks among others of the same moment: 0 comes first.
+    pub fn rank(&self) -> u8 {
+        PRIORITY_MAX - self.definition.priority
+    }
+
+    /// Runs that could start now if there were a place for them: those whose turn it is in the job.
+    pub fn startable(&self) -> impl Iterator<Item = &ActiveRun> {
+        let width = self.definition.block.width();
+        // More than `width` may be running when the block strategy was narrowed meanwhile.
+        let free = width.saturating_sub(self.active.iter().filter(|run| run.attempt().is_some()).count());
+        self.active.iter().take(width).filter(|run| matches!(run.stage, Stage::Queued)).take(free)
+    }
+
+    pub fn active_run(&self, id: RunId) -> Option<&ActiveRun> {
+        self.active.iter().find(|run| run.id == id)
+    }
+
+    /// When the job's history is to be trimmed, or the whole job forgotten.
+    pub fn retention_due(&self) -> Option<Timestamp> {
+        let retention = self.definition.retention;
+        let over = match self.state() {
+            JobState::Finished | JobState::Cancelled if self.active.is_empty() => {
+                Some(self.updated_at.plus(retention.age))
+            }
+            JobState::Active | JobState::Paused | JobState::Held | JobState::Finished | JobState::Cancelled => None,
+        };
+        if self.history.kept > retention.runs.saturating_add(RETENTION_SLACK) {
+            return Some(Timestamp::MIN);
+        }
+        // A tenth of the age is slack: old runs are trimmed together, not one by one.
+        let slack = crate::time::Millis::from_ms(retention.age.ms() / 10);
+        let by_age = self.history.oldest.map(|oldest| oldest.plus(retention.age).plus(slack));
+        over.into_iter().chain(by_age).min()
+    }
+
+    /// Whether the whole job may be forgotten at `now`.
+    pub fn is_forgettable(&self, now: Timestamp) -> bool {
+        match self.state() {
+            JobState::Finished | JobState::Cancelled => {
+                self.active.is_empty() && self.updated_at.plus(self.definition.retention.age) <= now
+            }
+            JobState::Active | JobState::Paused | JobState::Held => false,
+        }
+    }
+}
+
+impl ActiveRun {
+    pub fn attempt(&self) -> Option<&Attempt> {
+        match &self.stage {
+            Stage::Running(attempt) => Some(attempt),
+            Stage::Queued | Stage::Backoff { .. } => None,
+        }
+    }
+
+    /// The run as people see it while it is not over.
+    pub fn view(&self, job: &Job) -> Run {
+        let status = match &self.stage {
+            Stage::Queued => RunStatus::Pending { retry_at: None },
+            Stage::Backoff { until } => RunStatus::Pending { retry_at: Some(*until) },
+            Stage::Running(_) => RunStatus::Running { cancelling: self.cancelling.clone() },
+        };
+        self.view_as(job, status, None)
+    }
+
+    pub(super) fn view_as(&self, job: &Job, status: RunStatus, finished_at: Option<Timestamp>) -> Run {
+        let occurrence = self.cause.occurrence();
+        let due = occurrence.map(|o| o.due);
+        Run {
+            id: self.id,
+            job_id: job.id,
+            label: job.definition.label.clone(),
+            scheduled_for: occurrence.map(|o| o.nominal),
+            due_at: occurrence.filter(|o| o.due != o.nominal).map(|o| o.due),
+            fired_at: self.fired_at,
+            started_at: self.first_started_at,
+            finished_at,
+            lateness_ms: self.first_started_at.zip(due).map(|(start, due)| start.ms() - due.ms()),
+            attempt: self.attempts,
+            executor: self.attempt().map(|attempt| attempt.executor.executor.clone()),
+            parent_id: None,
+            shard: None,
+            cause: self.cause,
+            timeliness: self.timeliness,
+            tool_input: self.tool_input.clone(),
+            errors: self.errors.clone(),
+            status,
+            version: self.version,
+            end_version: finished_at.map(|_| job.version),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Opening a store: who may, whether the file is ours, and which layout it has.
+//!
+//! Invariant: a file is written to only after it is known to be a store of a layout this code writes.
+
+use std::path::{Path, PathBuf};
+
+use ordo_store::Fault;
+use redb::{Database, Key, ReadTransaction, ReadableDatabase, TableDefinition, TableError, TableHandle, Value};
+
+use crate::fault::during;
+use crate::tables::{FORMAT, META, META_FORMAT, Visit, visit_all};
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How much of the file redb keeps in memory.
+    pub cache_bytes: usize,
+}
+
+/// Keeps a daemon with a million waiting jobs well below 300 MiB.
+pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { cache_bytes: CACHE_BYTES_DEFAULT }
+    }
+}
+
+/// Checks the layout of an opened file; a new file gets it.
+pub(crate) fn prepare(database: &Database, path: Option<&Path>) -> Result<(), Fault> {
+    let name = path.map_or_else(|| PathBuf::from("the store"), Path::to_owned);
+    let read = database.begin_read().map_err(during("looking at the layout"))?;
+    let mut tables: Vec<String> = Vec::new();
+    for table in read.list_tables().map_err(during("listing the tables"))? {
+        tables.push(table.name().to_owned());
+    }
+    if !tables.is_empty() {
+        check_format(&read, &name)?;
+    }
+    drop(read);
+    let mut missing = Missing { tables, found: false };
+    visit_all(&mut missing)?;
+    if missing.found { create_tables(database) } else { Ok(()) }
+}
+
+fn check_format(read: &ReadTransaction, name: &Path) -> Result<(), Fault> {
+    let name = name.display();
+    let foreign = || Fault::damaged(format!("{name} is a redb file, but not an Ordo store: name another file"));
+    let meta = match read.open_table(META) {
+        Ok(meta) => meta,
+        Err(TableError::Storage(error)) => return Err(during("looking at the layout")(error)),
+        Err(_) => return Err(foreign()),
+    };
+    let stored = meta.get(META_FORMAT).map_err(during("looking at the layout"))?.ok_or_else(foreign)?.value();
+    if stored == u64::from(FORMAT) {
+        return Ok(());
+    }
+    Err(Fault::damaged(format!(
+        "{name} has layout {stored} and this Ordo reads layout {FORMAT}: use the Ordo that wrote it, or a newer one"
+    )))
+}
+
+/// Looks for tables the file does not have: all of a new file, and views that came with a newer Ordo.
+struct Missing {
+    tables: Vec<String>,
+    found: bool,
+}
+
+impl Visit for Missing {
+    fn table<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), Fault> {
+        self.found |= !self.tables.iter().any(|name| name == table.name());
+        Ok(())
+    }
+}
+
+struct Create<'t>(&'t redb::WriteTransaction);
+
+impl Visit for Create<'_> {
+    fn table<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), Fault> {
+        self.0.open_table(table).map(drop).map_err(during("making the tables"))
+    }
+}
+
+pub(crate) fn create_tables(database: &Database) -> Result<(), Fault> {
+    let mut transaction = database.begin_write().map_err(during("making the tables"))?;
+    transaction.set_quick_repair(true);
+    visit_all(&mut Create(&transaction))?;
+    {
+        let mut meta = transaction.open_table(META).map_err(during("making the tables"))?;
+        meta.insert(META_FORMAT, u64::from(FORMAT)).map_err(during("writing the layout's number"))?;
+    }
+    transaction.commit().map_err(during("making the tables"))
+}

@@ -1,0 +1,60 @@
+//! Rebuilding what is derived: snapshots, alarms and rows, from what a fold over the events found.
+//!
+//! Invariant: from the moment the derived tables are emptied until the end of the rebuild the file says that it is
+//! incomplete, and commits are refused: a crash in between cannot become a silent miss.
+
+use ordo_store::{Fault, Rebuilt};
+use redb::{Key, TableDefinition, Value, WriteTransaction};
+
+use crate::commit::Writing;
+use crate::fault::during;
+use crate::handle::{Done, Handle};
+use crate::keys::entity_key;
+use crate::tables::{META, META_REBUILDING, Visit, visit_derived};
+use crate::values::Header;
+
+struct Empty<'t>(&'t WriteTransaction);
+
+impl Visit for Empty<'_> {
+    fn table<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), Fault> {
+        self.0.delete_table(table).map_err(during("emptying a table"))?;
+        self.0.open_table(table).map(drop).map_err(during("emptying a table"))
+    }
+}
+
+pub(crate) fn clear(handle: &Handle) -> Result<(), Fault> {
+    handle.write(|transaction| {
+        visit_derived(&mut Empty(transaction))?;
+        mark(transaction, 1)?;
+        Ok(Done::Write(()))
+    })
+}
+
+pub(crate) fn put(handle: &Handle, found: &[Rebuilt]) -> Result<(), Fault> {
+    handle.write(|transaction| {
+        let mut writing = Writing::for_rebuild(transaction)?;
+        for Rebuilt { entity, snapshot, rows } in found {
+            let header = Header { version: snapshot.version, alarm: snapshot.alarm };
+            let before = writing.header(&entity_key(*entity))?;
+            writing.put_snapshot(*entity, before.alarm, header, &snapshot.state)?;
+            writing.put_rows(rows)?;
+        }
+        Ok(if writing.end()? { Done::Write(()) } else { Done::Nothing(()) })
+    })
+}
+
+pub(crate) fn end(handle: &Handle) -> Result<(), Fault> {
+    handle.write(|transaction| {
+        mark(transaction, 0)?;
+        Ok(Done::Write(()))
+    })
+}
+
+fn mark(transaction: &WriteTransaction, rebuilding: u64) -> Result<(), Fault> {
+    let mut meta = transaction.open_table(META).map_err(during("opening a table"))?;
+    meta.insert(META_REBUILDING, rebuilding).map_err(during("marking a rebuild"))?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The contract, kept by redb: writes go to the writer (or happen at once, inline), reads happen where they are asked.
+//!
+//! Invariant: both ways of writing run the same code; only the thread differs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{
+    Batch, Chunk, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Ringing, Row, Snapshot, Stats,
+    Store, Version, View,
+};
+use redb::StorageBackend;
+use redb::backends::InMemoryBackend;
+use uuid::Uuid;
+
+use crate::commit::Writing;
+use crate::handle::{Done, Handle};
+use crate::held::Held;
+use crate::open::Options;
+use crate::source::{Disk, Source};
+use crate::writer::{Writer, commit_one};
+use crate::{read, rebuild};
+
+/// A store in one redb file. Fields are dropped in this order: the writer ends, the file closes, the lock goes.
+#[derive(Debug)]
+pub struct RedbStore {
+    /// None: whoever commits does it on its own thread.
+    writer: Option<Writer>,
+    pub(crate) handle: Arc<Handle>,
+    _held: Option<Held>,
+}
+
+impl RedbStore {
+    /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+        let path: PathBuf = path.as_ref().to_owned();
+        let held = Held::take(&path)?;
+        let handle = Arc::new(Handle::open(Source::File(path), options.cache_bytes)?);
+        let writer = Writer::start(Arc::clone(&handle))?;
+        Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
+    }
+
+    /// The same file without a writer thread.
+    pub fn open_file_inline(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+        let path: PathBuf = path.as_ref().to_owned();
+        let held = Held::take(&path)?;
+        let handle = Handle::open(Source::File(path), options.cache_bytes)?;
+        Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
+    }
+
+    /// On a backend that cannot be opened again: after a failure of it, every call says so.
+    pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
+        RedbStore::inline(Source::once(backend))
+    }
+
+    /// On a disk that can be opened again, as after a failure of the disk.
+    pub fn open_inline_on(disk: impl Disk) -> Result<RedbStore, Fault> {
+        RedbStore::inline(Source::disk(disk))
+    }
+
+    /// On a disk, with the writer thread: for tests of the writer.
+    pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
+        let handle = Arc::new(Handle::open(Source::disk(disk), options.cache_bytes)?);
+        let writer = Writer::start(Arc::clone(&handle))?;
+        Ok(RedbStore { writer: Some(writer), handle, _held: None })
+    }
+
+    /// In memory, inline: gone when dropped.
+    pub fn in_memory() -> Result<RedbStore, Fault> {
+        RedbStore::open_inline(InMemoryBackend::new())
+    }
+
+    fn inline(source: Source) -> Result<RedbStore, Fault> {
+        let handle = Handle::open(source, Options::default().cache_bytes)?;
+        Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
+    }
+
+    async fn task<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Handle) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        match &self.writer {
+            Some(writer) => writer.task(task).await,
+            None => task(&self.handle),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for RedbStore {
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+        batch.check()?;
+        match &self.writer {
+            _ if batch.items.is_empty() && batch.chunks.is_empty() => Ok(Vec::new()),
+            Some(writer) => writer.commit(batch).await,
+            None => commit_one(&self.handle, &batch),
+        }
+    }
+
+    async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+        self.handle.read(|read| read::load(read, entities))
+    }
+
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+        self.handle.read(|read| read::history(read, entity, from, limit))
+    }
+
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+        self.handle.read(|read| read::events(read, after, limit))
+    }
+
+    async fn due(&self, until: Timestamp, after: Option<Ringing>, limit: usize) -> Result<Vec<Ringing>, Fault> {
+        self.handle.read(|read| read::due(read, until, after, limit))
+    }
+
+    async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
+        self.handle.read(|read| read::entities(read, after, limit))
+    }
+
+    async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
+        self.handle.read(|read| read::streams(read, after, limit))
+    }
+
+    async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        self.handle.read(|read| read::row(read, view, key))
+    }
+
+    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+        self.handle.read(|read| read::rows(read, view, range, order, limit))
+    }
+
+    async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+        self.handle.read(|read| read::chunks(read, owner, from, limit))
+    }
+
+    async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+        self.handle.read(|read| read::dedup(read, key, now))
+    }
+
+    async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault> {
+        let forget = move |handle: &Handle| {
+            handle.write(|transaction| {
+                let mut writing = Writing::begin(transaction)?;
+                let forgotten = writing.forget_dedup(now, limit)?;
+                Ok(if writing.end()? { Done::Write(forgotten) } else { Done::Nothing(forgotten) })
+            })
+        };
+        self.task(forget).await
+    }
+
+    async fn clear_derived(&self) -> Result<(), Fault> {
+        self.task(rebuild::clear).await
+    }
+
+    async fn rebuild(&self, found: Vec<Rebuilt>) -> Result<(), Fault> {
+        self.task(move |handle| rebuild::put(handle, &found)).await
+    }
+
+    async fn end_rebuild(&self) -> Result<(), Fault> {
+        self.task(rebuild::end).await
+    }
+
+    async fn stats(&self) -> Result<Stats, Fault> {
+        let bytes_on_disk = self.handle.source.bytes_on_disk();
+        self.handle.read(|read| read::stats(read, bytes_on_disk))
+    }
+}

@@ -1,0 +1,102 @@
+//! The log: a stream by version, all streams by position.
+
+use super::Place;
+use super::given::{accept, at, commit, event, grow, item, job, kinds, positions};
+use crate::{Event, Fault, Item, NewEvent, Outcome, Position};
+
+pub async fn history_pages_by_version(place: &dyn Place) {
+    let store = place.open().await;
+    grow(&*store, job(1), 5).await;
+    let page = store.history(job(1), 2, 2).await.unwrap();
+    assert_eq!(page.events.iter().map(|event| event.version).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(page.oldest, 1);
+    let rest = store.history(job(1), 4, 10).await.unwrap();
+    assert_eq!(rest.events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["e4", "e5"]);
+    assert_eq!(store.history(job(1), 0, 0).await.unwrap().events, []);
+}
+
+pub async fn history_of_nobody_is_empty(place: &dyn Place) {
+    let store = place.open().await;
+    assert_eq!(store.history(job(1), 0, 10).await.unwrap(), Default::default());
+}
+
+pub async fn history_from_beyond_the_end_is_empty_but_tells_the_oldest(place: &dyn Place) {
+    let store = place.open().await;
+    grow(&*store, job(1), 2).await;
+    let beyond = store.history(job(1), 3, 10).await.unwrap();
+    assert_eq!((beyond.events.len(), beyond.oldest), (0, 1));
+}
+
+pub async fn histories_of_neighbours_do_not_mix(place: &dyn Place) {
+    let store = place.open().await;
+    for number in [1, 2, 3] {
+        grow(&*store, job(number), number as u64).await;
+    }
+    assert_eq!(kinds(&*store, job(2)).await, ["e1", "e2"]);
+    let history = store.history(job(2), 0, 10).await.unwrap();
+    assert!(history.events.iter().all(|event| event.entity == job(2)));
+}
+
+pub async fn events_come_in_the_order_of_their_positions_across_entities(place: &dyn Place) {
+    let store = place.open().await;
+    commit(&*store, vec![item(job(9), 0), item(job(1), 0), item(job(9), 1)]).await;
+    accept(&*store, item(job(5), 0)).await;
+    let events = store.events(&Position::default(), 10).await.unwrap();
+    let order: Vec<_> = events.iter().map(|event| (event.entity, event.version)).collect();
+    assert_eq!(order, [(job(9), 1), (job(1), 1), (job(9), 2), (job(5), 1)]);
+}
+
+pub async fn events_page_by_position_without_gap_or_repetition(place: &dyn Place) {
+    let store = place.open().await;
+    for number in 1..=5 {
+        grow(&*store, job(number), 5).await;
+    }
+    let (mut paged, mut after) = (Vec::new(), Position::default());
+    loop {
+        let page = store.events(&after, 7).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = last.position.clone();
+        paged.extend(page.into_iter().map(|event| event.position.0));
+    }
+    assert_eq!(paged, positions(&*store).await);
+    assert_eq!(paged.len(), 25);
+    assert_eq!(store.events(&Position::default(), 0).await.unwrap(), []);
+}
+
+pub async fn events_after_the_last_position_are_none_until_there_are_new_ones(place: &dyn Place) {
+    let store = place.open().await;
+    grow(&*store, job(1), 2).await;
+    let last = store.events(&Position::default(), 10).await.unwrap().pop().unwrap().position;
+    assert_eq!(store.events(&last, 10).await.unwrap(), []);
+    accept(&*store, item(job(1), 2)).await;
+    let news = store.events(&last, 10).await.unwrap();
+    assert_eq!(news.iter().map(|event| event.version).collect::<Vec<_>>(), [3]);
+}
+
+pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(place: &dyn Place) {
+    let store = place.open().await;
+    let two = Item { events: vec![event("a"), event("b")], ..item(job(1), 0) };
+    let outcomes = commit(&*store, vec![two, item(job(2), 0)]).await;
+    let events = store.events(&Position::default(), 10).await.unwrap();
+    for (outcome, event) in outcomes.iter().zip([&events[1], &events[2]]) {
+        let last = Some(event.position.clone());
+        assert_eq!(*outcome, Outcome::Committed { version: event.version, last });
+    }
+}
+
+pub async fn an_event_comes_back_as_it_was_given(place: &dyn Place) {
+    let store = place.open().await;
+    let given =
+        NewEvent { at: at(1_763_236_800_123), kind: "job_größer".into(), data: b"{\"a\":[1,\"\\u0000\"]}".to_vec() };
+    accept(&*store, Item { events: vec![given.clone()], ..item(job(1), 0) }).await;
+    let Event { entity, version, at, kind, data, .. } = store.history(job(1), 1, 1).await.unwrap().events.remove(0);
+    assert_eq!((entity, version), (job(1), 1));
+    assert_eq!(NewEvent { at, kind, data }, given);
+}
+
+pub async fn a_made_up_position_is_refused(place: &dyn Place) {
+    let store = place.open().await;
+    let answer = store.events(&Position("no such position".into()), 10).await;
+    assert!(matches!(answer, Err(Fault::NotAPosition { .. })), "{answer:?}");
+    assert_eq!(store.events(&Position::default(), 10).await.unwrap(), []);
+}

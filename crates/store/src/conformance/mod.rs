@@ -1,0 +1,214 @@
+//! The promises of the contract as tests. Every driver runs all of them: `ordo_store::conformance!(crate::place);`
+//!
+//! Invariant: a case knows nothing of the driver but [`Place`], has no clock and no chance, and is listed below
+//! (a test compares the list with the sources).
+
+#![allow(clippy::unwrap_used, reason = "these are tests, compiled for other crates")]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::Store;
+
+pub mod alarms;
+pub mod chunks;
+pub mod commits;
+pub mod dedup;
+pub mod given;
+pub mod logs;
+pub mod rebuilds;
+pub mod reopening;
+pub mod rows;
+pub mod snapshots;
+pub mod trims;
+
+/// Where a case has its store: a folder, a database. New for each case, empty at first.
+#[async_trait]
+pub trait Place: Send + Sync {
+    /// Opens the store; after the former one was dropped, what it committed is there.
+    async fn open(&self) -> Arc<dyn Store>;
+}
+
+/// Makes a test of each case. `$place` is the path of a function that makes a new [`Place`].
+#[macro_export]
+macro_rules! conformance {
+    ($place:path) => {
+        $crate::conformance_cases!($crate::conformance_tests, $place);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($place:path; $($module:ident { $($case:ident)* })*) => {
+        $(mod $module {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                $crate::conformance::$module::$case(&$place()).await;
+            })*
+        })*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($then:path, $($given:tt)*) => {
+        $then! { $($given)*;
+            commits {
+                a_new_stream_starts_at_version_one
+                several_events_of_one_item_get_consecutive_versions
+                an_item_without_events_keeps_the_version
+                a_stale_version_is_a_conflict_and_tells_the_actual_one
+                creating_what_exists_is_a_conflict
+                changing_what_does_not_exist_is_a_conflict_with_zero
+                a_conflict_writes_nothing
+                a_conflict_does_not_stop_the_other_items
+                items_of_one_entity_apply_in_order
+                of_two_items_with_one_version_the_first_wins
+                an_empty_batch_is_committed
+                a_snapshot_without_any_event_is_misuse
+                a_kind_without_a_name_or_with_too_long_a_name_is_misuse
+                a_misused_batch_writes_nothing
+                of_many_concurrent_commits_to_one_entity_one_wins_each_version
+                many_concurrent_commits_to_many_entities_all_succeed
+                large_values_come_back_whole
+                a_batch_of_thousands_of_items_is_committed
+            }
+            dedup {
+                a_second_item_with_a_key_is_a_duplicate_and_gets_the_first_value
+                a_duplicate_writes_nothing
+                a_duplicate_inside_one_batch_is_found
+                one_known_key_of_several_makes_the_item_a_duplicate
+                an_expired_key_is_no_duplicate
+                a_key_expires_at_its_very_moment
+                a_duplicate_that_is_also_a_conflict_is_a_duplicate
+                a_key_of_a_refused_item_is_not_taken
+                reading_a_key_respects_its_expiry
+                expired_keys_are_forgotten_and_the_others_kept
+                forgetting_stops_at_its_limit
+                a_key_that_was_renewed_is_not_forgotten_at_its_old_expiry
+                keys_may_be_empty_or_prefixes_of_each_other
+            }
+            alarms {
+                an_alarm_rings_at_its_time_not_before
+                a_moved_alarm_rings_only_at_its_new_time
+                a_cleared_alarm_does_not_ring
+                a_changed_rank_is_seen_without_moving_the_alarm
+                alarms_ring_in_order_of_time_then_id
+                due_pages_with_after_without_gap_or_repetition
+                due_after_an_alarm_that_is_gone_goes_on_behind_it
+                due_after_a_later_time_is_empty
+                alarms_at_the_bounds_of_time_are_found
+                a_snapshot_tells_its_alarm
+                a_refused_item_leaves_the_alarm_alone
+            }
+            logs {
+                history_pages_by_version
+                history_of_nobody_is_empty
+                history_from_beyond_the_end_is_empty_but_tells_the_oldest
+                histories_of_neighbours_do_not_mix
+                events_come_in_the_order_of_their_positions_across_entities
+                events_page_by_position_without_gap_or_repetition
+                events_after_the_last_position_are_none_until_there_are_new_ones
+                the_last_position_of_an_outcome_is_where_its_last_event_stands
+                an_event_comes_back_as_it_was_given
+                a_made_up_position_is_refused
+            }
+            trims {
+                a_checkpoint_replaces_the_prefix_and_keeps_version_and_position
+                a_trim_may_cover_the_whole_stream
+                a_trim_applies_after_the_items_own_events
+                the_same_trim_twice_is_once
+                an_older_trim_changes_nothing
+                a_trim_of_nothing_changes_nothing
+                a_trim_beyond_the_end_is_misuse
+                events_after_a_trimmed_position_go_on_with_the_checkpoint
+                a_refused_item_trims_nothing
+                a_stream_goes_on_after_a_trim
+                a_purge_leaves_no_trace
+                a_purge_keeps_the_neighbours
+                a_purge_of_another_version_is_a_conflict
+                a_purged_stream_may_begin_again_at_new_positions
+                a_purge_of_nobody_is_harmless
+            }
+            rows {
+                a_row_is_put_replaced_and_deleted
+                deleting_a_row_that_is_not_there_is_harmless
+                rows_come_in_the_order_of_their_keys
+                rows_come_backwards_when_asked
+                a_range_includes_its_start_and_excludes_its_end
+                a_prefix_range_finds_exactly_its_rows
+                a_range_that_ends_before_it_starts_is_empty
+                views_do_not_see_each_others_rows
+                the_last_write_of_a_row_in_an_item_stays
+                rows_of_a_refused_item_are_not_written
+                an_empty_value_is_a_row
+                a_page_may_be_of_no_rows
+            }
+            chunks {
+                chunks_come_in_order_of_number_not_of_arrival
+                chunks_page_from_a_number
+                chunks_of_owners_do_not_mix
+                forgetting_an_owner_forgets_all_its_chunks_and_no_others
+                a_refused_item_forgets_no_chunks
+                chunks_alone_make_a_batch
+                chunks_are_written_even_where_all_items_are_refused
+                a_chunk_given_with_the_item_that_forgets_its_owner_is_forgotten
+            }
+            snapshots {
+                load_answers_in_the_order_it_was_asked
+                load_of_nothing_is_nothing
+                entities_page_in_order_of_id
+                stats_count_what_is_there
+            }
+            rebuilds {
+                clearing_empties_what_is_derived_and_keeps_the_events
+                a_rebuild_puts_back_snapshots_alarms_and_rows
+                between_clearing_and_the_end_of_a_rebuild_nothing_is_committed
+                an_interrupted_rebuild_is_remembered_and_can_be_repeated
+                a_rebuild_keeps_dedup_keys_and_chunks
+            }
+            reopening {
+                what_was_committed_is_there_after_reopening
+                positions_go_on_after_reopening
+                positions_of_purged_events_are_not_given_again_after_reopening
+                versions_guard_across_reopening
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    macro_rules! names {
+        (; $($module:ident { $($case:ident)* })*) => {
+            &[$((stringify!($module), &[$(stringify!($case)),*])),*]
+        };
+    }
+
+    const LISTED: &[(&str, &[&str])] = conformance_cases!(names,);
+    const SOURCES: [(&str, &str); 10] = [
+        ("commits", include_str!("commits.rs")),
+        ("dedup", include_str!("dedup.rs")),
+        ("alarms", include_str!("alarms.rs")),
+        ("logs", include_str!("logs.rs")),
+        ("trims", include_str!("trims.rs")),
+        ("rows", include_str!("rows.rs")),
+        ("chunks", include_str!("chunks.rs")),
+        ("snapshots", include_str!("snapshots.rs")),
+        ("rebuilds", include_str!("rebuilds.rs")),
+        ("reopening", include_str!("reopening.rs")),
+    ];
+
+    #[test]
+    fn every_case_is_listed() {
+        for (module, source) in SOURCES {
+            let written = source.lines().filter_map(|line| line.strip_prefix("pub async fn "));
+            let written: Vec<&str> = written.filter_map(|line| line.split('(').next()).collect();
+            let listed = LISTED.iter().find(|(name, _)| *name == module).map(|(_, cases)| cases.to_vec());
+            assert_eq!(Some(written), listed, "{module}");
+        }
+    }
+}

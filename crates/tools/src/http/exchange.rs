@@ -1,0 +1,128 @@
+//! One request and the redirects it leads to.
+//!
+//! Invariant: every hop is checked like the first; to another origin go only headers that carry no secret, and a
+//! request never falls from https to http.
+
+use std::error::Error;
+use std::net::IpAddr;
+
+use ordo_engine::logs::{LogSink, LogStream};
+use ordo_engine::tool::Failure;
+use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, LOCATION, USER_AGENT};
+use reqwest::{Client, Method, Response, StatusCode, Url};
+
+use super::guard::{Forbidden, Guard};
+use super::input::{HttpInput, check_scheme};
+use super::resolver::Unresolved;
+use crate::limits::REDIRECTS_MAX;
+
+pub(crate) struct Exchange<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) guard: &'a Guard,
+    pub(crate) log: &'a LogSink,
+}
+
+impl Exchange<'_> {
+    /// The last response: the one that is no redirect, or one that was expected.
+    pub(crate) async fn respond(&self, mut input: HttpInput) -> Result<Response, Failure> {
+        for _ in 0..=REDIRECTS_MAX {
+            let response = self.send(&input).await?;
+            let status = response.status();
+            self.log.line(LogStream::System, &format!("{} {} answered {status}", input.method, shown(&input.url)));
+            match redirect_target(&response) {
+                Some(location) if !input.expect.contains(status.as_u16()) => {
+                    input = redirected(input, status, &location).map_err(Failure::new)?;
+                }
+                Some(_) | None => return Ok(response),
+            }
+        }
+        Err(Failure::new(format!("more than {REDIRECTS_MAX} redirects, the last one to {}", shown(&input.url))))
+    }
+
+    async fn send(&self, input: &HttpInput) -> Result<Response, Failure> {
+        check_literal(self.guard, &input.url).map_err(|error| Failure::new(error.to_string()))?;
+        let mut request = self.client.request(input.method.clone(), input.url.clone()).headers(input.headers.clone());
+        if let Some(body) = &input.body {
+            request = request.body(body.clone());
+        }
+        request.send().await.map_err(|error| explain(&error, &input.url))
+    }
+}
+
+/// An address written in a URL is connected to without a look-up, so it is checked here.
+pub(crate) fn check_literal(guard: &Guard, url: &Url) -> Result<(), Forbidden> {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
+    match bare.parse::<IpAddr>() {
+        Ok(address) => guard.admit(bare, &[address]),
+        Err(_) => Ok(()),
+    }
+}
+
+fn redirect_target(response: &Response) -> Option<String> {
+    match response.status() {
+        StatusCode::MOVED_PERMANENTLY
+        | StatusCode::FOUND
+        | StatusCode::SEE_OTHER
+        | StatusCode::TEMPORARY_REDIRECT
+        | StatusCode::PERMANENT_REDIRECT => Some(response.headers().get(LOCATION)?.to_str().ok()?.to_owned()),
+        _ => None,
+    }
+}
+
+fn redirected(mut input: HttpInput, status: StatusCode, location: &str) -> Result<HttpInput, String> {
+    let next = input.url.join(location).map_err(|error| format!("redirected to {location:?}: {error}"))?;
+    check_scheme(&next).map_err(|why| format!("redirected to {}: {why}", shown(&next)))?;
+    if input.url.scheme() == "https" && next.scheme() == "http" {
+        return Err(format!("redirected from https to {}: not followed", shown(&next)));
+    }
+    if next.origin() != input.url.origin() {
+        keep_harmless_headers(&mut input);
+    }
+    if becomes_get(status, &input.method) {
+        input.method = Method::GET;
+        input.body = None;
+        input.headers.remove(CONTENT_TYPE);
+    }
+    input.url = next;
+    Ok(input)
+}
+
+/// As browsers and curl do: 303 always, 301 and 302 only after POST; 307 and 308 repeat the request.
+fn becomes_get(status: StatusCode, method: &Method) -> bool {
+    match status {
+        StatusCode::SEE_OTHER => *method != Method::HEAD,
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method == Method::POST,
+        _ => false,
+    }
+}
+
+/// Any other header may be a key of some service, by whatever name.
+fn keep_harmless_headers(input: &mut HttpInput) {
+    let harmless = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
+    let kept = input.headers.iter().filter(|(name, _)| harmless.contains(name));
+    input.headers = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+}
+
+/// A URL as people may see it: without user, password and query, which may be secrets.
+fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+/// The cause that helps, from below the layers that only say that something failed.
+pub(crate) fn explain(error: &reqwest::Error, url: &Url) -> Failure {
+    if let Some(forbidden) = causes(error).find_map(|cause| cause.downcast_ref::<Forbidden>()) {
+        return Failure::new(forbidden.to_string());
+    }
+    if let Some(unresolved) = causes(error).find_map(|cause| cause.downcast_ref::<Unresolved>()) {
+        return Failure::new(unresolved.to_string());
+    }
+    let doing = if error.is_connect() { "cannot connect to" } else { "no answer from" };
+    let cause = causes(error).last().map(ToString::to_string).unwrap_or_else(|| "unknown cause".to_owned());
+    Failure::new(format!("{doing} {}: {cause}", shown(url)))
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause| (*cause).source())
+}

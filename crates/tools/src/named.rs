@@ -1,0 +1,148 @@
+//! Tools that a configuration names: a fixed command with places for the fields of an input.
+//!
+//! Invariant: an input chooses values, never the program, an argument's place or an option: a text that begins
+//! with `-` does not begin an argument unless the template has put `--` before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_engine::tool::{Failure, Tool, Work};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::fields::{Fields, InputError, kind};
+use crate::shell::environment::check_env;
+use crate::shell::runner::{Invocation, Runner};
+use crate::template::{Template, TemplateError};
+
+/// `[tools.named.NAME]` of the configuration. `args`, the values of `env` and `stdin` are templates.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedDefinition {
+    pub command: String,
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+    pub stdin: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionError {
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    Invocation(#[from] InputError),
+}
+
+#[derive(Debug, Clone)]
+pub struct NamedTool {
+    name: String,
+    command: String,
+    args: Vec<Template>,
+    env: BTreeMap<String, Template>,
+    cwd: Option<PathBuf>,
+    stdin: Option<Template>,
+    runner: Arc<Runner>,
+}
+
+impl NamedTool {
+    pub fn new(
+        name: impl Into<String>,
+        definition: NamedDefinition,
+        runner: Arc<Runner>,
+    ) -> Result<NamedTool, DefinitionError> {
+        let NamedDefinition { command, args, env, cwd, stdin } = definition;
+        check_env(&env)?;
+        Invocation { program: command.clone(), args: args.clone(), env: env.clone(), cwd: cwd.clone(), stdin: None }
+            .check()?;
+        let parse_env = |(name, value): (String, String)| Ok::<_, TemplateError>((name, value.parse()?));
+        Ok(NamedTool {
+            name: name.into(),
+            command,
+            args: args.iter().map(|arg| arg.parse()).collect::<Result<_, _>>()?,
+            env: env.into_iter().map(parse_env).collect::<Result<_, _>>()?,
+            cwd,
+            stdin: stdin.map(|text| text.parse()).transpose()?,
+            runner,
+        })
+    }
+
+    fn fields(&self) -> BTreeSet<&str> {
+        let templates = self.args.iter().chain(self.env.values()).chain(&self.stdin);
+        templates.flat_map(Template::fields).collect()
+    }
+
+    fn fill(&self, input: &Value) -> Result<Invocation, InputError> {
+        let values = self.values(input)?;
+        self.refuse_options(input)?;
+        let env: BTreeMap<_, _> = self.env.iter().map(|(name, value)| (name.clone(), value.fill(&values))).collect();
+        check_env(&env)?;
+        let invocation = Invocation {
+            program: self.command.clone(),
+            args: self.args.iter().map(|arg| arg.fill(&values)).collect(),
+            env,
+            cwd: self.cwd.clone(),
+            stdin: self.stdin.as_ref().map(|text| text.fill(&values)),
+        };
+        invocation.check().map(|()| invocation)
+    }
+
+    fn values(&self, input: &Value) -> Result<BTreeMap<&str, String>, InputError> {
+        let wanted = self.fields();
+        if wanted.is_empty() && input.is_null() {
+            return Ok(BTreeMap::new());
+        }
+        let known: Vec<&str> = wanted.iter().copied().collect();
+        let fields = Fields::of(&self.name, input, &known, &example(&known))?;
+        wanted.into_iter().map(|name| Ok((name, self.value(name, fields.value(name))?))).collect()
+    }
+
+    fn value(&self, field: &str, value: Option<&Value>) -> Result<String, InputError> {
+        match value {
+            None => Err(InputError::Incomplete(format!("{} needs the field {field:?}", self.name))),
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::Number(number)) => Ok(number.to_string()),
+            Some(Value::Bool(truth)) => Ok(truth.to_string()),
+            Some(other) => {
+                let wanted = "text, a number or a boolean";
+                Err(InputError::WrongType { field: field.to_owned(), wanted, found: kind(other) })
+            }
+        }
+    }
+
+    /// A file called `--delete-all` is not meant as an option.
+    fn refuse_options(&self, input: &Value) -> Result<(), InputError> {
+        let before_dashes = self.args.iter().take_while(|arg| !arg.is_literally("--"));
+        for field in before_dashes.filter_map(Template::leading_field) {
+            if input[field].as_str().is_some_and(|text| text.starts_with('-')) {
+                return Err(InputError::invalid(field, "must not begin with - here, it would be taken for an option"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn example(fields: &[&str]) -> String {
+    let pairs: Vec<String> = fields.iter().map(|field| format!("\"{field}\": …")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+#[async_trait]
+impl Tool for NamedTool {
+    fn check(&self, input: &Value) -> Result<(), String> {
+        self.fill(input).map(drop).map_err(|error| error.to_string())
+    }
+
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let invocation = self.fill(&work.input).map_err(|error| Failure::new(error.to_string()))?;
+        self.runner.run(invocation, &work).await
+    }
+
+    async fn sweep(&self) -> Result<usize, std::io::Error> {
+        self.runner.sweep().await
+    }
+}

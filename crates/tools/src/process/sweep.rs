@@ -1,0 +1,253 @@
+//! Ends what a former life of the executor left running.
+//!
+//! Invariant: nothing is killed whose identity is not proven, either by number and start time within this boot
+//! or by the run and fence in the environment it was started with.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use uuid::Uuid;
+
+use super::book::{Entry, ProcessBook, Record};
+use super::group::{has_members, poll};
+use super::proc::{self, Identity, Mark, Seen};
+use crate::limits::SWEEP_GRACE;
+
+/// All processes at one moment, and who is looking.
+struct Snapshot {
+    me: Option<Seen>,
+    life: Uuid,
+    boot: Option<String>,
+    processes: Vec<(Seen, Option<Mark>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Group(i32),
+    Process(i32),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The life that wrote the record is going on.
+    InUse,
+    /// It has ended; what is left of it, if anything, is to be killed.
+    LeftBehind(Vec<Target>),
+}
+
+impl ProcessBook {
+    /// Kills what former lives left, and clears their records. Returns how many groups and single processes it killed.
+    pub async fn sweep(&self) -> io::Result<usize> {
+        let book = self.clone();
+        let left = tokio::task::spawn_blocking(move || book.left_behind()).await.map_err(io::Error::other)??;
+        let killed = left.iter().flat_map(|(_, targets)| targets).filter(|target| target.kill()).count();
+        let all_gone = || !left.iter().flat_map(|(_, targets)| targets).any(|target| target.lives());
+        if tokio::time::timeout(SWEEP_GRACE, poll(all_gone)).await.is_err() {
+            tracing::warn!("some left-over processes do not die: tried again at the next start");
+        }
+        for (path, targets) in left {
+            if !targets.iter().any(|target| target.lives()) {
+                forget(&path).await?;
+            }
+        }
+        Ok(killed)
+    }
+
+    /// Records of former lives, each with what still lives of it.
+    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<Target>)>> {
+        let records = self.records()?;
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        let snapshot = Snapshot::take(self.life());
+        let judged = records.into_iter().filter_map(|(path, record)| match snapshot.judge(&record) {
+            Verdict::InUse => None,
+            Verdict::LeftBehind(mut targets) => {
+                targets.retain(|target| target.lives());
+                Some((path, targets))
+            }
+        });
+        Ok(judged.collect())
+    }
+}
+
+impl Entry {
+    /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
+    pub(crate) async fn kill_strays(&self) -> usize {
+        let record = self.record().clone();
+        let targets = tokio::task::spawn_blocking(move || Snapshot::take(record.life).left_of(&record)).await;
+        targets.unwrap_or_default().iter().filter(|target| target.lives() && target.kill()).count()
+    }
+}
+
+async fn forget(path: &PathBuf) -> io::Result<()> {
+    match tokio::fs::remove_file(path).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+impl Snapshot {
+    fn take(life: Uuid) -> Snapshot {
+        let processes = proc::see_all().into_iter().map(|seen| (seen, proc::mark(seen.id.pid))).collect();
+        Snapshot { me: proc::myself(), life, boot: proc::boot(), processes }
+    }
+
+    fn judge(&self, record: &Record) -> Verdict {
+        if record.life == self.life {
+            return Verdict::InUse;
+        }
+        if record.boot.is_none() || record.boot != self.boot {
+            return Verdict::LeftBehind(Vec::new());
+        }
+        if record.owner.is_some_and(|owner| self.is_another_alive(owner)) {
+            return Verdict::InUse;
+        }
+        Verdict::LeftBehind(self.left_of(record))
+    }
+
+    /// A second executor that shares the folder still looks after its own.
+    fn is_another_alive(&self, owner: Identity) -> bool {
+        self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
+    }
+
+    fn left_of(&self, record: &Record) -> Vec<Target> {
+        let mark = record.mark();
+        let ours = |seen: &Seen, its: &Option<Mark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
+        let mut targets: Vec<Target> = (self.processes.iter())
+            .filter(|(seen, its)| ours(seen, its))
+            .map(|(seen, _)| match self.leader_of(seen.pgid) {
+                Some((leader, its)) if !ours(leader, its) => Target::Process(seen.id.pid),
+                None | Some(_) => Target::Group(seen.pgid),
+            })
+            .filter(|target| self.may_kill(*target))
+            .collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
+    fn leader_of(&self, pgid: i32) -> Option<&(Seen, Option<Mark>)> {
+        self.processes.iter().find(|(seen, _)| seen.id.pid == pgid)
+    }
+
+    /// Never ourselves, whoever started us; never everybody (0) nor init.
+    fn may_kill(&self, target: Target) -> bool {
+        match target {
+            Target::Group(pgid) => pgid > 1 && self.me.is_some_and(|me| me.pgid != pgid),
+            Target::Process(pid) => pid > 1 && self.me.is_some_and(|me| me.id.pid != pid),
+        }
+    }
+}
+
+impl Target {
+    fn kill(self) -> bool {
+        let sent = match self {
+            Target::Group(pgid) => Pid::from_raw(pgid).map(|pgid| kill_process_group(pgid, Signal::KILL)),
+            Target::Process(pid) => Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL)),
+        };
+        tracing::info!(what = ?self, ?sent, "killed what an attempt left running");
+        matches!(sent, Some(Ok(())))
+    }
+
+    fn lives(self) -> bool {
+        match self {
+            Target::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
+            Target::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::{RunId, Token};
+
+    const RUN: RunId = RunId(Uuid::from_u128(1));
+
+    fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (Seen, Option<Mark>) {
+        let seen = Seen { id: Identity { pid, started_ticks }, pgid, alive: true };
+        (seen, fence.map(|fence| Mark::of(RUN, Token(fence))))
+    }
+
+    fn snapshot(processes: &[(Seen, Option<Mark>)]) -> Snapshot {
+        let me = process(10, 10, 1, None);
+        let processes = processes.iter().cloned().chain([me.clone()]).collect();
+        Snapshot { me: Some(me.0), life: Uuid::from_u128(2), boot: Some("boot".into()), processes }
+    }
+
+    fn record(leader: Option<(i32, u64)>) -> Record {
+        let identity = |(pid, started_ticks)| Identity { pid, started_ticks };
+        Record {
+            run_id: RUN,
+            attempt: 1,
+            token: Token(7),
+            life: Uuid::from_u128(1),
+            owner: Some(identity((9, 5))),
+            boot: Some("boot".into()),
+            leader: leader.map(identity),
+        }
+    }
+
+    fn left(record: &Record, processes: &[(Seen, Option<Mark>)]) -> Vec<Target> {
+        match snapshot(processes).judge(record) {
+            Verdict::LeftBehind(targets) => targets,
+            Verdict::InUse => panic!("in use"),
+        }
+    }
+
+    #[test]
+    fn a_leader_is_proven_by_its_start_time_even_without_an_environment() {
+        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 99, None)]), [Target::Group(50)]);
+    }
+
+    #[test]
+    fn a_reused_number_is_not_killed() {
+        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 100, None), process(51, 50, 101, None)]), []);
+    }
+
+    #[test]
+    fn members_that_survive_their_leader_are_proven_by_run_and_fence() {
+        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(7))]), [Target::Group(50)]);
+        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, None)]), []);
+        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(8))]), [], "a later attempt");
+    }
+
+    #[test]
+    fn an_intent_without_a_group_finds_its_processes_by_their_mark() {
+        let seen = [process(60, 60, 1, Some(7)), process(61, 60, 2, Some(7)), process(62, 62, 2, None)];
+        assert_eq!(left(&record(None), &seen), [Target::Group(60)]);
+    }
+
+    #[test]
+    fn a_marked_process_in_a_strangers_group_is_killed_alone() {
+        let seen = [process(60, 60, 1, None), process(61, 60, 2, Some(7))];
+        assert_eq!(left(&record(None), &seen), [Target::Process(61)]);
+    }
+
+    #[test]
+    fn we_never_kill_ourselves_even_if_a_run_started_us() {
+        assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [Target::Process(11)]);
+        let mut started_by_a_run = snapshot(&[]);
+        started_by_a_run.processes = vec![process(10, 10, 1, Some(7))];
+        assert_eq!(started_by_a_run.judge(&record(None)), Verdict::LeftBehind(vec![]));
+    }
+
+    #[test]
+    fn another_boot_leaves_nothing_behind() {
+        let old = Record { boot: Some("before".into()), ..record(Some((50, 99))) };
+        assert_eq!(left(&old, &[process(50, 50, 99, Some(7))]), []);
+    }
+
+    #[test]
+    fn what_a_living_executor_looks_after_is_left_alone() {
+        let record = record(Some((50, 99)));
+        let neighbour = snapshot(&[process(9, 9, 5, None), process(50, 50, 99, Some(7))]);
+        assert_eq!(neighbour.judge(&record), Verdict::InUse);
+        let own = Snapshot { life: record.life, ..snapshot(&[process(50, 50, 99, Some(7))]) };
+        assert_eq!(own.judge(&record), Verdict::InUse);
+        let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
+        assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![Target::Group(50)]));
+    }
+}

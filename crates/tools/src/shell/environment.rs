@@ -1,0 +1,101 @@
+//! The environment a command sees.
+//!
+//! Invariant: no variable beginning with ORDO_ comes from the server or from an input; those that exist say
+//! which attempt this is.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use ordo_engine::tool::Work;
+
+use crate::fields::InputError;
+
+/// Ours; the server's own hold its token and its configuration.
+const RESERVED: &str = "ORDO_";
+
+/// What commands inherit.
+#[derive(Clone)]
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    pub fn of_this_process() -> Environment {
+        Environment::of(std::env::vars_os())
+    }
+
+    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
+        Environment(variables.into_iter().filter(|(name, _)| !is_reserved(name)).collect())
+    }
+
+    /// Everything one attempt's command is started with.
+    pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
+        let mut all = self.0.clone();
+        all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
+        all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
+        all
+    }
+}
+
+/// Values may be secrets: only the names are shown.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+fn is_reserved(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(RESERVED.as_bytes())
+}
+
+fn about(work: &Work) -> Vec<(&'static str, String)> {
+    let mut all = vec![
+        ("ORDO_JOB_ID", work.job_id.to_string()),
+        ("ORDO_RUN_ID", work.run_id.to_string()),
+        ("ORDO_ATTEMPT", work.attempt.to_string()),
+        ("ORDO_FENCE", work.token.0.to_string()),
+        // A label is free text; the system cannot pass on a zero byte.
+        ("ORDO_LABEL", work.label.replace('\0', "")),
+    ];
+    all.extend(work.scheduled_for.map(|at| ("ORDO_SCHEDULED_FOR", at.to_string())));
+    if let Some(shard) = work.shard {
+        all.push(("ORDO_SHARD_INDEX", shard.index.to_string()));
+        all.push(("ORDO_SHARD_TOTAL", shard.total.to_string()));
+    }
+    all
+}
+
+/// Refuses names that are ours or that no environment can hold.
+pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), InputError> {
+    for (name, value) in env {
+        let field = || format!("env.{name}");
+        if name.starts_with(RESERVED) {
+            return Err(InputError::invalid(field(), "names beginning with ORDO_ are set by Ordo, choose another"));
+        }
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(InputError::invalid(field(), "a name is not empty and holds neither = nor a zero byte"));
+        }
+        if value.contains('\0') {
+            return Err(InputError::invalid(field(), "a value cannot hold a zero byte"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_ours_or_impossible_are_refused() {
+        for (name, value) in [("ORDO_TOKEN", "x"), ("ORDO_", "x"), ("", "x"), ("A=B", "x"), ("A", "\0")] {
+            let env = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            assert!(check_env(&env).is_err(), "{name}");
+        }
+        assert_eq!(check_env(&BTreeMap::from([("ordo_x".to_owned(), "y".to_owned())])), Ok(()));
+    }
+
+    #[test]
+    fn the_debug_form_shows_no_values() {
+        let environment = Environment::of([("KEY".into(), "hunter2".into()), ("ORDO_TOKEN".into(), "t".into())]);
+        assert_eq!(format!("{environment:?}"), r#"{"KEY"}"#);
+    }
+}

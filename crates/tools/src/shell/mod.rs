@@ -1,0 +1,95 @@
+//! `shell`: runs a program, or a script through `sh -c`.
+//!
+//! Invariant: an input never reaches a shell unless it says `script`; with a list of allowed commands, nothing
+//! else starts, and no script or variable can smuggle another program in.
+
+mod attend;
+mod capture;
+mod ending;
+pub(crate) mod environment;
+mod input;
+mod lines;
+pub(crate) mod runner;
+mod tail;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_engine::tool::{Failure, Tool, Work};
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::input::ShellInput;
+use self::runner::{Invocation, Runner};
+use crate::fields::InputError;
+
+/// `[tools.shell]` of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShellOptions {
+    pub enabled: bool,
+    /// Only these commands, each as a bare name or an absolute path. Arguments stay free: a program that can start
+    /// others lets them through; a named tool does not.
+    pub allow: Option<Vec<String>>,
+}
+
+impl Default for ShellOptions {
+    fn default() -> ShellOptions {
+        ShellOptions { enabled: true, allow: None }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Shell {
+    runner: Arc<Runner>,
+    allow: Option<Vec<String>>,
+}
+
+impl Shell {
+    pub fn new(runner: Arc<Runner>, allow: Option<Vec<String>>) -> Shell {
+        Shell { runner, allow }
+    }
+
+    fn parse(&self, input: &Value) -> Result<Invocation, InputError> {
+        let input = ShellInput::parse(input)?;
+        if let Some(allow) = &self.allow {
+            permit(&input, allow)?;
+        }
+        Ok(input.into_invocation())
+    }
+}
+
+fn permit(input: &ShellInput, allow: &[String]) -> Result<(), InputError> {
+    let invocation = match input {
+        ShellInput::Script(_) => {
+            return Err(InputError::invalid("script", "not allowed here: tools.shell.allow limits what may start"));
+        }
+        ShellInput::Command(invocation) => invocation,
+    };
+    if !allow.contains(&invocation.program) {
+        let why = format!("{:?} is not among the commands of tools.shell.allow", invocation.program);
+        return Err(InputError::invalid("command", why));
+    }
+    if !invocation.env.is_empty() {
+        // PATH, LD_PRELOAD, BASH_ENV and their many relatives would start something else.
+        let why = "not allowed together with tools.shell.allow; configure a tool under tools.named instead";
+        return Err(InputError::invalid("env", why));
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Tool for Shell {
+    fn check(&self, input: &Value) -> Result<(), String> {
+        self.parse(input).map(drop).map_err(|error| error.to_string())
+    }
+
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let invocation = self.parse(&work.input).map_err(|error| Failure::new(error.to_string()))?;
+        self.runner.run(invocation, &work).await
+    }
+
+    async fn sweep(&self) -> Result<usize, std::io::Error> {
+        self.runner.sweep().await
+    }
+}

@@ -1,0 +1,143 @@
+//! Runs one command as a process group of its own, from intent to last line.
+//!
+//! Invariant: when a run returns, nothing that it was told to stop is alive, and its record is gone from the book.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use ordo_engine::tool::{Failure, Work};
+use rustix::process::Pid;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::attend::Attended;
+use super::environment::Environment;
+use crate::process::book::{Entry, ProcessBook};
+use crate::process::group::Group;
+
+/// One command, ready to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    pub program: String,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+    pub stdin: Option<String>,
+}
+
+/// What every tool that starts processes shares.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    book: ProcessBook,
+    environment: Environment,
+}
+
+impl Runner {
+    pub fn new(book: ProcessBook, environment: Environment) -> Runner {
+        Runner { book, environment }
+    }
+
+    pub async fn sweep(&self) -> io::Result<usize> {
+        self.book.sweep().await
+    }
+
+    pub async fn run(&self, invocation: Invocation, work: &Work) -> Result<Value, Failure> {
+        if work.cancel.is_cancelled() {
+            return Err(Failure::new("stopped before it was started"));
+        }
+        let mut entry = self.book.intend(work).await.map_err(|error| unrecorded(&error))?;
+        let outcome = self.start_and_attend(invocation, work, &mut entry).await;
+        entry.close().await;
+        outcome
+    }
+
+    async fn start_and_attend(
+        &self,
+        mut invocation: Invocation,
+        work: &Work,
+        entry: &mut Entry,
+    ) -> Result<Value, Failure> {
+        let stdin = invocation.stdin.take();
+        let mut child = self.spawn(&invocation, stdin.is_some(), work).map_err(|error| invocation.explain(&error))?;
+        let (group, pid) = group_of(&child)?;
+        entry.started(pid).await.map_err(|error| unrecorded(&error))?;
+        let _feed = stdin.zip(child.stdin.take()).map(|(text, pipe)| feed(text, pipe));
+        Attended::new(child, group, work.log.clone()).until_the_end(&work.cancel, entry).await
+    }
+
+    fn spawn(&self, invocation: &Invocation, has_stdin: bool, work: &Work) -> io::Result<Child> {
+        let mut command = Command::new(&invocation.program);
+        command
+            .args(&invocation.args)
+            .env_clear()
+            .envs(self.environment.for_attempt(&invocation.env, work))
+            .stdin(if has_stdin { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(cwd) = &invocation.cwd {
+            command.current_dir(cwd);
+        }
+        command.spawn()
+    }
+}
+
+fn group_of(child: &Child) -> Result<(Group, i32), Failure> {
+    let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
+    let pid = pid.and_then(Pid::from_raw).ok_or_else(|| Failure::new("the started command has no process number"))?;
+    Ok((Group::led_by(pid), pid.as_raw_nonzero().get()))
+}
+
+fn unrecorded(error: &io::Error) -> Failure {
+    Failure::new(format!("not started: cannot write to the book of processes: {error}"))
+}
+
+/// Writes beside the reading, so that neither waits for the other. A command that does not read its input is fine.
+fn feed(text: String, mut pipe: ChildStdin) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Err(error) = pipe.write_all(text.as_bytes()).await {
+            tracing::debug!(%error, "the command did not take all of its input");
+        }
+    }))
+}
+
+impl Invocation {
+    fn explain(&self, error: &io::Error) -> Failure {
+        if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+            return Failure::new(format!("working folder not found: {:?}", cwd.display().to_string()));
+        }
+        let program = &self.program;
+        Failure::new(match error.kind() {
+            io::ErrorKind::NotFound if program.contains('/') && self.program_exists() => {
+                format!("cannot start {program:?}: the interpreter named in its first line is missing")
+            }
+            io::ErrorKind::NotFound => format!("command not found {program:?}{}", self.forgotten_args()),
+            io::ErrorKind::PermissionDenied => {
+                format!("cannot start {program:?}: permission denied (is it executable?)")
+            }
+            io::ErrorKind::ArgumentListTooLong => {
+                format!("cannot start {program:?}: its arguments and environment are too long, use stdin")
+            }
+            _ => format!("cannot start {program:?}: {error}"),
+        })
+    }
+
+    fn program_exists(&self) -> bool {
+        self.cwd.as_deref().unwrap_or(".".as_ref()).join(&self.program).exists()
+    }
+
+    fn forgotten_args(&self) -> String {
+        match self.program.split_once(char::is_whitespace) {
+            Some((first, rest)) if self.args.is_empty() => {
+                format!(
+                    ": did you forget \"args\"? Write {{\"command\": {first:?}, \"args\": [{rest:?}]}} or use \"script\""
+                )
+            }
+            _ => String::new(),
+        }
+    }
+}

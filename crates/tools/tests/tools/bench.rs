@@ -1,0 +1,129 @@
+//! A bench to try tools on: attempts with a log that can be read, and waiting for conditions.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ordo_engine::clock::{SystemClock, new_id};
+use ordo_engine::logs::{LogLine, LogSink, LogStream};
+use ordo_engine::tool::{Failure, Tool, Work};
+use ordo_model::{JobId, RunId, Token};
+use ordo_tools::{Environment, ProcessBook, Runner, Shell};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything here takes; reaching it is a failure.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) runner: Arc<Runner>,
+}
+
+pub(crate) struct Log(UnboundedReceiver<(RunId, LogLine)>);
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        Bench::with_environment(std::env::vars_os())
+    }
+
+    pub(crate) fn with_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let book = ProcessBook::open(folder.path().join("processes"), new_id()).unwrap();
+        Bench { folder, runner: Arc::new(Runner::new(book, Environment::of(variables))) }
+    }
+
+    pub(crate) fn shell(&self) -> Shell {
+        Shell::new(self.runner.clone(), None)
+    }
+
+    /// Runs a shell input to its end.
+    pub(crate) async fn run(&self, input: Value) -> (Result<Value, Failure>, Vec<LogLine>) {
+        run(&self.shell(), input).await
+    }
+
+    pub(crate) fn records(&self) -> Vec<String> {
+        records(&self.folder)
+    }
+}
+
+pub(crate) fn records(folder: &TempDir) -> Vec<String> {
+    let files = fs::read_dir(folder.path().join("processes")).unwrap();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+pub(crate) async fn run(tool: &dyn Tool, input: Value) -> (Result<Value, Failure>, Vec<LogLine>) {
+    assert_eq!(tool.check(&input), Ok(()));
+    let (work, log) = attempt(input);
+    let outcome = in_time(tool.run(work.clone())).await;
+    work.log.finish();
+    drop(work);
+    (outcome, log.lines())
+}
+
+pub(crate) fn attempt(input: Value) -> (Work, Log) {
+    static TOKENS: AtomicU64 = AtomicU64::new(1);
+    let run_id = RunId(new_id());
+    let (to, from) = unbounded_channel();
+    let work = Work {
+        job_id: JobId(new_id()),
+        run_id,
+        label: "a label".to_owned(),
+        attempt: 1,
+        token: Token(TOKENS.fetch_add(1, Ordering::Relaxed)),
+        scheduled_for: None,
+        shard: None,
+        input,
+        log: LogSink::new(run_id, Arc::new(SystemClock), to),
+        cancel: CancellationToken::new(),
+    };
+    (work, Log(from))
+}
+
+impl Log {
+    /// Everything written so far.
+    pub(crate) fn lines(mut self) -> Vec<LogLine> {
+        std::iter::from_fn(|| self.0.try_recv().ok()).map(|(_, line)| line).collect()
+    }
+
+    /// The next line of the command itself.
+    pub(crate) async fn next(&mut self) -> String {
+        let (_, line) = in_time(self.0.recv()).await.expect("a line");
+        line.text
+    }
+}
+
+pub(crate) fn texts(lines: &[LogLine], stream: LogStream) -> Vec<&str> {
+    lines.iter().filter(|line| line.stream == stream).map(|line| line.text.as_str()).collect()
+}
+
+pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, what).await.expect("in time")
+}
+
+/// Looks until `condition` holds.
+pub(crate) async fn until(condition: impl Fn() -> bool) {
+    in_time(async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// Whether a process runs; one that waits to be reaped does not.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    !matches!(rest.split_ascii_whitespace().next(), Some("Z" | "X"))
+}
+
+/// Variables a command printed with `env`.
+pub(crate) fn variables(output: &[&str]) -> BTreeMap<String, String> {
+    output.iter().filter_map(|line| line.split_once('=')).map(|(name, value)| (name.into(), value.into())).collect()
+}

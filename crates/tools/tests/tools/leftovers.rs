@@ -1,0 +1,157 @@
+//! What a dead executor left running is ended by the next one, and nobody else is.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use ordo_engine::clock::new_id;
+use ordo_engine::tool::Tool;
+use ordo_tools::{Environment, ProcessBook, Runner, Shell};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::bench::{attempt, is_alive, records, until};
+
+const FOLDER: &str = "TEST_DAEMON_FOLDER";
+const SCRIPT: &str = "TEST_DAEMON_SCRIPT";
+
+/// Not a test: the executor that is going to die, in a process of its own.
+#[tokio::test]
+#[ignore = "run by the tests below, in a process that they kill"]
+async fn daemon() {
+    let (Some(folder), Ok(script)) = (std::env::var_os(FOLDER), std::env::var(SCRIPT)) else { return };
+    let runner = Runner::new(book(folder.as_ref()), Environment::of_this_process());
+    let (work, _log) = attempt(json!({"script": script}));
+    Shell::new(runner.into(), None).run(work).await.unwrap();
+}
+
+fn book(folder: &Path) -> ProcessBook {
+    ProcessBook::open(folder.join("processes"), new_id()).unwrap()
+}
+
+fn start_daemon(folder: &TempDir, script: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "leftovers::daemon", "--ignored"])
+        .env(FOLDER, folder.path())
+        .env(SCRIPT, script)
+        .env("ORDO_TOKEN", "secret")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn read_pid(path: &Path) -> Option<i32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Kills an executor whose command has written its number to `pid`; the command lives on.
+async fn die_leaving(folder: &TempDir, script: &str) -> i32 {
+    let mut daemon = start_daemon(folder, script);
+    let path = folder.path().join("pid");
+    until(|| read_pid(&path).is_some() && record(folder).is_some_and(|record| !record["leader"].is_null())).await;
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    let pid = read_pid(&path).unwrap();
+    assert!(is_alive(pid));
+    pid
+}
+
+fn record_file(folder: &TempDir) -> Option<std::path::PathBuf> {
+    let [name] = &records(folder)[..] else { return None };
+    Some(folder.path().join("processes").join(name))
+}
+
+fn record(folder: &TempDir) -> Option<Value> {
+    serde_json::from_slice(&fs::read(record_file(folder)?).ok()?).ok()
+}
+
+fn change_record(folder: &TempDir, change: impl FnOnce(&mut Value)) {
+    let mut record = record(folder).unwrap();
+    change(&mut record);
+    fs::write(record_file(folder).unwrap(), record.to_string()).unwrap();
+}
+
+fn kill(pid: i32) {
+    Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+}
+
+fn new_folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("processes")).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_group_left_by_a_dead_executor_is_killed_once() {
+    let folder = new_folder();
+    let script = format!("sleep 100 & env > {0}/env; echo $! > {0}/pid; wait", folder.path().display());
+    let grandchild = die_leaving(&folder, &script).await;
+    let leader = record(&folder).unwrap()["leader"]["pid"].as_i64().unwrap();
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
+    assert!(!is_alive(grandchild) && !is_alive(leader.try_into().unwrap()));
+    assert!(records(&folder).is_empty());
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
+    assert!(!fs::read_to_string(folder.path().join("env")).unwrap().contains("ORDO_TOKEN"));
+}
+
+#[tokio::test]
+async fn a_member_whose_leader_is_gone_is_found_by_its_environment() {
+    let folder = new_folder();
+    let script = format!("trap '' HUP; sleep 100 & echo $! > {}/pid; wait", folder.path().display());
+    let grandchild = die_leaving(&folder, &script).await;
+    let leader: i32 = record(&folder).unwrap()["leader"]["pid"].as_i64().unwrap().try_into().unwrap();
+    kill(leader);
+    until(|| !is_alive(leader)).await;
+    assert!(is_alive(grandchild));
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
+    assert!(!is_alive(grandchild) && records(&folder).is_empty());
+}
+
+#[tokio::test]
+async fn an_intent_without_a_group_finds_what_it_started() {
+    let folder = new_folder();
+    let pid = die_leaving(&folder, &format!("echo $$ > {}/pid; sleep 100; true", folder.path().display())).await;
+    change_record(&folder, |record| record["leader"] = Value::Null);
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
+    assert!(!is_alive(pid) && records(&folder).is_empty());
+}
+
+#[tokio::test]
+async fn a_process_that_only_got_the_same_number_is_not_killed() {
+    let folder = new_folder();
+    let ours = die_leaving(&folder, &format!("echo $$ > {}/pid; exec sleep 100", folder.path().display())).await;
+    let stranger = std::os::unix::process::CommandExt::process_group(&mut Command::new("sleep"), 0).arg("100").spawn();
+    let mut stranger = stranger.unwrap();
+    kill(ours);
+    until(|| !is_alive(ours)).await;
+    change_record(&folder, |record| record["leader"]["pid"] = stranger.id().into());
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
+    assert!(is_alive(stranger.id().try_into().unwrap()) && records(&folder).is_empty());
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_neighbour_that_is_alive_keeps_its_processes() {
+    let folder = new_folder();
+    let mut daemon = start_daemon(&folder, &format!("echo $$ > {}/pid; sleep 100; true", folder.path().display()));
+    let path = folder.path().join("pid");
+    until(|| read_pid(&path).is_some() && record(&folder).is_some_and(|record| !record["leader"].is_null())).await;
+    let pid = read_pid(&path).unwrap();
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
+    assert!(is_alive(pid) && records(&folder).len() == 1);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
+    assert!(!is_alive(pid));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_record_harms_nobody() {
+    let folder = new_folder();
+    let stray = folder.path().join("processes").join("notes.txt");
+    fs::write(&stray, "not a record").unwrap();
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
+    assert!(stray.exists());
+}

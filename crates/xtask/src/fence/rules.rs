@@ -1,0 +1,81 @@
+//! Who may know whom, by folder in `crates/`.
+//!
+//! Invariant: `model` knows nobody, `engine` and `server` know no driver, drivers do not know the engine.
+
+pub(super) struct Rule {
+    pub(super) folder: &'static str,
+    pub(super) may_know: &'static [&'static str],
+    /// What only its tests may know besides.
+    pub(super) tests_may_know: &'static [&'static str],
+}
+
+pub(super) const RULES: [Rule; 12] = [
+    rule("model", &[], &[]),
+    rule("store", &["model"], &[]),
+    rule("store-redb", &["model", "store"], &[]),
+    rule("store-postgres", &["model", "store"], &["store-redb"]),
+    rule("engine", &["model", "store"], &["store-redb"]),
+    rule("tools", &["model", "engine"], &[]),
+    rule("adapters", &["model", "engine"], &["store-redb"]),
+    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client"]),
+    rule("client", &["model"], &[]),
+    rule(
+        "ordo",
+        &["model", "store", "store-redb", "store-postgres", "engine", "tools", "adapters", "server", "client"],
+        &[],
+    ),
+    rule("sim", &["model", "store", "store-redb", "engine"], &[]),
+    rule("xtask", &[], &[]),
+];
+
+/// A crate of others that only some of ours may know outside their tests.
+pub(super) struct Guard {
+    pub(super) name: &'static str,
+    pub(super) known_by: &'static [&'static str],
+    pub(super) why: &'static str,
+}
+
+pub(super) const GUARDED: [Guard; 5] = [
+    Guard {
+        name: "redb",
+        // The binary compares itself with a bare redb loop in its benchmark.
+        known_by: &["store-redb", "sim", "ordo"],
+        why: "a store is reached through the contract",
+    },
+    Guard {
+        name: "tokio-postgres",
+        known_by: &["store-postgres", "ordo"],
+        why: "a store is reached through the contract",
+    },
+    Guard { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
+    Guard {
+        name: "tokio",
+        // The store's conformance suite runs on it, behind a feature; the contract itself does not need it.
+        known_by: &[
+            "store",
+            "store-redb",
+            "store-postgres",
+            "engine",
+            "tools",
+            "adapters",
+            "server",
+            "client",
+            "ordo",
+            "sim",
+        ],
+        why: "the rules neither wait nor spawn",
+    },
+    Guard { name: "anyhow", known_by: &["ordo", "sim", "xtask"], why: "a library's errors are types" },
+];
+
+pub(super) fn of(folder: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.folder == folder)
+}
+
+const fn rule(
+    folder: &'static str,
+    may_know: &'static [&'static str],
+    tests_may_know: &'static [&'static str],
+) -> Rule {
+    Rule { folder, may_know, tests_may_know }
+}

@@ -1,0 +1,39 @@
+//! Formatting, lints and tests.
+
+use anyhow::Result;
+
+use crate::cargo::{cargo, has};
+
+pub(crate) fn format() -> Result<()> {
+    cargo(&["fmt", "--all"])
+}
+
+pub(crate) fn check_format() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"])
+}
+
+pub(crate) fn lint() -> Result<()> {
+    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])
+}
+
+/// All tests, or those the arguments choose.
+pub(crate) fn test(more: &[String]) -> Result<()> {
+    let chosen = more.iter().any(|arg| arg == "-p" || arg == "--package");
+    let which: &[&str] = if chosen { &["--all-features"] } else { &["--workspace", "--all-features"] };
+    run_tests(which, more)
+}
+
+pub(crate) fn end_to_end(more: &[String]) -> Result<()> {
+    run_tests(&["--package", "ordo", "--all-features", "--tests"], more)
+}
+
+pub(crate) fn doc_test() -> Result<()> {
+    cargo(&["test", "--doc", "--workspace", "--all-features"])
+}
+
+/// nextest runs each test in its own process and all of them at once; plain cargo does where it is missing.
+fn run_tests(which: &[&str], more: &[String]) -> Result<()> {
+    let runner: &[&str] = if has("nextest") { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    cargo(&[runner, which, more.as_slice()].concat())
+}

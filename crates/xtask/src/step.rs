@@ -1,0 +1,104 @@
+//! A step of CI: it has a name, takes its time and ends in one of three ways.
+//!
+//! Invariant: a failed step does not hide the steps after it; every one of them is run and listed.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    /// Does the work; answers with a note when it could not be done here.
+    pub(crate) work: fn() -> Result<Option<String>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum End {
+    Passed,
+    Skipped(String),
+    Failed(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Record {
+    name: &'static str,
+    took: Duration,
+    end: End,
+}
+
+impl Step {
+    pub(crate) fn run(&self) -> Record {
+        println!("\n=== {} ===", self.name);
+        let (took, result) = timed(self.work);
+        let end = match result {
+            Ok(None) => End::Passed,
+            Ok(Some(note)) => End::Skipped(note),
+            Err(error) => End::Failed(format!("{error:#}")),
+        };
+        if let End::Failed(reason) = &end {
+            println!("{reason}");
+        }
+        let record = Record { name: self.name, took, end };
+        println!("{}", record.line());
+        record
+    }
+}
+
+impl Record {
+    pub(crate) fn failed(&self) -> bool {
+        matches!(self.end, End::Failed(_))
+    }
+
+    fn line(&self) -> String {
+        let end = match &self.end {
+            End::Passed => "passed".to_owned(),
+            End::Skipped(note) => format!("skipped: {note}"),
+            End::Failed(reason) => format!("FAILED: {}", reason.lines().next().unwrap_or_default()),
+        };
+        format!("{:<12}{:>8.1} s  {end}", self.name, self.took.as_secs_f64())
+    }
+}
+
+pub(crate) fn table(records: &[Record]) -> String {
+    let total: f64 = records.iter().map(|record| record.took.as_secs_f64()).sum();
+    let mut lines: Vec<String> = records.iter().map(Record::line).collect();
+    lines.push(format!("{:<12}{total:>8.1} s", "all"));
+    lines.join("\n")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a chore is timed with the real clock; nothing is decided by it")]
+fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed(), result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(name: &'static str, end: End) -> Record {
+        Record { name, took: Duration::from_millis(1_250), end }
+    }
+
+    #[test]
+    fn the_table_lists_every_step_with_its_seconds_and_its_end() {
+        let records = [
+            ended("format", End::Passed),
+            ended("lint", End::Failed("cargo clippy: exit status: 101\nmore".to_owned())),
+            ended("deny", End::Skipped("not installed".to_owned())),
+        ];
+        let expected = "\
+format           1.2 s  passed
+lint             1.2 s  FAILED: cargo clippy: exit status: 101
+deny             1.2 s  skipped: not installed
+all              3.8 s";
+        assert_eq!(table(&records), expected);
+    }
+
+    #[test]
+    fn only_a_failed_step_counts_as_failed() {
+        assert!(ended("lint", End::Failed(String::new())).failed());
+        assert!(!ended("deny", End::Skipped(String::new())).failed());
+    }
+}

@@ -1,1 +1,35 @@
-//! Under construction.
+//! Talks to an Ordo server: over the Unix socket of a daemon on this machine, or over HTTP.
+//!
+//! Answers are JSON as the server gave it; refusals come back as [`Error::Problem`] with the server's stable code.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), ordo_client::Error> {
+//! use ordo_client::{Client, Target};
+//! use serde_json::json;
+//!
+//! let client = Client::new(Target::Socket(".ordo/orchestrator.sock".into()), None);
+//! let job = client
+//!     .post("/v1/jobs", Some(&json!({
+//!         "label": "hello",
+//!         "tool_name": "shell",
+//!         "tool_input": { "command": "echo", "args": ["hi"] },
+//!         "trigger": { "type": "scheduled", "every": "10s" },
+//!     })))
+//!     .await?;
+//! println!("next at {}", job["next_tick_at"]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod client;
+mod connection;
+mod error;
+mod follow;
+mod sse;
+mod target;
+
+pub use client::Client;
+pub use error::{Error, FieldError};
+pub use follow::EventStream;
+pub use sse::SseEvent;
+pub use target::Target;

@@ -1,23 +1,30 @@
-//! The batcher: one queue in front of the store. While one round is being made durable, the next one gathers.
+//! The batcher: one queue in front of the store. While one round is being made durable, the next one is
+//! decided and a third one gathers.
 //!
 //! Invariant: an answer is sent only after the round it belongs to is durable, or known not to be.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use ordo_model::job::Command;
-use ordo_store::{Chunk, Fault};
+use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::clock::{SharedClock, Stopwatch};
-use crate::committer::{Answer, Committer, Round, SubmitError};
+use crate::committer::{Answer, Committer, Prepared, Round, SubmitError, commit};
 use crate::core::Input;
 use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::planner::Request;
 
 /// How many orders one round takes at most.
-pub const ROUND_MAX: usize = 2_048;
+pub const ROUND_MAX: usize = 1_024;
+/// How many orders may be on their way to the disk; the cache holds at least as many jobs.
+const IN_FLIGHT_MAX: usize = 2_048;
 /// How long a store that failed is left alone.
 const FAULT_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 /// How often an order is decided anew because another node was faster.
@@ -44,6 +51,7 @@ impl Submission {
     }
 }
 
+#[derive(Debug)]
 pub struct Batcher {
     pub committer: Committer,
     pub clock: SharedClock,
@@ -66,17 +74,36 @@ struct Gathered {
     stop: bool,
 }
 
+/// A round on its way to the disk, with those who wait for it.
+struct Flight {
+    prepared: Prepared,
+    waiting: Vec<(Option<Request>, Option<oneshot::Sender<Answer>>, u32)>,
+    chunk_replies: Vec<ChunkReply>,
+    watch: Stopwatch,
+}
+
+type Landing = Pin<Box<dyn Future<Output = (Flight, Result<Vec<Outcome>, Fault>)> + Send>>;
+
 impl Batcher {
     pub async fn run(mut self) {
-        loop {
-            let gathered = self.gather().await;
-            let stop = gathered.stop;
-            let failed = self.round(gathered).await;
-            if stop {
-                break;
-            }
-            if failed {
-                tokio::time::sleep(FAULT_PAUSE).await;
+        let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
+        let mut in_flight = 0;
+        let mut stop = false;
+        while !stop || in_flight > 0 {
+            tokio::select! {
+                biased;
+                Some((flight, outcomes)) = flights.next(), if in_flight > 0 => {
+                    in_flight -= flight.waiting.len().max(1);
+                    if self.land(flight, outcomes) {
+                        tokio::time::sleep(FAULT_PAUSE).await;
+                    }
+                }
+                gathered = gather(&mut self.queue, &mut self.again), if !stop && in_flight < IN_FLIGHT_MAX => {
+                    stop = gathered.stop;
+                    let flight = self.take_off(gathered).await;
+                    in_flight += flight.1.max(1);
+                    flights.push_back(flight.0);
+                }
             }
         }
         self.queue.close();
@@ -85,25 +112,8 @@ impl Batcher {
         }
     }
 
-    async fn gather(&mut self) -> Gathered {
-        let mut gathered = Gathered { submissions: self.again.drain(..).collect(), ..Gathered::default() };
-        if gathered.submissions.is_empty() {
-            match self.queue.recv().await {
-                Some(message) => gathered.take(message),
-                None => gathered.stop = true,
-            }
-        }
-        while gathered.submissions.len() < ROUND_MAX
-            && !gathered.stop
-            && let Ok(message) = self.queue.try_recv()
-        {
-            gathered.take(message);
-        }
-        gathered
-    }
-
-    /// Answers whether the store failed.
-    async fn round(&mut self, gathered: Gathered) -> bool {
+    /// Decides a round and sends it to the store.
+    async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
         let Gathered { submissions, chunks, chunk_replies, .. } = gathered;
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
@@ -111,19 +121,33 @@ impl Batcher {
             waiting.push((keepsake(&request), reply, tries));
             requests.push(request);
         }
-        let watch = Stopwatch::start();
-        let orders = requests.len();
-        let Round { answers, changes } = self.committer.round(requests, chunks, self.clock.now()).await;
-        self.metrics.round(orders, watch.elapsed_micros());
-        let fault = answers.iter().find_map(|answer| match answer {
-            Err(SubmitError::Store(fault)) => Some(fault.clone()),
-            Err(_) | Ok(_) => None,
-        });
+        let (orders, watch) = (waiting.len(), Stopwatch::start());
+        let mut prepared = self.committer.prepare(requests, chunks, self.clock.now()).await;
+        let (store, batch) = (self.committer.store(), prepared.take_batch());
+        let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
+        // Polled once now: the store has it, and has it before the next round, while that one is being decided.
+        let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
+        let flight = Flight { prepared, waiting, chunk_replies, watch };
+        let landing = async move {
+            match at_once {
+                Poll::Ready(outcomes) => (flight, outcomes),
+                Poll::Pending => (flight, committing.await),
+            }
+        };
+        (Box::pin(landing), orders)
+    }
+
+    /// Tells everybody what became of a round. Answers whether the store failed.
+    fn land(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
+        let Flight { prepared, waiting, chunk_replies, watch } = flight;
+        let fault = outcomes.as_ref().err().cloned().map(Arc::new);
+        let Round { answers, changes } = self.committer.settle(prepared, outcomes);
+        self.metrics.round(waiting.len(), watch.elapsed_micros());
         for reply in chunk_replies {
             drop(reply.send(fault.clone().map_or(Ok(()), Err)));
         }
         if let Some(fault) = &fault {
-            tracing::error!(error = %chain(fault), orders, "a round could not be committed");
+            tracing::error!(error = %chain(fault), orders = waiting.len(), "a round could not be committed");
         }
         for ((kept, reply, tries), answer) in waiting.into_iter().zip(answers) {
             self.answer(kept, reply, tries, answer);
@@ -163,6 +187,25 @@ fn keepsake(request: &Request) -> Option<Request> {
         command @ Command::Report { .. } => Some(Request::new(request.job_id, command.clone())),
         _ => None,
     }
+}
+
+/// Waits for something to do and takes all that is there. Safe to be dropped while it waits.
+async fn gather(queue: &mut mpsc::UnboundedReceiver<Message>, again: &mut VecDeque<Submission>) -> Gathered {
+    let mut gathered = Gathered::default();
+    if again.is_empty() {
+        match queue.recv().await {
+            Some(message) => gathered.take(message),
+            None => gathered.stop = true,
+        }
+    }
+    gathered.submissions.extend(again.drain(..));
+    while gathered.submissions.len() < ROUND_MAX
+        && !gathered.stop
+        && let Ok(message) = queue.try_recv()
+    {
+        gathered.take(message);
+    }
+    gathered
 }
 
 impl Gathered {

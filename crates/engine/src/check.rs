@@ -135,8 +135,10 @@ async fn fold(store: &dyn Store, entity: EntityId) -> Result<Folded, Fault> {
         let history = store.history(entity, from, EVENTS_PER_READ).await?;
         for event in &history.events {
             let fresh = folded.job.is_none();
-            if let Some(run) = codec::fold(&mut folded.job, event)? {
-                folded.runs.insert(run.id, run);
+            let moved = codec::fold(&mut folded.job, event)?;
+            folded.runs.extend(moved.run.map(|run| (run.id, run)));
+            if let Some(below) = moved.forgotten_below {
+                folded.runs.retain(|_, run| run.version >= below || !run.status.is_terminal());
             }
             if let Some(job) = folded.job.as_ref().filter(|_| fresh) {
                 folded.runs.extend(job.active.iter().map(|run| (run.id, run.view(job))));

@@ -26,6 +26,12 @@ impl Clock for SystemClock {
     }
 }
 
+/// The wall clock in microseconds: for measurements finer than the engine's millisecond.
+pub fn micros_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
 /// A new id for something that is being created.
 pub fn new_id() -> Uuid {
     Uuid::now_v7()

@@ -24,9 +24,12 @@ pub fn decode_run(bytes: &[u8]) -> Result<Run, Fault> {
 
 /// The event's own data; its name and time stand beside it in the store.
 pub fn encode_event(event: &Event, at: Timestamp) -> NewEvent {
-    let mut form = serde_json::to_value(event).expect("an event is plain data");
-    let data = form.get_mut("data").map(Value::take).unwrap_or_default();
-    NewEvent { at, kind: event.name().to_owned(), data: serde_json::to_vec(&data).expect("JSON is plain data") }
+    let mut form = serde_json::to_vec(event).expect("an event is plain data");
+    // The form is {"type":"<name>","data":<data>}: the data is cut out of it, without parsing it again.
+    let prefix = r#"{"type":"","data":"#.len() + event.name().len();
+    form.truncate(form.len() - 1);
+    form.drain(..prefix);
+    NewEvent { at, kind: event.name().to_owned(), data: form }
 }
 
 /// An event as it stands in a stream: one that happened, or the folded job that replaced those before it.
@@ -48,18 +51,59 @@ pub fn decode_event(stored: &Stored) -> Result<Recorded, Fault> {
     Event::deserialize(form).map(Recorded::Happened).map_err(unreadable)
 }
 
-/// Moves a job on by one recorded event; answers the run it touched.
-pub fn fold(job: &mut Option<Job>, stored: &Stored) -> Result<Option<Run>, Fault> {
+/// What an event did besides moving the job.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Moved {
+    pub run: Option<Run>,
+    /// Finished runs that began before this version have no rows any more.
+    pub forgotten_below: Option<u64>,
+}
+
+/// Moves a job on by one recorded event.
+pub fn fold(job: &mut Option<Job>, stored: &Stored) -> Result<Moved, Fault> {
     let broken = |e: Unfoldable| Fault::damaged(format!("event {} of {}: {e}", stored.version, stored.entity));
     match (decode_event(stored)?, job.as_mut()) {
         (Recorded::Checkpoint(folded), _) => {
             *job = Some(*folded);
-            Ok(None)
+            Ok(Moved::default())
         }
-        (Recorded::Happened(event), Some(job)) => ordo_model::job::apply(job, &event, stored.at).map_err(broken),
+        (Recorded::Happened(event), Some(job)) => {
+            let run = ordo_model::job::apply(job, &event, stored.at).map_err(broken)?;
+            let forgotten_below = match event {
+                Event::HistoryTrimmed { below, .. } => Some(below),
+                _ => None,
+            };
+            Ok(Moved { run, forgotten_below })
+        }
         (Recorded::Happened(event), None) => {
             *job = Some(ordo_model::job::create(JobId(stored.entity.id), &event, stored.at).map_err(broken)?);
-            Ok(None)
+            Ok(Moved::default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::EntityId;
+    use ordo_store::Position;
+    use uuid::Uuid;
+
+    #[test]
+    fn an_event_reads_back_as_it_was_written() {
+        let at = Timestamp::from_ms(1_000).unwrap();
+        let run_id = ordo_model::RunId(Uuid::from_u128(7));
+        for event in [
+            Event::JobPaused { reason: None },
+            Event::JobPaused { reason: Some("\"}{ tricky".into()) },
+            Event::RunReady { run_id },
+            Event::JobFailed { run_id, attempt: 2, reason: "no".into(), started_at: Some(at), retry_at: None },
+        ] {
+            let new = encode_event(&event, at);
+            let entity = EntityId::from(JobId(Uuid::from_u128(1)));
+            let stored =
+                Stored { entity, version: 2, position: Position::default(), at, kind: new.kind, data: new.data };
+            assert_eq!(decode_event(&stored).unwrap(), Recorded::Happened(event));
         }
     }
 }

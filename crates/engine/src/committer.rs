@@ -3,13 +3,14 @@
 //! Invariant: nobody is told yes before the commit is durable. A conflict (another node was faster) is decided anew
 //! on what that node wrote, a bounded number of times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ordo_model::job::{Command, Job, Refusal};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
-use ordo_store::{Chunk, Fault, Outcome, Store};
+use ordo_store::{Batch, Chunk, Fault, Outcome, Store};
 
+use crate::cache::Cache;
 use crate::change::{Change, PoolName};
 use crate::codec;
 use crate::planner::{Accepted, Plan, Request, plan};
@@ -40,78 +41,136 @@ pub struct Round {
     pub changes: Vec<Change>,
 }
 
-#[derive(Clone)]
+/// Rounds may be prepared while earlier ones are still being committed: they build on what those will leave behind.
+/// If an earlier one is lost, the guard of the commit, or `tainted`, refuses what was built on it.
 pub struct Committer {
     store: Arc<dyn Store>,
+    cache: Cache,
+    /// How many rounds are prepared and not yet settled.
+    open: usize,
+    /// Jobs whose round was lost while later rounds were open.
+    tainted: BTreeSet<JobId>,
 }
 
 impl std::fmt::Debug for Committer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Committer")
+        f.debug_struct("Committer").field("open", &self.open).finish_non_exhaustive()
+    }
+}
+
+/// A round that is decided and waits for its commit.
+#[derive(Debug)]
+pub struct Prepared {
+    asked: Vec<Asked>,
+    plan: Result<Plan, Fault>,
+}
+
+impl Prepared {
+    /// What is to be committed; to be taken once.
+    pub fn take_batch(&mut self) -> Batch {
+        self.plan.as_mut().map(|plan| std::mem::take(&mut plan.batch)).unwrap_or_default()
     }
 }
 
 impl Committer {
     pub fn new(store: Arc<dyn Store>) -> Committer {
-        Committer { store }
+        Committer { store, cache: Cache::default(), open: 0, tainted: BTreeSet::new() }
     }
 
-    pub async fn round(&self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Round {
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    /// A whole round: prepared, committed, settled.
+    pub async fn round(&mut self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Round {
+        let mut prepared = self.prepare(requests, chunks, now).await;
+        let outcomes = commit(self.store.as_ref(), prepared.take_batch()).await;
+        self.settle(prepared, outcomes)
+    }
+
+    pub async fn prepare(&mut self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Prepared {
+        self.open += 1;
         let asked: Vec<Asked> = requests.iter().map(Asked::of).collect();
-        match self.try_round(requests, chunks, now).await {
-            Ok(round) => round,
-            Err(fault) => failed_round(&asked, &Arc::new(fault)),
+        let plan = self.load(&asked).await.map(|jobs| {
+            let mut plan = plan(jobs, requests, now);
+            plan.batch.chunks = chunks;
+            plan
+        });
+        if let Ok(plan) = &plan {
+            for (job_id, job) in &plan.jobs {
+                match job {
+                    Some(job) => self.cache.keep(*job_id, job.clone()),
+                    None => self.cache.forget(*job_id),
+                }
+            }
         }
+        Prepared { asked, plan }
     }
 
-    async fn try_round(&self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Result<Round, Fault> {
-        let order: Vec<JobId> = requests.iter().map(|request| request.job_id).collect();
-        let jobs = self.load(&order).await?;
-        let mut plan = plan(jobs, requests, now);
-        plan.batch.chunks = chunks;
-        let batch = std::mem::take(&mut plan.batch);
-        let outcomes = if batch.items.is_empty() && batch.chunks.is_empty() {
-            Vec::new()
-        } else {
-            self.store.commit(batch).await?
+    /// Joins a round with what became of its commit. Rounds are settled in the order in which they were prepared.
+    pub fn settle(&mut self, prepared: Prepared, outcomes: Result<Vec<Outcome>, Fault>) -> Round {
+        let Prepared { asked, plan } = prepared;
+        let round = match plan.and_then(|plan| outcomes.map(|outcomes| (plan, outcomes))) {
+            Ok((plan, outcomes)) => self.settle_plan(plan, &asked, outcomes),
+            Err(fault) => {
+                // Whether the batch became durable is unknown: what is stored now must be read again.
+                asked.iter().for_each(|asked| self.lose(asked.job_id));
+                failed_round(&asked, &Arc::new(fault))
+            }
         };
-        Ok(settle(plan, &order, outcomes))
+        self.open -= 1;
+        if self.open == 0 {
+            self.tainted.clear();
+        }
+        round
     }
 
-    async fn load(&self, ids: &[JobId]) -> Result<BTreeMap<JobId, Option<Job>>, Fault> {
-        let mut entities: Vec<EntityId> = ids.iter().map(|id| (*id).into()).collect();
-        entities.sort_unstable();
-        entities.dedup();
-        let snapshots = self.store.load(&entities).await?;
-        let mut jobs = BTreeMap::new();
-        for (entity, snapshot) in entities.into_iter().zip(snapshots) {
+    fn lose(&mut self, job_id: JobId) {
+        self.cache.forget(job_id);
+        self.tainted.insert(job_id);
+    }
+
+    fn settle_plan(&mut self, plan: Plan, asked: &[Asked], outcomes: Vec<Outcome>) -> Round {
+        let mut lost: BTreeMap<JobId, Outcome> = BTreeMap::new();
+        for asked in asked.iter().filter(|asked| self.tainted.contains(&asked.job_id)) {
+            lost.insert(asked.job_id, Outcome::Conflict { actual: 0 });
+        }
+        for (job_id, outcome) in plan.item_jobs.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Committed { .. } => {}
+                Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(job_id, outcome)),
+            }
+        }
+        lost.keys().for_each(|job_id| self.lose(*job_id));
+        let answers = plan.answers.into_iter().zip(asked).map(|(answer, asked)| match lost.get(&asked.job_id) {
+            None => answer.map_err(SubmitError::from),
+            Some(Outcome::Duplicate { value }) => Err(SubmitError::Duplicate(value.clone())),
+            Some(Outcome::Conflict { .. } | Outcome::Committed { .. }) => Err(SubmitError::Contended),
+        });
+        let answers = answers.collect();
+        let changes = plan.changes.into_iter().map(|(job_id, change)| match lost.get(&job_id) {
+            None => change,
+            Some(_) => undone(change),
+        });
+        Round { answers, changes: changes.collect() }
+    }
+
+    async fn load(&self, asked: &[Asked]) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Fault> {
+        let known = asked.iter().map(|asked| (asked.job_id, self.cache.get(asked.job_id)));
+        let mut jobs: BTreeMap<JobId, Option<Arc<Job>>> = known.collect();
+        let missing: Vec<JobId> = jobs.iter().filter(|(_, job)| job.is_none()).map(|(id, _)| *id).collect();
+        let entities: Vec<EntityId> = missing.iter().map(|id| (*id).into()).collect();
+        for (id, snapshot) in missing.into_iter().zip(self.store.load(&entities).await?) {
             let job = snapshot.map(|snapshot| codec::decode_job(&snapshot.state)).transpose()?;
-            jobs.insert(JobId(entity.id), job);
+            jobs.insert(id, job.map(Arc::new));
         }
         Ok(jobs)
     }
 }
 
-/// Joins what was planned with what became of it.
-fn settle(plan: Plan, order: &[JobId], outcomes: Vec<Outcome>) -> Round {
-    let mut lost: BTreeMap<JobId, Outcome> = BTreeMap::new();
-    for (job_id, outcome) in plan.item_jobs.into_iter().zip(outcomes) {
-        match outcome {
-            Outcome::Committed { .. } => {}
-            Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(job_id, outcome)),
-        }
-    }
-    let answers = plan.answers.into_iter().zip(order).map(|(answer, job_id)| match lost.get(job_id) {
-        None => answer.map_err(SubmitError::from),
-        Some(Outcome::Duplicate { value }) => Err(SubmitError::Duplicate(value.clone())),
-        Some(Outcome::Conflict { .. } | Outcome::Committed { .. }) => Err(SubmitError::Contended),
-    });
-    let answers = answers.collect();
-    let changes = plan.changes.into_iter().map(|(job_id, change)| match lost.get(&job_id) {
-        None => change,
-        Some(_) => undone(change),
-    });
-    Round { answers, changes: changes.collect() }
+/// Commits a batch; an empty one needs no commit.
+pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    if batch.items.is_empty() && batch.chunks.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
 }
 
 /// Nothing of it happened: places go back, the wake is tried again.
@@ -121,6 +180,7 @@ fn undone(change: Change) -> Change {
 }
 
 /// What must be undone if a request cannot be carried out.
+#[derive(Debug)]
 struct Asked {
     job_id: JobId,
     pool: Option<PoolName>,

@@ -154,7 +154,7 @@ impl Core {
 
     fn finished(&mut self, finished: Finished, now: Timestamp) -> Ticketed {
         let Finished { job_id, run_id, token, took, report } = finished;
-        self.dispatcher.finished(run_id, job_id, took, now);
+        self.dispatcher.finished((run_id, token), job_id, took, now);
         self.order(job_id, Command::Report { run_id, token, report }, now)
     }
 
@@ -166,6 +166,10 @@ impl Core {
         for run_id in change.answered {
             self.dispatcher.answered(run_id);
         }
+        // An attempt that was given up is ended before the next one of its run begins: the kill must not hit that one.
+        for run_id in change.ended {
+            self.kill(run_id, effects);
+        }
         for started in change.started {
             self.dispatcher.began(&started);
             effects.push(Effect::Execute(Box::new(started)));
@@ -174,15 +178,19 @@ impl Core {
             self.timekeeper.wake_failed(entity, change.rank, now);
             return;
         }
-        for run_id in change.cancel.into_iter().chain(change.ended) {
-            if self.dispatcher.is_running(run_id) {
-                effects.push(Effect::Kill(run_id));
-            }
+        for run_id in change.cancel {
+            self.kill(run_id, effects);
         }
         let alarm = change.alarm.map(|at| Ringing { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
         for waiting in change.waiting {
             self.dispatcher.add_waiting(waiting, now);
+        }
+    }
+
+    fn kill(&self, run_id: RunId, effects: &mut Vec<Effect>) {
+        if self.dispatcher.is_running(run_id) {
+            effects.push(Effect::Kill(run_id));
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Invariant: a place is free, reserved for one order, or running one attempt. A full pool leaves runs where they are
 //! safe: pending, in the store. The queue in memory is a cache of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, job};
+use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token, job};
 
 use crate::change::{PoolName, Started, Waiting};
 use crate::slowness::Slowness;
@@ -60,10 +60,11 @@ pub struct Dispatcher {
     pools: BTreeMap<PoolName, Pool>,
     /// Runs in a queue or on their way out of it.
     known: HashSet<RunId>,
-    running: HashMap<RunId, PoolName>,
+    /// Attempts that execute here. One that was given up may go on beside the next attempt of its run.
+    running: BTreeMap<(RunId, Token), PoolName>,
     slowness: Slowness,
-    /// There may be waiting runs that are not in memory.
-    overflowed: bool,
+    /// There may be waiting runs that are not in memory. They are asked for when the queues have shrunk to this.
+    refill_at: Option<usize>,
     reading: bool,
     stopped: bool,
 }
@@ -75,9 +76,9 @@ impl Dispatcher {
             me,
             pools,
             known: HashSet::new(),
-            running: HashMap::new(),
+            running: BTreeMap::new(),
             slowness: Slowness::default(),
-            overflowed: true,
+            refill_at: Some(usize::MAX),
             reading: false,
             stopped: false,
         }
@@ -127,16 +128,16 @@ impl Dispatcher {
         self.give_back(started.pool);
         self.pool_mut(started.pool).running += 1;
         self.known.remove(&started.run_id);
-        self.running.insert(started.run_id, started.pool);
+        self.running.insert((started.run_id, started.token), started.pool);
     }
 
     pub fn is_running(&self, run: RunId) -> bool {
-        self.running.contains_key(&run)
+        self.running.range((run, Token(0))..=(run, Token(u64::MAX))).next().is_some()
     }
 
     /// An attempt is over here; its place is free.
-    pub fn finished(&mut self, run: RunId, job: JobId, took: Millis, now: Timestamp) {
-        if let Some(pool) = self.running.remove(&run) {
+    pub fn finished(&mut self, attempt: (RunId, Token), job: JobId, took: Millis, now: Timestamp) {
+        if let Some(pool) = self.running.remove(&attempt) {
             self.pool_mut(pool).running -= 1;
             self.slowness.note(job, took, now);
         }
@@ -148,7 +149,8 @@ impl Dispatcher {
     }
 
     pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
-        if self.running.contains_key(&waiting.run_id) || self.known.contains(&waiting.run_id) {
+        // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
+        if self.known.contains(&waiting.run_id) {
             return;
         }
         let name = self.pool_of(waiting.job_id, now);
@@ -157,8 +159,13 @@ impl Dispatcher {
             pool.queue.insert(waiting);
             self.known.insert(waiting.run_id);
         } else {
-            self.overflowed = true;
+            let half = pool.size.queue / 2;
+            self.refill_at.get_or_insert(half);
         }
+    }
+
+    fn queued(&self) -> usize {
+        self.pools.values().map(|pool| pool.queue.len()).sum()
     }
 
     /// Waiting runs for which there is a place now.
@@ -180,22 +187,24 @@ impl Dispatcher {
 
     /// Whether the store should be asked for waiting runs that are not in memory; how many.
     pub fn wants_waiting(&mut self) -> Option<usize> {
-        let room: usize = self.pools.values().map(|pool| pool.size.queue - pool.queue.len()).sum();
-        let capacity: usize = self.pools.values().map(|pool| pool.size.queue).sum();
-        let scarce = self.pools.values().any(|pool| pool.queue.len() <= pool.size.queue / 2);
-        if self.stopped || self.reading || !self.overflowed || !scarce || room == 0 {
+        if self.stopped || self.reading || self.refill_at.is_none_or(|mark| self.queued() > mark) {
             return None;
         }
         self.reading = true;
-        Some(capacity + self.running.len())
+        self.refill_at = None;
+        let capacity: usize = self.pools.values().map(|pool| pool.size.queue).sum();
+        Some(capacity + self.known.len())
     }
 
     /// The store's answer to `wants_waiting`.
     pub fn found_waiting(&mut self, found: &[Waiting], complete: bool, now: Timestamp) {
         self.reading = false;
-        self.overflowed = !complete;
         for waiting in found {
             self.add_waiting(*waiting, now);
+        }
+        if !complete {
+            // More is there. The best of it is in memory now: it is enough to look again when half of that is gone.
+            self.refill_at = Some(self.queued() / 2);
         }
     }
 

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::job::{Command, Job, Run, RunStatus};
-use ordo_model::{Incarnation, JobId, Millis, RunId};
+use ordo_model::job::{Command, Job, Run};
+use ordo_model::{Incarnation, JobId, Millis};
 use ordo_store::{Chunk, Dedup, Fault, KeyRange, Order as ViewOrder, Store, View};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -24,14 +24,12 @@ use crate::planner::Request;
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
 use crate::timekeeper::Look;
-use crate::{keys, retention};
+use crate::{keys, recovery, retention};
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How often the keepers make a pass.
 const KEEPER_EVERY: Duration = Duration::from_secs(60);
-/// How many running runs are read at a time when looking for those a former life left behind.
-const RECOVERY_PAGE: usize = 500;
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -178,8 +176,11 @@ impl Engine {
 
     /// The same for many at once; the answers come in order.
     pub async fn submit_all(&self, commands: Vec<(JobId, Command)>) -> Vec<Answer> {
-        let waiting: Vec<_> =
-            commands.into_iter().map(|(job, command)| self.queue(Request::new(job, command))).collect();
+        self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
+    }
+
+    async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
+        let waiting: Vec<_> = requests.into_iter().map(|request| self.queue(request)).collect();
         let mut answers = Vec::with_capacity(waiting.len());
         for answer in waiting {
             answers.push(answer.await.unwrap_or(Err(SubmitError::Stopped)));
@@ -264,30 +265,19 @@ impl Engine {
         if let Some(batcher) = tasks.next() {
             drop(batcher.await);
         }
-        tasks.for_each(|task| task.abort());
+        for task in tasks {
+            task.abort();
+            // Cancelled, as asked: the task is gone and has let go of the store.
+            drop(task.await);
+        }
     }
 
     /// Attempts of former lives of this executor are settled by the model's rule.
     async fn recover(&self) -> Result<(), Fault> {
-        let mut jobs: Vec<JobId> = Vec::new();
-        let code = RunStatus::Running { cancelling: None }.code();
-        let mut range = KeyRange::prefix(&[code]);
-        loop {
-            let store = self.shared.queries.store();
-            let rows = store.rows(View::RunsByStatus, &range, ViewOrder::Ascending, RECOVERY_PAGE).await?;
-            for row in &rows {
-                let Some(id) = keys::trailing_id(&row.key) else { continue };
-                jobs.extend(self.shared.queries.run(RunId(id)).await?.map(|run| run.job_id));
-            }
-            let Some(last) = rows.last().filter(|_| rows.len() == RECOVERY_PAGE) else { break };
-            range.from = [last.key.as_slice(), &[0]].concat();
-        }
-        jobs.sort_unstable();
-        jobs.dedup();
         let settle_after = self.shared.options.tick_rate.saturating_mul(2);
-        let orphan = || Command::Orphan { executor: self.shared.me.clone(), settle_after };
-        let found = jobs.len();
-        for answer in self.submit_all(jobs.into_iter().map(|job| (job, orphan())).collect()).await {
+        let orders = recovery::orders(&self.shared.queries, &self.shared.me, settle_after).await?;
+        let found = orders.len();
+        for answer in self.send_all(orders).await {
             match answer {
                 Ok(_) | Err(SubmitError::Refused(_)) => {}
                 Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
@@ -430,7 +420,8 @@ impl CoreShell {
         if self.core.is_idle()
             && let Some(reply) = self.drained.take()
         {
-            drop(reply.send(()));
+            // Whoever asked may have stopped waiting.
+            reply.send(()).unwrap_or(());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! tasks. The simulator drives the same parts without it.
 
 pub mod batcher;
+mod cache;
 pub mod change;
 pub mod check;
 pub mod clock;
@@ -20,6 +21,7 @@ pub mod metrics;
 pub mod planner;
 pub mod projection;
 pub mod queries;
+pub mod recovery;
 pub mod retention;
 pub mod ring;
 pub mod runner;

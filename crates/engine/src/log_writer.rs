@@ -25,6 +25,7 @@ pub fn line_seq(attempt: u32, place: u32) -> u64 {
     (u64::from(attempt) << 32) | u64::from(place)
 }
 
+#[derive(Debug)]
 pub struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
@@ -87,7 +88,7 @@ impl LogWriter {
         self.store().await;
         self.places.retain(|(known, _), _| *known != run);
         // Whoever waited may have gone away; the lines are stored either way.
-        drop(done.send(()));
+        done.send(()).unwrap_or(());
     }
 
     async fn store(&mut self) {

@@ -3,10 +3,11 @@
 //! Invariant: pure. The same jobs, orders and moment give the same batch; orders on one job apply in the order they came.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ordo_model::job::{Command, Event, Job, Order, Refusal, Run, decide};
 use ordo_model::{JobId, RunId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Fate, Item, RowWrite, Trim};
+use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
 use crate::change::{Change, PoolName, Started};
@@ -43,7 +44,8 @@ impl Request {
 /// What an order led to, provided that the batch becomes durable.
 #[derive(Debug, Clone)]
 pub struct Accepted {
-    pub job: Job,
+    /// The job after the order; shared with the other orders of the round that left it so.
+    pub job: Arc<Job>,
     /// The runs that the order touched.
     pub runs: Vec<Run>,
     pub events: Vec<Event>,
@@ -57,13 +59,15 @@ pub struct Plan {
     /// One answer per request, in order.
     pub answers: Vec<Result<Accepted, Refusal>>,
     pub changes: BTreeMap<JobId, Change>,
+    /// The jobs as the batch leaves them; those it forgets are None.
+    pub jobs: BTreeMap<JobId, Option<Arc<Job>>>,
 }
 
 /// A job while the orders of a round are laid on it.
 struct Work {
-    before: Option<Job>,
-    now: Option<Job>,
-    events: Vec<Event>,
+    before: Option<Arc<Job>>,
+    now: Option<Arc<Job>>,
+    events: Vec<NewEvent>,
     runs: Vec<Run>,
     dedup: Vec<Dedup>,
     rows: Vec<RowWrite>,
@@ -73,16 +77,23 @@ struct Work {
     change: Change,
 }
 
-pub fn plan(jobs: BTreeMap<JobId, Option<Job>>, requests: Vec<Request>, now: Timestamp) -> Plan {
+pub fn plan(jobs: BTreeMap<JobId, Option<Arc<Job>>>, requests: Vec<Request>, now: Timestamp) -> Plan {
     let mut works: BTreeMap<JobId, Work> = jobs.into_iter().map(|(id, job)| (id, Work::new(id, job))).collect();
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
         let work = works.entry(request.job_id).or_insert_with_key(|id| Work::new(*id, None));
         answers.push(work.take(request, now));
     }
-    let mut plan = Plan { batch: Batch::default(), item_jobs: Vec::new(), answers, changes: BTreeMap::new() };
+    let mut plan = Plan {
+        batch: Batch::default(),
+        item_jobs: Vec::new(),
+        answers,
+        changes: BTreeMap::new(),
+        jobs: BTreeMap::new(),
+    };
     for (job_id, work) in works {
-        let (item, change) = work.finish(now);
+        plan.jobs.insert(job_id, work.now.clone().filter(|_| !work.purge));
+        let (item, change) = work.finish();
         if let Some(item) = item {
             plan.batch.items.push(item);
             plan.item_jobs.push(job_id);
@@ -93,7 +104,7 @@ pub fn plan(jobs: BTreeMap<JobId, Option<Job>>, requests: Vec<Request>, now: Tim
 }
 
 impl Work {
-    fn new(id: JobId, job: Option<Job>) -> Work {
+    fn new(id: JobId, job: Option<Arc<Job>>) -> Work {
         Work {
             now: job.clone(),
             before: job,
@@ -120,7 +131,7 @@ impl Work {
         if let Extra::Purge { rows, forget } = request.extra {
             return self.take_purge(rows, forget, now);
         }
-        let decided = match decide(id, self.now.clone(), request.order, now) {
+        let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
             Ok(decided) => decided,
             Err(refusal) => {
                 self.change.returned.extend(request.pool);
@@ -134,15 +145,16 @@ impl Work {
             self.rows.extend(rows);
             self.forget.extend(forget);
         }
-        self.now = Some(decided.job.clone());
-        self.events.extend(decided.events.iter().cloned());
+        let job = Arc::new(decided.job);
+        self.now = Some(job.clone());
+        self.events.extend(decided.events.iter().map(|event| codec::encode_event(event, now)));
         for run in &decided.runs {
             match self.runs.iter_mut().find(|known| known.id == run.id) {
                 Some(known) => *known = run.clone(),
                 None => self.runs.push(run.clone()),
             }
         }
-        Ok(Accepted { job: decided.job, runs: decided.runs, events: decided.events })
+        Ok(Accepted { job, runs: decided.runs, events: decided.events })
     }
 
     fn take_purge(&mut self, rows: Vec<RowWrite>, forget: Vec<Uuid>, now: Timestamp) -> Result<Accepted, Refusal> {
@@ -183,7 +195,7 @@ impl Work {
         self.change.returned.extend(pool);
     }
 
-    fn finish(mut self, now: Timestamp) -> (Option<Item>, Change) {
+    fn finish(mut self) -> (Option<Item>, Change) {
         let Some(job) = self.now.take() else { return (None, self.change) };
         self.change.rank = job.rank();
         self.change.alarm = if self.purge { None } else { job.next_wake() };
@@ -198,14 +210,14 @@ impl Work {
             self.rows.extend(projection::forget_job_rows(&job));
             Fate::Purge
         } else {
-            self.rows.extend(projection::changes(self.before.as_ref(), &job, &self.runs));
+            self.rows.extend(projection::changes(self.before.as_deref(), &job, &self.runs));
             let alarm = self.change.alarm.map(|at| Alarm { at, rank: job.rank() });
             Fate::Keep { snapshot: codec::encode_job(&job), alarm }
         };
         let item = Item {
             entity: job.id.into(),
             expected: self.before.as_ref().map_or(0, |job| job.version),
-            events: self.events.iter().map(|event| codec::encode_event(event, now)).collect(),
+            events: self.events,
             fate,
             rows: self.rows,
             dedup: self.dedup,

@@ -57,8 +57,7 @@ async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
     Ok(runs)
 }
 
-/// The runs to forget: a beginning of the list, in which every run is over, and so are all their events before the
-/// first event of the first run that stays.
+/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many.
 fn forgettable<'runs>(job: &Job, oldest: &'runs [Run], now: Timestamp) -> &'runs [Run] {
     let retention = job.definition.retention;
     let excess = (job.history.kept.saturating_sub(retention.runs)) as usize;
@@ -70,15 +69,6 @@ fn forgettable<'runs>(job: &Job, oldest: &'runs [Run], now: Timestamp) -> &'runs
         }
         count = place + 1;
     }
-    // A run that ended after the next one began is still told by events that stay.
-    while count > 0 {
-        let cut = oldest.get(count).map_or(job.version + 1, |kept| kept.version);
-        let cut = first_active(job).map_or(cut, |version| version.min(cut));
-        if oldest[..count].iter().all(|run| run.end_version.is_some_and(|end| end < cut)) {
-            break;
-        }
-        count -= 1;
-    }
     &oldest[..count]
 }
 
@@ -88,11 +78,12 @@ fn first_active(job: &Job) -> Option<u64> {
 
 async fn trim(queries: &Queries, job: &Job, oldest: &[Run], count: usize) -> Result<Request, Fault> {
     let (forgotten, kept) = oldest.split_at(count);
-    let next = kept.first().map(|run| run.version).into_iter().chain(first_active(job)).min();
-    let through = next.unwrap_or(job.version + 1) - 1;
+    let below = kept.first().map(|run| run.version).into_iter().chain(first_active(job)).min();
+    let below = below.unwrap_or(job.version + 1);
+    let through = below - 1;
     let checkpoint = folded(queries, job.id, through).await?;
     let oldest_kept = kept.iter().filter_map(|run| run.finished_at).min();
-    let command = Command::Trim { runs: u32::try_from(count).unwrap_or(u32::MAX), oldest: oldest_kept };
+    let command = Command::Trim { runs: u32::try_from(count).unwrap_or(u32::MAX), below, oldest: oldest_kept };
     let extra = Extra::Trim {
         trim: checkpoint.map(|checkpoint| Trim { through, checkpoint }),
         rows: forgotten.iter().flat_map(projection::forget_run_rows).collect(),

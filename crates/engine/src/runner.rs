@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::Report;
 use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
-use ordo_model::{Millis, RunId, Timestamp};
+use ordo_model::{Millis, RunId, Timestamp, Token};
 use ordo_store::Chunk;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -43,6 +43,7 @@ pub struct Runner {
 
 #[derive(Debug)]
 struct Running {
+    token: Token,
     cancel: CancellationToken,
     why: Option<Stop>,
 }
@@ -67,7 +68,7 @@ impl Runner {
 
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
-        self.lock().insert(started.run_id, Running { cancel: cancel.clone(), why: None });
+        self.lock().insert(started.run_id, Running { token: started.token, cancel: cancel.clone(), why: None });
         let runner = self.clone();
         tokio::spawn(async move { runner.attempt(started, cancel).await });
     }
@@ -100,7 +101,7 @@ impl Runner {
         if sink.has_lines() {
             self.flush(started.run_id).await;
         }
-        let why = self.lock().remove(&started.run_id).and_then(|running| running.why);
+        let why = self.ended(&started);
         let report = match (outcome, why) {
             (Ok(result), _) => self.completed(&started, started_at, result).await,
             (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
@@ -115,6 +116,15 @@ impl Runner {
             report,
         };
         drop(self.core.send(Input::Finished(finished)));
+    }
+
+    /// Why the attempt was told to stop, if it was. A newer attempt of the run keeps its own entry.
+    fn ended(&self, started: &Started) -> Option<Stop> {
+        let mut running = self.lock();
+        if running.get(&started.run_id).is_some_and(|current| current.token == started.token) {
+            return running.remove(&started.run_id).and_then(|ended| ended.why);
+        }
+        None
     }
 
     async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
@@ -139,7 +149,7 @@ impl Runner {
             () = tokio::time::sleep(started.timeout.to_std()) => {
                 cancel.cancel();
                 let ended = unpanicked(task.await);
-                Err(timed_out(started.timeout, ended))
+                Err(timed_out(started.timeout, ended.is_ok()))
             }
         }
     }
@@ -181,9 +191,7 @@ fn unpanicked(done: Result<Result<Value, Failure>, tokio::task::JoinError>) -> R
     done.unwrap_or_else(|error| Err(Failure::new(format!("the tool broke down: {error}"))))
 }
 
-fn timed_out(timeout: Millis, ended: Result<Value, Failure>) -> Failure {
-    match ended {
-        Ok(_) => Failure::new(format!("timed out after {timeout} (and completed while being stopped)")),
-        Err(_) => Failure::new(format!("timed out after {timeout}")),
-    }
+fn timed_out(timeout: Millis, completed_anyway: bool) -> Failure {
+    let how = if completed_anyway { " (and completed while being stopped)" } else { "" };
+    Failure::new(format!("timed out after {timeout}{how}"))
 }

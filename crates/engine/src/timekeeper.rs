@@ -1,7 +1,8 @@
 //! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
 //!
 //! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
-//! look ahead, which always comes before it is due.
+//! look ahead, which always comes before it is due. A look ahead is a page of the past when it arrives: what changed
+//! since it was asked for is known better here.
 
 use std::collections::HashSet;
 
@@ -42,6 +43,8 @@ pub struct Timekeeper {
     /// The look ahead under way, or the one that stopped because the ring was full.
     looking: Option<Look>,
     paused_look: Option<Look>,
+    /// Entities whose alarm changed since the look ahead under way began: its pages may not know of that.
+    changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
     stopped: bool,
 }
@@ -56,6 +59,7 @@ impl Timekeeper {
             covered: Timestamp::MIN,
             looking: None,
             paused_look: None,
+            changed: HashSet::new(),
             in_flight: HashSet::new(),
             stopped: false,
         }
@@ -88,9 +92,14 @@ impl Timekeeper {
         }
         self.next_tick = now.plus(self.tick_rate);
         self.paused_look = None;
-        let after = if self.ticks % FULL_LOOK_EVERY == 0 { None } else { Some(edge(self.covered)) };
+        let after = if self.ticks.is_multiple_of(FULL_LOOK_EVERY) { None } else { Some(edge(self.covered)) };
         self.ticks += 1;
-        self.look(Look { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
+        self.begin(Look { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
+    }
+
+    fn begin(&mut self, look: Look) -> Option<Look> {
+        self.changed.clear();
+        self.look(look)
     }
 
     fn look(&mut self, look: Look) -> Option<Look> {
@@ -106,7 +115,7 @@ impl Timekeeper {
     pub fn seen(&mut self, look: Look, page: &[Ringing]) -> Option<Look> {
         self.looking = None;
         for alarm in page {
-            if self.in_flight.contains(&alarm.entity) {
+            if self.in_flight.contains(&alarm.entity) || self.changed.contains(&alarm.entity) {
                 continue;
             }
             if !self.ring.add(*alarm) {
@@ -117,7 +126,10 @@ impl Timekeeper {
             }
         }
         let Some(last) = page.last().filter(|_| page.len() >= look.limit) else {
-            self.covered = self.covered.max(look.until);
+            // Where room had to be made meanwhile, the ring is complete only up to there.
+            if self.paused_look.is_none() {
+                self.covered = self.covered.max(look.until);
+            }
             return None;
         };
         self.look(Look { after: Some(*last), ..look })
@@ -141,15 +153,27 @@ impl Timekeeper {
 
     /// An entity has a new alarm, or none any more.
     pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<Ringing>, now: Timestamp) {
-        self.in_flight.remove(&entity);
+        self.settled(entity);
         match alarm {
             // Without room the alarm stays in the store; `covered` goes back so that a later look finds it.
-            Some(alarm) if alarm.at <= self.covered.max(now) => {
+            Some(alarm) if alarm.at <= self.known_until().max(now) => {
                 if !self.ring.add(alarm) {
                     self.make_room(alarm);
                 }
             }
             Some(_) | None => self.ring.remove(entity),
+        }
+    }
+
+    /// How far the ring is complete, or will be when the look ahead under way has been taken in.
+    fn known_until(&self) -> Timestamp {
+        self.looking.map_or(self.covered, |look| look.until.max(self.covered))
+    }
+
+    fn settled(&mut self, entity: EntityId) {
+        self.in_flight.remove(&entity);
+        if self.looking.is_some() {
+            self.changed.insert(entity);
         }
     }
 
@@ -166,7 +190,7 @@ impl Timekeeper {
 
     /// The wake of an entity could not be committed: it is tried again a little later.
     pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
-        self.in_flight.remove(&entity);
+        self.settled(entity);
         self.ring.add(Ringing { at: now.plus(FAULT_PAUSE), rank, entity });
     }
 
@@ -176,7 +200,7 @@ impl Timekeeper {
             return None;
         }
         let look = self.paused_look.take()?;
-        self.look(look)
+        self.begin(look)
     }
 }
 

@@ -34,7 +34,7 @@ pub const CATCH_UP_MAX: usize = 100;
 /// Missed occurrences of a cron schedule are counted one by one up to here; beyond, the count is a lower bound.
 pub const GAP_COUNT_MAX: u64 = 10_000;
 /// A search for the next occurrence jumps over at most this many excluded windows; beyond, there is none.
-pub const EXCLUDED_JUMPS_MAX: u64 = 10_000;
+pub const EXCLUDED_JUMPS_MAX: u64 = 4_000;
 /// How many future occurrences a preview may show.
 pub const PREVIEW_MAX: usize = 1_000;
 /// How many occurrences one backfill may ask for.

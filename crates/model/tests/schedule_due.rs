@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use ordo_model::limits::GAP_COUNT_MAX;
-use ordo_model::schedule::{Dst, Due, Occurrence, Rule, Schedule};
+use ordo_model::schedule::{Dst, Due, Occurrence, Repeated, Rule, Schedule, Skipped};
 use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;
 
@@ -169,4 +169,33 @@ fn an_occurrence_that_jitter_overtook_waits_for_its_predecessor() {
     assert_eq!(due, Due { older: None, newest: Vec::new(), next: Some(slow[0]) });
     let due = minutely.due(slow[0], slow[0].due, 10, JOB);
     assert_eq!(due.newest[..2], *slow);
+}
+
+#[test]
+fn the_pass_of_a_repeated_hour_that_was_not_chosen_stays_out_when_looking_back() {
+    // Berlin, 2026-10-25: 02:00 to 03:00 comes twice, at 00:00Z and at 01:00Z.
+    for (repeated, fired) in [
+        (Repeated::First, vec!["2026-10-25T00:00:00Z"]),
+        (Repeated::Last, vec!["2026-10-25T01:00:00Z"]),
+        (Repeated::Both, vec!["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"]),
+    ] {
+        let dst = Dst { skipped: Skipped::Shift, repeated };
+        let rule = Rule::Cron { expr: "0 2 * * *".to_owned(), timezone: "Europe/Berlin".to_owned(), dst };
+        let nightly = Schedule { rule, ..cron("0 2 * * *", "UTC") };
+        let before = first(&nightly, "2026-10-24T00:00:00Z");
+        let due = nightly.due(before, instant("2026-10-25T12:00:00Z"), 10, JOB);
+        let found: Vec<Timestamp> = due.newest.iter().skip(1).map(|occurrence| occurrence.nominal).collect();
+        assert_eq!(found, fired.into_iter().map(instant).collect::<Vec<_>>(), "{repeated:?}");
+    }
+}
+
+#[test]
+fn a_window_in_the_second_pass_of_an_hour_excludes_nothing_of_the_first() {
+    let mut five = every("5m", "2026-10-24T00:00:00Z");
+    let json = r#"{"from": "01:00", "to": "02:15", "timezone": "Europe/Berlin"}"#;
+    five.exclude = vec![serde_json::from_str(json).unwrap()];
+    // 02:10 in the second pass; the last one outside the window was 02:55 in the first.
+    let due = five.due(first(&five, "2026-10-24T23:00:00Z"), instant("2026-10-25T01:10:00Z"), 1, JOB);
+    assert_eq!(due.newest[0].nominal, instant("2026-10-25T00:55:00Z"));
+    assert_eq!(due.next.unwrap().nominal, instant("2026-10-25T01:15:00Z"));
 }

@@ -1,2 +1,27 @@
-//! Under construction.
-fn main() {}
+//! `ordo`: one binary for the daemon, its command line and its tools of maintenance.
+
+mod bench;
+mod cli;
+mod commands;
+mod config;
+mod daemon;
+mod error;
+mod folder;
+mod locate;
+mod maintenance;
+mod output;
+mod zone;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let cli = cli::Cli::parse();
+    let paint = output::style::Paint::for_stderr();
+    match commands::run(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprint!("{}", error.render(paint));
+            error.exit().into()
+        }
+    }
+}

@@ -1,1 +1,42 @@
-//! Under construction.
+//! The HTTP API: what Ordo is on the wire. The only crate that knows it.
+//!
+//! Invariant: a handler translates; it decides nothing. A success is answered only after the engine said it is durable.
+
+mod app;
+mod auth;
+mod batch;
+mod body;
+mod code;
+mod cron;
+mod health;
+mod idempotency;
+mod if_match;
+mod job_form;
+mod job_json;
+mod job_orders;
+mod jobs;
+mod listen;
+mod log_follow;
+mod log_reader;
+mod logs;
+mod maintenance;
+mod metrics;
+mod params;
+mod path;
+mod peer;
+mod problem;
+mod routes;
+mod runs;
+mod status;
+mod store;
+mod streams;
+mod tool_check;
+
+pub use app::{App, Node};
+pub use auth::Auth;
+pub use code::Code;
+pub use listen::{serve_tcp, serve_unix};
+pub use maintenance::{Maintenance, MaintenanceError};
+pub use peer::Peer;
+pub use problem::{FieldError, Problem};
+pub use routes::router;

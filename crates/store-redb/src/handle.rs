@@ -45,14 +45,29 @@ impl Handle {
         Ok(Handle { source, cache_bytes, current, failed: AtomicU64::new(0), writing: Mutex::new(()) })
     }
 
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
+    /// A second try meets a database that was opened anew: nobody is troubled by a failure that is over.
+    pub(crate) fn read<T>(&self, work: impl Fn(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
+        match self.read_once(&work) {
+            Err(Fault::Unavailable { .. }) => self.read_once(&work),
+            answer => answer,
+        }
+    }
+
+    fn read_once<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.has_failed() {
             let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
             self.open_anew()?;
         }
-        let (number, begun) = self.with_database(|database| Ok(database.begin_read()));
-        let read = begun.and_then(|begun| begun.map_err(during("beginning to read"))).and_then(|read| work(&read));
+        let (number, begun) = self.with_database(|database| database.begin_read().map_err(during("beginning to read")));
+        let read = begun.and_then(|read| work(&read));
         read.inspect_err(|fault| self.note(number, fault))
+    }
+
+    /// A moment of the store to read from at leisure; what goes wrong with it is not taken for the disk's failure.
+    pub(crate) fn moment(&self) -> Result<ReadTransaction, Fault> {
+        self.read(|_| Ok(()))?;
+        let (_, begun) = self.with_database(|database| database.begin_read().map_err(during("beginning to read")));
+        begun
     }
 
     /// One write transaction: all of it is durable when this answers, or nothing is acknowledged.

@@ -35,7 +35,7 @@ impl Held {
 }
 
 /// `ordo.redb` → `ordo.redb.lock`
-pub(crate) fn lock_path(store: &Path) -> PathBuf {
+fn lock_path(store: &Path) -> PathBuf {
     let mut name = OsString::from(store);
     name.push(".lock");
     PathBuf::from(name)

@@ -11,7 +11,7 @@ use crate::fault::during;
 use crate::tables::{FORMAT, META, META_FORMAT, Visit, visit_all};
 
 /// How a store is opened.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// How much of the file redb keeps in memory.
     pub cache_bytes: usize,

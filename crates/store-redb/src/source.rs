@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_store::Fault;
-use redb::{Builder, Database, StorageBackend};
+use redb::{Builder, Database, StorageBackend, StorageError};
 
 use crate::fault::{cannot_open, during};
+use crate::open::create_tables;
+use crate::unfinished::Unfinished;
 
 /// A disk that can be opened again and again; what was written before is there.
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
@@ -37,8 +39,17 @@ impl Source {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         match self {
-            Source::File(path) => builder.create(path).map_err(|error| cannot_open(path, error)),
-            Source::Disk { disk, len } => build_on(&builder, disk.backend(), len),
+            Source::File(path) => {
+                if is_new(path) {
+                    make(&builder, path)?;
+                }
+                builder.open(path).map_err(|error| cannot_open(path, error))
+            }
+            Source::Disk { disk, len } => {
+                let backend = disk.backend();
+                wipe_unfinished(&*backend).map_err(|error| during("opening the store")(StorageError::Io(error)))?;
+                build_on(&builder, backend, len)
+            }
             Source::Once { backend, len } => {
                 let taken = backend.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let backend = taken.ok_or_else(|| Fault::unavailable("opening the store again", "restart Ordo"))?;
@@ -60,6 +71,34 @@ impl Source {
             Source::Disk { len, .. } | Source::Once { len, .. } => len.load(Ordering::Relaxed),
         }
     }
+}
+
+/// Not there, or empty as a file that was reserved for it.
+fn is_new(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(file) => file.is_file() && file.len() == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+fn make(builder: &Builder, path: &Path) -> Result<(), Fault> {
+    let unfinished = Unfinished::of(path)?;
+    let database = builder.create(unfinished.path()).map_err(|error| cannot_open(path, error))?;
+    create_tables(&database)?;
+    drop(database);
+    unfinished.finish()
+}
+
+/// A disk has no names to give: where a crash cut the making of the store short, before redb's magic number
+/// was written, nothing was ever acknowledged and the making begins again.
+fn wipe_unfinished(backend: &dyn StorageBackend) -> std::io::Result<()> {
+    const MAGIC_BYTES: usize = 9;
+    let mut magic = [0; MAGIC_BYTES];
+    let len = backend.len()?;
+    if len >= MAGIC_BYTES as u64 {
+        backend.read(0, &mut magic)?;
+    }
+    if len > 0 && magic == [0; MAGIC_BYTES] { backend.set_len(0) } else { Ok(()) }
 }
 
 fn build_on(builder: &Builder, inner: Box<dyn StorageBackend>, len: &Arc<AtomicU64>) -> Result<Database, Fault> {

@@ -1,5 +1,7 @@
 //! All promises of the contract, kept by the store as a daemon uses it, and again without a writer thread.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -71,9 +71,11 @@ pub enum Command {
         executor: Incarnation,
         settle_after: Millis,
     },
-    /// The `runs` oldest finished runs are being forgotten; the oldest that stays ended at `oldest`.
+    /// Finished runs that began before version `below` are being forgotten, `runs` of them; the oldest that stays
+    /// ended at `oldest`.
     Trim {
         runs: u32,
+        below: u64,
         oldest: Option<Timestamp>,
     },
 }

@@ -106,9 +106,10 @@ pub enum Event {
         to: Timestamp,
         next: Occurrence,
     },
-    /// The oldest runs were forgotten and the beginning of the stream became a checkpoint.
+    /// The finished runs that began before version `below` were forgotten, and the events before it became a checkpoint.
     HistoryTrimmed {
         runs: u32,
+        below: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         oldest: Option<Timestamp>,
     },

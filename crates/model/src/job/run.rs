@@ -38,9 +38,6 @@ pub struct Run {
     pub status: RunStatus,
     /// The version of the job's stream at which the run began.
     pub version: u64,
-    /// The version at which it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end_version: Option<u64>,
 }
 
 /// Why one attempt did not succeed.

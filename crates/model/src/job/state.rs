@@ -296,7 +296,6 @@ impl ActiveRun {
             errors: self.errors.clone(),
             status,
             version: self.version,
-            end_version: finished_at.map(|_| job.version),
         }
     }
 }

@@ -96,6 +96,8 @@ pub(crate) struct Story {
     pub(crate) runs: BTreeMap<RunId, Run>,
     /// The events of the last step.
     pub(crate) last: Vec<Event>,
+    /// The job and its runs again, made from the stored events only.
+    folded: Fold,
 }
 
 /// (why, first, last, how many)
@@ -105,8 +107,14 @@ impl Story {
     pub(crate) fn begin(definition: Definition, held: bool, now: Timestamp) -> Result<Story, Refusal> {
         let order = Order { command: schedule(definition, held), seat: None };
         let decided = job::decide(JOB, None, order, now)?;
-        let mut story =
-            Story { job: decided.job.clone(), now, stream: Vec::new(), runs: BTreeMap::new(), last: Vec::new() };
+        let mut story = Story {
+            job: decided.job.clone(),
+            now,
+            stream: Vec::new(),
+            runs: BTreeMap::new(),
+            last: Vec::new(),
+            folded: Fold::default(),
+        };
         story.note(decided);
         Ok(story)
     }
@@ -205,6 +213,12 @@ impl Story {
         self.ask(Command::Cancel { reason: None })
     }
 
+    /// The oldest `runs` that are over are forgotten.
+    pub(crate) fn trim(&mut self, runs: u32, oldest: Option<Timestamp>) -> &mut Story {
+        let below = self.job.version;
+        self.ask(Command::Trim { runs, below, oldest })
+    }
+
     pub(crate) fn update(&mut self, patch: Value) -> &mut Story {
         self.ask(update(patch))
     }
@@ -280,15 +294,19 @@ impl Story {
 
     fn note(&mut self, decided: Decided) {
         for event in &decided.events {
-            self.stream.push((self.now, read_back(event)));
+            let stored = read_back(event);
+            self.folded.add(&stored, self.now);
+            self.stream.push((self.now, stored));
         }
         for run in &decided.runs {
             assert_eq!(&read_back(run), run);
             self.runs.insert(run.id, run.clone());
         }
-        let (folded, runs) = fold(&self.stream);
-        assert_eq!(folded, decided.job, "the events do not fold to the decided job");
-        assert_eq!(runs, self.runs, "the events do not fold to the decided runs");
+        assert_eq!(self.folded.job.as_ref(), Some(&decided.job), "the events do not fold to the decided job");
+        for run in &decided.runs {
+            assert_eq!(&self.folded.runs[&run.id], run, "the events do not fold to the decided runs");
+        }
+        assert_eq!(self.folded.runs.len(), self.runs.len());
         assert_eq!(read_back(&decided.job), decided.job);
         assert_eq!(decided.job.version, self.stream.len() as u64);
         self.job = decided.job;
@@ -296,16 +314,22 @@ impl Story {
     }
 }
 
-pub(crate) fn fold(stream: &[(Timestamp, Event)]) -> (Job, BTreeMap<RunId, Run>) {
-    let mut runs = BTreeMap::new();
-    let (first_at, first) = &stream[0];
-    let mut job = job::create(JOB, first, *first_at).expect("a stream begins with JobScheduled");
-    for (at, event) in &stream[1..] {
-        if let Some(run) = job::apply(&mut job, event, *at).expect("a decided event applies") {
-            runs.insert(run.id, run);
+#[derive(Debug, Default)]
+struct Fold {
+    job: Option<Job>,
+    runs: BTreeMap<RunId, Run>,
+}
+
+impl Fold {
+    fn add(&mut self, event: &Event, at: Timestamp) {
+        match &mut self.job {
+            None => self.job = Some(job::create(JOB, event, at).expect("a stream begins with JobScheduled")),
+            Some(job) => {
+                let touched = job::apply(job, event, at).expect("a decided event applies");
+                self.runs.extend(touched.map(|run| (run.id, run)));
+            }
         }
     }
-    (job, runs)
 }
 
 pub(crate) fn read_back<T>(value: &T) -> T

@@ -1,9 +1,11 @@
 //! The book of processes: which attempts have started something that a dead executor could not end.
 //!
-//! Invariant: a record is on disk before its process exists and until the attempt is over. It need not survive
-//! a power loss, because no process does: records are renamed into place, never synced.
+//! Invariant: a record is in its file before its process exists and until the attempt is over. It need not survive
+//! a power loss, because no process does, so nothing is synced. A first line says what was about to start, a second
+//! one as what it runs; a torn second line is none.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,13 +16,12 @@ use uuid::Uuid;
 
 use super::proc::{self, Identity, Mark};
 
-/// Written aside under this ending, then renamed.
-const UNFINISHED: &str = "new";
-
 #[derive(Debug, Clone)]
 pub struct ProcessBook {
     folder: Arc<Path>,
     life: Uuid,
+    owner: Option<Identity>,
+    boot: Option<Arc<str>>,
 }
 
 /// One attempt that has, or is about to have, a process.
@@ -34,6 +35,7 @@ pub(crate) struct Record {
     pub(crate) owner: Option<Identity>,
     pub(crate) boot: Option<String>,
     /// Leader of the process group; absent between the intent and the start.
+    #[serde(skip)]
     pub(crate) leader: Option<Identity>,
 }
 
@@ -41,6 +43,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Entry {
     path: PathBuf,
+    file: File,
     record: Record,
 }
 
@@ -49,7 +52,8 @@ impl ProcessBook {
     pub fn open(folder: impl Into<PathBuf>, life: Uuid) -> io::Result<ProcessBook> {
         let folder = folder.into();
         std::fs::create_dir_all(&folder)?;
-        Ok(ProcessBook { folder: folder.into(), life })
+        let owner = proc::myself().map(|me| me.id);
+        Ok(ProcessBook { folder: folder.into(), life, owner, boot: proc::boot().map(Into::into) })
     }
 
     pub(crate) fn life(&self) -> Uuid {
@@ -57,27 +61,28 @@ impl ProcessBook {
     }
 
     /// Writes down that a process is about to be started.
-    pub(crate) async fn intend(&self, work: &Work) -> io::Result<Entry> {
+    pub(crate) fn intend(&self, work: &Work) -> io::Result<Entry> {
         let record = Record {
             run_id: work.run_id,
             attempt: work.attempt,
             token: work.token,
             life: self.life,
-            owner: proc::myself().map(|me| me.id),
-            boot: proc::boot(),
+            owner: self.owner,
+            boot: self.boot.as_deref().map(str::to_owned),
             leader: None,
         };
-        let entry = Entry { path: self.folder.join(format!("{}-{}", work.run_id, work.attempt)), record };
-        entry.write().await?;
+        let path = self.folder.join(format!("{}-{}", work.run_id, work.attempt));
+        let mut entry = Entry { file: File::create(&path)?, path, record };
+        entry.file.write_all(&line(&entry.record)?)?;
         Ok(entry)
     }
 
-    /// Every record in the folder with its file, also those not yet renamed. What cannot be read is left alone.
+    /// Every record in the folder with its file. What is no record is left alone.
     pub(crate) fn records(&self) -> io::Result<Vec<(PathBuf, Record)>> {
         let mut records = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
             let path = file?.path();
-            match std::fs::read(&path).and_then(|text| Ok(serde_json::from_slice(&text)?)) {
+            match std::fs::read_to_string(&path).and_then(|text| Record::read(&text)) {
                 Ok(record) => records.push((path, record)),
                 Err(error) => tracing::warn!(path = %path.display(), %error, "not a record of a process: left alone"),
             }
@@ -86,9 +91,21 @@ impl ProcessBook {
     }
 }
 
+fn line(content: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(content)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 impl Record {
     pub(crate) fn mark(&self) -> Mark {
         Mark::of(self.run_id, self.token)
+    }
+
+    fn read(text: &str) -> io::Result<Record> {
+        let (intent, leader) = text.split_once('\n').unwrap_or((text, ""));
+        let record: Record = serde_json::from_str(intent)?;
+        Ok(Record { leader: serde_json::from_str(leader).ok(), ..record })
     }
 }
 
@@ -97,22 +114,46 @@ impl Entry {
         &self.record
     }
 
-    /// Adds the process group, now that there is one. A leader that has already ended and been reaped is not found.
-    pub(crate) async fn started(&mut self, pid: i32) -> io::Result<()> {
+    /// Adds the process group, now that there is one. Its leader must not have been reaped yet.
+    pub(crate) fn started(&mut self, pid: i32) -> io::Result<()> {
         self.record.leader = proc::see(pid).map(|seen| seen.id);
-        self.write().await
-    }
-
-    /// The attempt is over: nothing of it is left to be found.
-    pub(crate) async fn close(self) {
-        if let Err(error) = tokio::fs::remove_file(&self.path).await {
-            tracing::warn!(path = %self.path.display(), %error, "cannot remove the record of an attempt that is over");
+        match self.record.leader {
+            Some(leader) => self.file.write_all(&line(&leader)?),
+            None => Ok(()),
         }
     }
 
-    async fn write(&self) -> io::Result<()> {
-        let aside = self.path.with_added_extension(UNFINISHED);
-        tokio::fs::write(&aside, serde_json::to_vec(&self.record)?).await?;
-        tokio::fs::rename(&aside, &self.path).await
+    /// The attempt is over: nothing of it is left to be found.
+    pub(crate) fn close(self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "cannot remove the record of an attempt that is over");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_reads_back_with_a_whole_a_torn_and_no_second_line() {
+        let leader = Some(Identity { pid: 5, started_ticks: 7 });
+        let intent = Record {
+            run_id: RunId(Uuid::from_u128(1)),
+            attempt: 2,
+            token: Token(3),
+            life: Uuid::from_u128(4),
+            owner: None,
+            boot: Some("b".to_owned()),
+            leader: None,
+        };
+        let first = String::from_utf8(line(&intent).unwrap()).unwrap();
+        let second = String::from_utf8(line(&leader).unwrap()).unwrap();
+        assert_eq!(Record::read(&first).unwrap(), intent);
+        for end in 0..second.len() - 2 {
+            assert_eq!(Record::read(&format!("{first}{}", &second[..end])).unwrap(), intent);
+        }
+        assert_eq!(Record::read(&format!("{first}{second}")).unwrap(), Record { leader, ..intent });
+        assert!(Record::read("").is_err() && Record::read("notes").is_err());
     }
 }

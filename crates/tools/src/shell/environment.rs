@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
 
 use ordo_engine::tool::Work;
 
@@ -15,7 +16,7 @@ const RESERVED: &str = "ORDO_";
 
 /// What commands inherit.
 #[derive(Clone)]
-pub struct Environment(BTreeMap<OsString, OsString>);
+pub struct Environment(Arc<BTreeMap<OsString, OsString>>);
 
 impl Environment {
     pub fn of_this_process() -> Environment {
@@ -23,12 +24,13 @@ impl Environment {
     }
 
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
-        Environment(variables.into_iter().filter(|(name, _)| !is_reserved(name)).collect())
+        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name));
+        Environment(Arc::new(inherited.collect()))
     }
 
     /// Everything one attempt's command is started with.
     pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
-        let mut all = self.0.clone();
+        let mut all = BTreeMap::clone(&self.0);
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
         all

@@ -36,6 +36,13 @@ pub struct Runner {
     environment: Environment,
 }
 
+/// Dropped before anybody attends to it, it is killed.
+struct Started {
+    group: Group,
+    child: Child,
+    entry: Entry,
+}
+
 impl Runner {
     pub fn new(book: ProcessBook, environment: Environment) -> Runner {
         Runner { book, environment }
@@ -45,28 +52,31 @@ impl Runner {
         self.book.sweep().await
     }
 
-    pub async fn run(&self, invocation: Invocation, work: &Work) -> Result<Value, Failure> {
+    pub async fn run(&self, mut invocation: Invocation, work: &Work) -> Result<Value, Failure> {
         if work.cancel.is_cancelled() {
             return Err(Failure::new("stopped before it was started"));
         }
-        let mut entry = self.book.intend(work).await.map_err(|error| unrecorded(&error))?;
-        let outcome = self.start_and_attend(invocation, work, &mut entry).await;
-        entry.close().await;
+        let stdin = invocation.stdin.take();
+        let (runner, asked, has_stdin) = (self.clone(), work.clone(), stdin.is_some());
+        let Started { group, mut child, entry } = aside(move || runner.start(&invocation, has_stdin, &asked)).await??;
+        let _feed = stdin.zip(child.stdin.take()).map(|(text, pipe)| feed(text, pipe));
+        let outcome = Attended::new(child, group, work.log.clone()).until_the_end(&work.cancel, &entry).await;
+        aside(move || entry.close()).await?;
         outcome
     }
 
-    async fn start_and_attend(
-        &self,
-        mut invocation: Invocation,
-        work: &Work,
-        entry: &mut Entry,
-    ) -> Result<Value, Failure> {
-        let stdin = invocation.stdin.take();
-        let mut child = self.spawn(&invocation, stdin.is_some(), work).map_err(|error| invocation.explain(&error))?;
+    fn start(&self, invocation: &Invocation, has_stdin: bool, work: &Work) -> Result<Started, Failure> {
+        let mut entry = self.book.intend(work).map_err(|error| unrecorded(&error))?;
+        let child = match self.spawn(invocation, has_stdin, work) {
+            Ok(child) => child,
+            Err(error) => {
+                entry.close();
+                return Err(invocation.explain(&error));
+            }
+        };
         let (group, pid) = group_of(&child)?;
-        entry.started(pid).await.map_err(|error| unrecorded(&error))?;
-        let _feed = stdin.zip(child.stdin.take()).map(|(text, pipe)| feed(text, pipe));
-        Attended::new(child, group, work.log.clone()).until_the_end(&work.cancel, entry).await
+        entry.started(pid).map_err(|error| unrecorded(&error))?;
+        Ok(Started { group, child, entry })
     }
 
     fn spawn(&self, invocation: &Invocation, has_stdin: bool, work: &Work) -> io::Result<Child> {
@@ -84,6 +94,12 @@ impl Runner {
         }
         command.spawn()
     }
+}
+
+/// Files and forks block; the threads that attend to other runs do not wait for them.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Failure::new(format!("interrupted while starting or ending the command: {error}")))
 }
 
 fn group_of(child: &Child) -> Result<(Group, i32), Failure> {

@@ -54,7 +54,7 @@ pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Rep
             draft.emit(Event::RunCancelled { run_id, reason });
         }
         (Report::Failed { started_at, reason }, None) => {
-            fail(draft, run_id, attempt, reason, started_at, Effect::Known)
+            fail(draft, run_id, attempt, reason, started_at, Effect::Known);
         }
         (Report::Cancelled { started_at } | Report::Interrupted { started_at }, None) => {
             fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, Effect::Unknown);

@@ -93,9 +93,9 @@ pub(super) fn update(draft: &mut Draft, patch: &Map<String, Value>, if_revision:
 /// The same interval, given again without a start, keeps its beat: saying a thing twice changes nothing.
 fn keep_beat(new: &mut Trigger, old: &Trigger) {
     if let (Trigger::Scheduled(new), Trigger::Scheduled(old)) = (new, old)
-        && let (Rule::Every { every: new_every }, Rule::Every { every: old_every }) = (&new.rule, &old.rule)
-        && new_every == old_every
+        && matches!(new.rule, Rule::Every { .. })
         && new.start.is_none()
+        && *new == (Schedule { start: None, ..old.clone() })
     {
         new.start = old.start;
     }

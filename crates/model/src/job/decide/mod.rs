@@ -58,7 +58,7 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
-        Command::Trim { runs, oldest } => draft.emit(Event::HistoryTrimmed { runs, oldest }),
+        Command::Trim { runs, below, oldest } => draft.emit(Event::HistoryTrimmed { runs, below, oldest }),
     }
     fire::pump_backfills(&mut draft);
     if let Some(seat) = seat {

@@ -1,0 +1,198 @@
+//! The engine on a real store: what is due fires, what fails is tried again, what is cancelled stops.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{World, every, failed, manual};
+use ordo_engine::clock::{Clock, SystemClock};
+use ordo_engine::dispatcher::{PoolSize, PoolSizes};
+use ordo_engine::{Options, SubmitError};
+use ordo_model::Millis;
+use ordo_model::job::{Command, JobState, RunStatus};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_actions_a_moment_apart_both_fire_once() {
+    let world = World::with(Options { tick_rate: Millis::from_ms(500), ..Options::default() }).await;
+    let soon = SystemClock.now().plus(Millis::from_ms(300));
+    let at = |ms| json!({ "type": "scheduled", "at": soon.plus(Millis::from_ms(ms)) });
+    let first = world.add(json!({ "label": "one", "tool_name": "noop", "trigger": at(0) })).await;
+    let second = world.add(json!({ "label": "two", "tool_name": "noop", "trigger": at(100) })).await;
+    for job in [first.id, second.id] {
+        let runs = world.finished(job, 1).await;
+        assert_eq!(runs.len(), 1);
+        assert!(runs[0].lateness_ms.unwrap() >= 0);
+        assert_eq!(world.engine.job(job).await.unwrap().unwrap().state(), JobState::Finished);
+    }
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fast_schedule_fires_every_occurrence_on_its_nominal_time() {
+    let world = World::new().await;
+    let job = world.add(every("noop", "20ms")).await;
+    let runs = world.finished(job.id, 20).await;
+    for pair in runs.windows(2) {
+        let gap = pair[1].scheduled_for.unwrap().since(pair[0].scheduled_for.unwrap());
+        assert_eq!(gap, Millis::from_ms(20));
+    }
+    world.engine.submit(job.id, Command::Cancel { reason: None }).await.unwrap();
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_run_is_tried_again_until_it_succeeds() {
+    let world = World::new().await;
+    let mut definition = manual("flaky", &json!({ "times": 2 }));
+    definition["retry"] = json!({ "max_attempts": 3, "backoff": "5ms" });
+    let job = world.add(definition).await;
+    let run_id = world.trigger(job.id).await;
+    let run = world.over(run_id).await;
+    assert_eq!(run.attempt, 3);
+    assert_eq!(run.errors.len(), 2);
+    assert_eq!(run.status, RunStatus::Completed { result: json!(2), result_bytes: None });
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_ends_at_its_timeout() {
+    let world = World::new().await;
+    let mut definition = manual("hang", &json!({}));
+    definition["timeout"] = json!("50ms");
+    let job = world.add(definition).await;
+    let run_id = world.trigger(job.id).await;
+    let run = world.over(run_id).await;
+    assert_eq!(failed(&run), Some("timed out after 50ms"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancelling_works_on_running_and_on_waiting_runs() {
+    let world = World::new().await;
+    let job = world.add(manual("hang", &json!({}))).await;
+    let running = world.trigger(job.id).await;
+    let waiting = world.trigger(job.id).await;
+    world.run_until(running, |run| matches!(run.status, RunStatus::Running { .. })).await;
+    for run_id in [waiting, running] {
+        world.engine.submit(job.id, Command::CancelRun { run_id, reason: "enough".into() }).await.unwrap();
+        let run = world.over(run_id).await;
+        assert_eq!(run.status, RunStatus::Cancelled { reason: "enough".into() });
+    }
+    let again = world.engine.submit(job.id, Command::CancelRun { run_id: running, reason: "again".into() }).await;
+    assert!(matches!(again, Err(SubmitError::Refused(_))));
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_beyond_the_pool_wait_durably_and_all_come_to_their_turn() {
+    let size = PoolSize { slots: 2, queue: 4 };
+    let pools = PoolSizes { fast: size, slow: size };
+    let world = World::with(Options { pools, tick_rate: Millis::from_ms(200), ..Options::default() }).await;
+    let mut definition = manual("noop", &json!({}));
+    definition["block"] = json!({ "concurrent": { "max": 200 } });
+    let mut jobs = Vec::new();
+    for _ in 0..5 {
+        jobs.push(world.add(definition.clone()).await.id);
+    }
+    let triggers = jobs.iter().flat_map(|job| vec![(*job, Command::Trigger { tool_input: None }); 20]).collect();
+    for answer in world.engine.submit_all(triggers).await {
+        answer.unwrap();
+    }
+    for job in jobs {
+        assert_eq!(world.finished(job, 20).await.len(), 20);
+    }
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_log_lines_are_there_when_the_run_is_over_and_can_be_read_from_any_line() {
+    let world = World::new().await;
+    let job = world.add(manual("talk", &json!({}))).await;
+    let run_id = world.trigger(job.id).await;
+    world.over(run_id).await;
+    let (mut lines, mut from) = (Vec::new(), 0);
+    loop {
+        let page = world.engine.queries().log(run_id, from).await.unwrap();
+        let Some(last) = page.last() else { break };
+        from = last.seq + 1;
+        lines.extend(page);
+    }
+    assert_eq!(lines.len(), 5_000);
+    assert_eq!(lines[4_999].line.text, "line 4999");
+    let middle = world.engine.queries().log(run_id, lines[1_234].seq).await.unwrap();
+    assert_eq!(middle[0].line.text, "line 1234");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_result_is_kept_beside_the_events_and_comes_back_whole() {
+    let world = World::new().await;
+    let job = world.add(manual("big", &json!({ "bytes": 100_000 }))).await;
+    let run_id = world.trigger(job.id).await;
+    let run = world.over(run_id).await;
+    let RunStatus::Completed { result, result_bytes } = run.status else { panic!("{:?}", run.status) };
+    assert_eq!(result.as_str().map(str::len), Some(100_000));
+    assert_eq!(result_bytes, Some(100_002));
+    let (events, _) = world.engine.queries().history(job.id.into(), 0, 100).await.unwrap();
+    assert!(events.iter().all(|event| event.data.len() < 2_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_waiting_runs_start_and_schedules_go_on() {
+    let world = World::new().await;
+    let ticking = world.add(every("noop", "100ms")).await;
+    let hanging = world.add(manual("hang", &json!({}))).await;
+    let stuck = world.trigger(hanging.id).await;
+    let waiting = world.trigger(hanging.id).await;
+    world.run_until(stuck, |run| matches!(run.status, RunStatus::Running { .. })).await;
+    world.finished(ticking.id, 2).await;
+    let world = world.restart().await;
+    let run = world.over(stuck).await;
+    assert_eq!(failed(&run), Some("interrupted by shutdown"));
+    world.run_until(waiting, |run| matches!(run.status, RunStatus::Running { .. })).await;
+    let before = world.runs(ticking.id).await.len();
+    world.finished(ticking.id, before + 2).await;
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn history_is_trimmed_to_what_the_job_keeps_and_what_is_left_still_proves_itself() {
+    let world = World::new().await;
+    let mut definition = every("noop", "1ms");
+    definition["retention"] = json!({ "runs": 10 });
+    let job = world.add(definition).await;
+    world.finished(job.id, 150).await;
+    world.engine.submit(job.id, Command::Pause { reason: None }).await.unwrap();
+    let pause = world.runs(job.id).await;
+    for run in pause.iter().filter(|run| !run.status.is_terminal()) {
+        world.over(run.id).await;
+    }
+    assert_eq!(world.engine.keep().await.unwrap(), 1);
+    let runs = world.runs(job.id).await;
+    assert_eq!(runs.len(), 10);
+    let (events, oldest) = world.engine.queries().history(job.id.into(), 0, 1_000).await.unwrap();
+    assert!(oldest > 100, "the stream still begins at {oldest}");
+    assert_eq!(events[0].kind, "Checkpoint");
+    world.assert_clean().await;
+    assert_eq!(world.engine.keep().await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_finished_job_is_forgotten_when_its_age_is_over() {
+    let world = World::new().await;
+    let mut definition = every("noop", "1h");
+    definition["retention"] = json!({ "age": "1s" });
+    let job = world.add(definition).await;
+    let run = world.trigger(job.id).await;
+    world.over(run).await;
+    world.engine.submit(job.id, Command::Cancel { reason: None }).await.unwrap();
+    let forgotten = async {
+        while world.engine.job(job.id).await.unwrap().is_some() {
+            world.engine.keep().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), forgotten).await.unwrap();
+    assert!(world.engine.queries().run(run).await.unwrap().is_none());
+    assert_eq!(world.engine.queries().store().stats().await.unwrap().events, 0);
+    world.assert_clean().await;
+}

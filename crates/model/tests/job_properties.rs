@@ -1,0 +1,269 @@
+//! Whatever is asked of a job, in whatever order and with whatever clock: the books balance.
+//!
+//! The oracle keeps its own account. It lists nominal times by counting, one by one, and never asks a `Schedule`.
+
+mod common;
+mod oracle;
+
+use common::*;
+use oracle::{Beat, Oracle};
+use ordo_model::job::{Command, Definition, Refusal, Report, Seat};
+use ordo_model::{Millis, RunId, Token};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+
+/// One thing that happens to the job.
+#[derive(Debug, Clone)]
+enum Step {
+    Wake {
+        seat: bool,
+    },
+    /// The clock goes to the job's alarm, if that lies ahead.
+    WakeAtAlarm {
+        seat: bool,
+    },
+    Pause,
+    Resume,
+    Cancel,
+    Trigger {
+        seat: bool,
+    },
+    UpdateTrigger(Beat),
+    UpdatePolicies(Value),
+    UpdateLabel(u8),
+    Backfill {
+        ago: u64,
+        length: u64,
+    },
+    Start(Index),
+    Report {
+        run: Index,
+        report: Answer,
+        seat: bool,
+    },
+    StaleReport(Index),
+    CancelRun(Index),
+    RetryRun(Index),
+    Orphan {
+        life: u128,
+        settle_after_ms: u64,
+    },
+    Trim,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Completed,
+    Failed,
+    Cancelled,
+    Interrupted,
+}
+
+/// How the clock moves before a step.
+#[derive(Debug, Clone, Copy)]
+enum Clock {
+    Stands,
+    Forward(u64),
+    Beats(u64),
+    Back(u64),
+}
+
+fn clock() -> impl Strategy<Value = Clock> {
+    prop_oneof![
+        2 => Just(Clock::Stands),
+        2 => select(vec![1, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001]).prop_map(Clock::Forward),
+        2 => (0u64..30_000).prop_map(Clock::Forward),
+        3 => (0u64..12).prop_map(Clock::Beats),
+        1 => (0u64..300).prop_map(Clock::Beats),
+        1 => (0u64..60_000).prop_map(Clock::Back),
+    ]
+}
+
+fn beat() -> impl Strategy<Value = Beat> {
+    prop_oneof![
+        4 => (select(vec![1u64, 40, 100, 1_000, 3_000, 7_000, 60_000]), prop::option::of(0u64..40_000), any::<bool>(), any::<bool>())
+            .prop_map(|(every, started_ago, jitter, ends)| Beat::Every {
+                every,
+                started_ago,
+                jitter: if jitter { every / 2 } else { 0 },
+                lasts: ends.then_some(every * 50),
+            }),
+        2 => select(vec![1u64, 10, 20, 30]).prop_map(|every| Beat::Seconds { every }),
+        1 => select(vec![1u64, 2, 5]).prop_map(|every| Beat::Minutes { every }),
+        2 => (0u64..100_000).prop_map(|ahead| Beat::At { ahead }),
+        1 => Just(Beat::Manual),
+    ]
+}
+
+fn misfire() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!("fire_once_now")),
+        Just(json!("do_nothing")),
+        (1u32..=100, 0u64..60_000)
+            .prop_map(|(cap, window)| { json!({"fire_all": {"cap": cap, "window": Millis::from_ms(window)}}) }),
+    ]
+}
+
+fn policies() -> impl Strategy<Value = Value> {
+    let block = select(vec![
+        json!("serial"),
+        json!("discard"),
+        json!("cover"),
+        json!({"concurrent": {"max": 1}}),
+        json!({"concurrent": {"max": 3}}),
+    ]);
+    let retry = (1u32..4, select(vec![0u64, 1, 2_000, 30_000]))
+        .prop_map(|(max_attempts, backoff)| json!({"max_attempts": max_attempts, "backoff": Millis::from_ms(backoff)}));
+    let timeout = select(vec!["1ms", "20s", "1h"]);
+    (misfire(), block, retry, any::<bool>(), timeout).prop_map(|(misfire, block, retry, idempotent, timeout)| {
+        json!({"misfire": misfire, "block": block, "retry": retry, "idempotent": idempotent, "timeout": timeout})
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let answer = select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted]);
+    prop_oneof![
+        10 => any::<bool>().prop_map(|seat| Step::Wake { seat }),
+        6 => any::<bool>().prop_map(|seat| Step::WakeAtAlarm { seat }),
+        2 => Just(Step::Pause),
+        3 => Just(Step::Resume),
+        1 => prop::bool::weighted(0.3).prop_map(|really| if really { Step::Cancel } else { Step::Resume }),
+        2 => any::<bool>().prop_map(|seat| Step::Trigger { seat }),
+        2 => beat().prop_map(Step::UpdateTrigger),
+        1 => policies().prop_map(Step::UpdatePolicies),
+        1 => (0u8..3).prop_map(Step::UpdateLabel),
+        1 => (0u64..40, 0u64..20).prop_map(|(ago, length)| Step::Backfill { ago, length }),
+        4 => any::<Index>().prop_map(Step::Start),
+        6 => (any::<Index>(), answer, any::<bool>())
+            .prop_map(|(run, report, seat)| Step::Report { run, report, seat }),
+        1 => any::<Index>().prop_map(Step::StaleReport),
+        2 => any::<Index>().prop_map(Step::CancelRun),
+        1 => any::<Index>().prop_map(Step::RetryRun),
+        1 => (1u128..4, 0u64..20_000).prop_map(|(life, settle_after_ms)| Step::Orphan { life, settle_after_ms }),
+        1 => Just(Step::Trim),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_occurrence_has_exactly_one_outcome_whatever_is_asked(
+        beat in beat(),
+        policies in policies(),
+        held in prop::bool::weighted(0.1),
+        steps in prop::collection::vec((clock(), step()), 1..50),
+    ) {
+        play(beat, &policies, held, &steps);
+    }
+}
+
+fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
+    let mut fields = policies.clone();
+    fields["tool_input"] = json!({"ratio": 0.1, "list": [1, null, "ü"]});
+    fields["trigger"] = beat.trigger(noon());
+    let definition: Definition = definition(fields).expect("the definition reads");
+    let mut story = Story::begin(definition, held, noon()).expect("the job is accepted");
+    let mut oracle = Oracle::begin(beat, policies, held, noon());
+    for (clock, step) in steps {
+        let pace = oracle.pace();
+        story.now = match *clock {
+            Clock::Stands => story.now,
+            Clock::Forward(by) => story.now.plus(Millis::from_ms(by.min(pace * 2_000))),
+            Clock::Beats(beats) => story.now.plus(Millis::from_ms(beats * pace)),
+            Clock::Back(by) => story.now.minus(Millis::from_ms(by)),
+        };
+        take(&mut story, &mut oracle, step);
+    }
+}
+
+/// Carries out one step and lets the oracle judge what came of it.
+fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
+    if let Step::WakeAtAlarm { .. } = step
+        && let Some(alarm) = story.job.next_wake()
+    {
+        let furthest = story.now.plus(Millis::from_ms(oracle.pace() * 2_000));
+        story.now = story.now.max(alarm.min(furthest));
+    }
+    let Some((command, seat)) = command(story, oracle, step) else { return };
+    let before = story.job.clone();
+    let is_wake = matches!(command, Command::Wake);
+    match story.order(command, seat) {
+        Ok(()) => oracle.judge(&before, story),
+        Err(refusal) => {
+            assert_eq!(before, story.job);
+            assert!(is_expected(step, &refusal), "{step:?} was refused: {refusal}");
+        }
+    }
+    if is_wake {
+        oracle.judge_wake(story);
+    }
+}
+
+fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, Option<Seat>)> {
+    let place = |wanted: &bool| if *wanted { seat() } else { None };
+    let any_active = |index: &Index| -> Option<RunId> {
+        let runs = story.waiting();
+        (!runs.is_empty()).then(|| *index.get(&runs))
+    };
+    Some(match step {
+        Step::Wake { seat } | Step::WakeAtAlarm { seat } => (Command::Wake, place(seat)),
+        Step::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
+        Step::Resume => (Command::Resume, None),
+        Step::Cancel => (Command::Cancel { reason: None }, None),
+        Step::Trigger { seat } => (Command::Trigger { tool_input: Some(json!({"by": "hand"})) }, place(seat)),
+        Step::UpdateTrigger(beat) => {
+            oracle.will_change_to(*beat);
+            (update(json!({"trigger": beat.trigger(story.now)})), None)
+        }
+        Step::UpdatePolicies(policies) => (update(policies.clone()), None),
+        Step::UpdateLabel(number) => (update(json!({"label": format!("label {number}")})), None),
+        Step::Backfill { ago, length } => {
+            let from = story.now.minus(Millis::from_ms(ago * oracle.pace()));
+            (Command::Backfill { from, to: from.plus(Millis::from_ms(length * oracle.pace())) }, None)
+        }
+        Step::Start(index) => (Command::Start { run_id: any_active(index)? }, seat()),
+        Step::Report { run, report, seat } => {
+            let running = story.running();
+            let run_id = *(!running.is_empty()).then(|| run.get(&running))?;
+            (Command::Report { run_id, token: story.token(run_id), report: answer(*report, story) }, place(seat))
+        }
+        Step::StaleReport(index) => {
+            let token = Token(story.job.last_token.0 + 1);
+            (Command::Report { run_id: any_active(index)?, token, report: completed(story.now) }, None)
+        }
+        Step::CancelRun(index) => (Command::CancelRun { run_id: any_active(index)?, reason: "enough".into() }, None),
+        Step::RetryRun(index) => {
+            let runs: Vec<_> = story.runs.values().collect();
+            (Command::RetryRun { run: Box::new((*(!runs.is_empty()).then(|| index.get(&runs))?).clone()) }, None)
+        }
+        Step::Orphan { life: number, settle_after_ms } => {
+            (Command::Orphan { executor: life(*number), settle_after: Millis::from_ms(*settle_after_ms) }, None)
+        }
+        Step::Trim => (Command::Trim { runs: story.job.history.kept, below: story.job.version, oldest: None }, None),
+    })
+}
+
+fn answer(answer: Answer, story: &Story) -> Report {
+    match answer {
+        Answer::Completed => completed(story.now),
+        Answer::Failed => Report::Failed { started_at: Some(story.now), reason: "boom".into() },
+        Answer::Cancelled => Report::Cancelled { started_at: None },
+        Answer::Interrupted => Report::Interrupted { started_at: Some(story.now) },
+    }
+}
+
+/// Refusals that the random walk runs into by itself; any other is a bug.
+fn is_expected(step: &Step, refusal: &Refusal) -> bool {
+    match (step, refusal) {
+        (Step::Wake { .. } | Step::WakeAtAlarm { .. } | Step::Orphan { .. } | Step::Trim | Step::Cancel, _) => false,
+        (Step::Report { .. } | Step::CancelRun(_), _) => false,
+        (Step::StaleReport(_), Refusal::StaleToken) => true,
+        (Step::Start(_), Refusal::NoSuchRun) => true,
+        (Step::Backfill { .. }, Refusal::Invalid(_) | Refusal::TooManyBackfills) => true,
+        (Step::UpdateTrigger(_), Refusal::Invalid(invalid)) => invalid.message.contains("no time to come"),
+        (_, Refusal::WrongState { .. }) => true,
+        _ => false,
+    }
+}

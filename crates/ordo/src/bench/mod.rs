@@ -1,0 +1,79 @@
+//! `ordo bench`: how fast this machine schedules and fires, as JSON. docs/benchmarks.md says how to read it.
+//!
+//! Invariant: everything measured goes through the same engine and store as in a daemon; figures that are compared
+//! come from one run.
+
+mod fire;
+mod mass;
+mod probe;
+mod schedule;
+mod stage;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Exit, Result};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum, default_value_t = What::All)]
+    what: What,
+    /// How many jobs the schedule and burst parts use
+    #[arg(long, default_value_t = 20_000)]
+    jobs: usize,
+    /// How many jobs wait in the mass part
+    #[arg(long, default_value_t = 1_000_000)]
+    pending: usize,
+    /// How long each steady part lasts, in seconds
+    #[arg(long, default_value_t = 20)]
+    seconds: usize,
+    /// The folder in which throw-away stores are made [default: the system's temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare redb loop beside them
+    Schedule,
+    /// Many jobs due at one instant
+    Burst,
+    /// So many jobs every second
+    Steady,
+    /// A million jobs waiting: lateness, memory, time to restart
+    Mass,
+    All,
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Exit> {
+    let report = measure(args).map_err(|error| Error::failed(format!("{error:#}")))?;
+    println!("{report:#}");
+    Ok(Exit::Done)
+}
+
+fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let wanted = |what| args.what == what || args.what == What::All;
+    let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": "redb", "cores": cores() });
+    if wanted(What::Schedule) {
+        report["schedule"] = runtime.block_on(schedule::measure(&dir, args.jobs))?;
+    }
+    if wanted(What::Burst) {
+        report["burst"] = runtime.block_on(fire::burst(&dir, args.jobs))?;
+    }
+    if wanted(What::Steady) {
+        report["steady_1000"] = runtime.block_on(fire::steady(&dir, 1_000, args.seconds))?;
+        report["steady_5000"] = runtime.block_on(fire::steady(&dir, 5_000, args.seconds))?;
+    }
+    if wanted(What::Mass) {
+        report["mass"] = mass::measure(&runtime, &dir, args.pending, args.seconds)?;
+    }
+    Ok(report)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

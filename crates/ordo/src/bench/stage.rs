@@ -1,0 +1,111 @@
+//! A throw-away store and engine to measure on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use ordo_engine::clock::{SystemClock, new_id};
+use ordo_engine::metrics::Metrics;
+use ordo_engine::{Engine, Options, Tools};
+use ordo_model::job::Definition;
+use ordo_model::{Millis, Timestamp};
+use ordo_store_redb::RedbStore;
+use serde_json::json;
+
+use super::probe::Probe;
+
+/// A folder that is removed when the measurement is over.
+#[derive(Debug)]
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new(below: &Path) -> anyhow::Result<Scratch> {
+        let folder = below.join(format!("ordo-bench-{}", new_id()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        Ok(Scratch(folder))
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            eprintln!("{} stays behind: {error}", self.0.display());
+        }
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) engine: Engine,
+    pub(super) probe: Arc<Probe>,
+}
+
+impl Stage {
+    pub(super) async fn open(path: &Path) -> anyhow::Result<Stage> {
+        let store = RedbStore::open(path, Default::default())?;
+        let probe = Arc::new(Probe::default());
+        let tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
+        let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), Options::default()).await?;
+        Ok(Stage { engine, probe })
+    }
+
+    pub(super) async fn close(self) {
+        self.engine.shutdown(Duration::from_secs(10)).await;
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.engine.clock().now()
+    }
+
+    /// Schedules jobs at the given times, in batches; all are durable when it returns.
+    pub(super) async fn schedule(&self, times: &[Timestamp], bar: &indicatif::ProgressBar) -> anyhow::Result<()> {
+        for batch in times.chunks(4_096) {
+            let commands = batch.iter().map(|at| super::schedule::command(*at)).collect();
+            for answer in self.engine.submit_all(commands).await {
+                answer?;
+            }
+            bar.inc(batch.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Waits until so many runs are recorded as completed.
+    pub(super) async fn completed(&self, count: u64) -> anyhow::Result<()> {
+        let mut seen = (0, 0);
+        loop {
+            let done = Metrics::read(&self.engine.metrics().completed);
+            if done >= count {
+                return Ok(());
+            }
+            // Nothing new for a long time: say so instead of waiting for ever.
+            seen = if done == seen.0 { (done, seen.1 + 1) } else { (done, 0) };
+            anyhow::ensure!(seen.1 < 30_000, "only {done} of {count} runs completed");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+/// A one-off job that does nothing, with an input of about 100 bytes.
+pub(super) fn one_off(at: Timestamp) -> Definition {
+    let input = json!({ "payload": "x".repeat(85) });
+    let trigger = json!({ "type": "scheduled", "at": at });
+    let form = json!({ "label": "bench", "tool_name": "noop", "tool_input": input, "trigger": trigger });
+    serde_json::from_value(form).expect("the bench writes a proper definition")
+}
+
+pub(super) fn bar(len: usize, what: &str) -> indicatif::ProgressBar {
+    let style = indicatif::ProgressStyle::with_template("{msg:24} {wide_bar} {human_pos}/{human_len} {eta}");
+    let bar = indicatif::ProgressBar::new(len as u64).with_message(what.to_owned());
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+pub(super) fn spread(start: Timestamp, count: usize, per_second: usize) -> Vec<Timestamp> {
+    (0..count).map(|n| start.plus(Millis::from_ms((n * 1_000 / per_second) as u64))).collect()
+}

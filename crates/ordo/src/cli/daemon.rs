@@ -1,0 +1,67 @@
+//! `ordo serve` and `ordo orchestrate`.
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen for HTTP [default: 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// The file that keeps everything [default: .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<String>,
+    /// How often to look for due jobs; jobs due before the next look are fired on time all the same [default: 1s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) tick_rate: Option<String>,
+    /// What this node does: only all three together in this version
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = Role::ALL)]
+    pub(crate) roles: Vec<Role>,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OrchestrateArgs {
+    /// How often to look for due jobs; a bare number is seconds [default: 60s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) tick_rate: Option<String>,
+    /// The file that keeps everything [default: .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) db: Option<String>,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+/// What both kinds of daemon understand.
+#[derive(Debug, Args)]
+pub(crate) struct DaemonArgs {
+    /// The name of this node and of its executor [default: local]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// How long running work may take to finish when the daemon is told to stop [default: 30s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) grace: Option<String>,
+    /// What to log: error, warn, info, debug, trace, or a filter like ordo_engine=debug [default: ORDO_LOG, then info]
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) log_level: Option<String>,
+    /// How to log [default: pretty]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Pretty,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Role {
+    Api,
+    Timekeeper,
+    Executor,
+}
+
+impl Role {
+    pub(crate) const ALL: [Role; 3] = [Role::Api, Role::Timekeeper, Role::Executor];
+}

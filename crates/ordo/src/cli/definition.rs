@@ -1,0 +1,137 @@
+//! The options that describe a job: when it runs, what it does, by which rules. `add` and `update` share them.
+
+use clap::{Args, ValueEnum};
+use ordo_model::Millis;
+use serde_json::Value;
+
+use super::values::{duration, json, variable};
+
+/// When the job runs. Without any of these it runs only when triggered by hand.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "When")]
+pub(crate) struct TriggerArgs {
+    /// Once, at this time: 2026-12-24T18:00:00Z, "2026-12-24 18:00" or 18:00 in --tz
+    #[arg(long, value_name = "TIME", group = "rule")]
+    pub(crate) at: Option<String>,
+    /// Once, this much from now: 5m
+    #[arg(long = "in", value_name = "DURATION", group = "rule", value_parser = duration)]
+    pub(crate) after: Option<Millis>,
+    /// Again and again: 10s, 1h30m
+    #[arg(long, value_name = "DURATION", group = "rule", value_parser = duration)]
+    pub(crate) every: Option<Millis>,
+    /// By a cron expression of 5, 6 or 7 fields: "0 2 * * *"
+    #[arg(long, value_name = "EXPR", group = "rule")]
+    pub(crate) cron: Option<String>,
+    /// When this hook is called
+    #[arg(long, value_name = "SLUG", group = "rule")]
+    pub(crate) on_hook: Option<String>,
+    /// The zone of --cron [default: UTC] and of times without an offset [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+    /// No occurrence before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start: Option<String>,
+    /// No occurrence from this time on
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end: Option<String>,
+    /// Each occurrence up to this much later, always by the same amount
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) jitter: Option<Millis>,
+    /// A window without occurrences, as JSON: {"days": ["sat", "sun"]}; may be repeated
+    #[arg(long, value_name = "JSON", value_parser = json)]
+    pub(crate) exclude: Vec<Value>,
+    /// When the clock skips a time of --cron: run at the shift, or not that day
+    #[arg(long, value_enum, value_name = "RULE", requires = "cron")]
+    pub(crate) dst_skipped: Option<DstSkipped>,
+    /// When the clock repeats a time of --cron: which of the two
+    #[arg(long, value_enum, value_name = "RULE", requires = "cron")]
+    pub(crate) dst_repeated: Option<DstRepeated>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DstSkipped {
+    Shift,
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DstRepeated {
+    First,
+    Last,
+    Both,
+}
+
+/// What the job does: a command after `--`, or a tool with its input.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "What")]
+pub(crate) struct ActionArgs {
+    /// The tool to use instead of a command: http, noop, or one named in the daemon's configuration
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) tool: Option<String>,
+    /// The tool's input: JSON, @file or @- for standard input
+    #[arg(long, value_name = "JSON", value_parser = json, conflicts_with = "command")]
+    pub(crate) input: Option<Value>,
+    /// A variable for the command; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "command")]
+    pub(crate) env: Vec<(String, String)>,
+    /// The folder the command runs in [default: the daemon's]
+    #[arg(long, value_name = "FOLDER", requires = "command")]
+    pub(crate) cwd: Option<String>,
+    /// The command and its arguments, as they are: no shell reads them
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// By which rules it runs.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "How")]
+pub(crate) struct PolicyArgs {
+    /// For people
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// When occurrences were missed: fire_once_now, do_nothing, fire_all, or JSON with cap and window
+    #[arg(long, value_name = "RULE", value_parser = name_or_json)]
+    pub(crate) misfire: Option<Value>,
+    /// When it is due while it still runs: serial, discard, cover or concurrent
+    #[arg(long, value_name = "RULE", value_parser = name_or_json, conflicts_with = "concurrent")]
+    pub(crate) block: Option<Value>,
+    /// Up to so many runs side by side
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrent: Option<u32>,
+    /// Which executor of the group gets a run
+    #[arg(long, value_name = "RULE")]
+    pub(crate) routing: Option<String>,
+    /// The group of executors that may run it [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Option<String>,
+    /// 0 to 9; among jobs due in the same moment the highest goes first [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(crate) priority: Option<u8>,
+    /// How long one attempt may take [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Millis>,
+    /// How often a failed run is tried again [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) retry: Option<u32>,
+    /// How long to wait before the first retry; doubled for each one after [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) backoff: Option<Millis>,
+    /// Running it twice does no harm: also retry what a crash of the daemon interrupted
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub(crate) idempotent: Option<bool>,
+    /// Keep at most so many finished runs [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) retain_runs: Option<u32>,
+    /// Keep finished runs at most so long [default: 30d]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) retain_age: Option<Millis>,
+}
+
+fn name_or_json(text: &str) -> Result<Value, String> {
+    match text {
+        // The one policy that always has its parameters on the wire.
+        "fire_all" => Ok(serde_json::json!({"fire_all": {}})),
+        _ if text.starts_with('{') => json(text),
+        _ => Ok(Value::from(text)),
+    }
+}

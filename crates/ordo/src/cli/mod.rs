@@ -1,0 +1,81 @@
+//! What can be typed. Only the words; what they do is in `commands`.
+
+pub(crate) mod cron;
+pub(crate) mod daemon;
+pub(crate) mod definition;
+pub(crate) mod job;
+pub(crate) mod run;
+pub(crate) mod store;
+pub(crate) mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+First steps:
+  ordo serve                                   the daemon; leave it running
+  ordo job add hello --every 10s -- echo hi    in another terminal
+  ordo run list                                what ran
+  ordo run logs -f hello                       what it says
+
+Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
+
+/// Runs work at its time and tells people when it did not.
+#[derive(Debug, Parser)]
+#[command(name = "ordo", version, after_help = AFTER, propagate_version = true, subcommand_required = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Understood by every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// How to print data
+    #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    pub(crate) output: Format,
+    /// The daemon to talk to [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
+    #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
+    pub(crate) server: Option<String>,
+    /// Another configuration file than ./ordo.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Json,
+    Ndjson,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the daemon: scheduler, executor and HTTP API
+    Serve(daemon::ServeArgs),
+    /// Run the daemon without a network port: only the socket in .ordo
+    Orchestrate(daemon::OrchestrateArgs),
+    /// Add, look at and change jobs
+    #[command(subcommand, visible_alias = "jobs")]
+    Job(job::JobCommand),
+    /// Look at runs, their logs, cancel or repeat them
+    #[command(subcommand, visible_alias = "runs")]
+    Run(run::RunCommand),
+    /// Understand cron expressions; needs no daemon
+    #[command(subcommand)]
+    Cron(cron::CronCommand),
+    /// Check, back up and repair the store
+    #[command(subcommand)]
+    Store(store::StoreCommand),
+    /// How the daemon is doing
+    Status,
+    /// The effective configuration, and where each value came from
+    Config,
+    /// Print the completions for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Measure this machine
+    Bench(crate::bench::BenchArgs),
+}

@@ -1,0 +1,47 @@
+//! `ordo store …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Prove that everything stored agrees with the events
+    Check(StoreArg),
+    /// Rebuild everything that follows from the events; stop the daemon first
+    Reindex(StoreArg),
+    /// How much is stored
+    Stats(StoreArg),
+    /// Copy one moment of the store to a new file
+    Backup(BackupArgs),
+    /// Give unused space back to the disk; stop the daemon first
+    Compact(StoreArg),
+    /// Put a backup in the store's place; stop the daemon first
+    Restore(RestoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArg {
+    /// The store's file, when no daemon has it open [default: ask the daemon, then .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to make; it must not exist yet
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The backup to read
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Replace a store that is there; it is kept beside it as PATH.before-restore
+    #[arg(long)]
+    pub(crate) replace: bool,
+}

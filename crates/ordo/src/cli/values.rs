@@ -1,0 +1,55 @@
+//! Values as people type them. What cannot be read is refused here, with what to write instead.
+
+use std::str::FromStr;
+
+use ordo_model::Millis;
+use serde_json::Value;
+
+/// `10s`, `1h30m`, `PT5M`.
+pub(crate) fn duration(text: &str) -> Result<Millis, String> {
+    Millis::from_str(text).map_err(|error| match text.trim().parse::<u64>() {
+        Ok(number) => format!("{number} of what? write {number}s, {number}m or {number}h"),
+        Err(_) => error.to_string(),
+    })
+}
+
+/// The same, and a bare number is seconds.
+pub(crate) fn seconds_or_duration(text: &str) -> Result<Millis, String> {
+    let bare = text.trim().parse::<u64>().ok().filter(|seconds| *seconds <= u64::from(u32::MAX));
+    bare.map_or_else(|| duration(text), |seconds| Ok(Millis::from_secs(seconds)))
+}
+
+/// JSON, or `@file` with JSON in it, or `@-` for standard input.
+pub(crate) fn json(text: &str) -> Result<Value, String> {
+    let read = match text.strip_prefix('@') {
+        None => text.to_owned(),
+        Some("-") => std::io::read_to_string(std::io::stdin()).map_err(|error| format!("standard input: {error}"))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
+    };
+    serde_json::from_str(&read).map_err(|error| format!("not JSON: {error}"))
+}
+
+/// `NAME=value`.
+pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=value")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_number_is_seconds_only_where_it_says_so() {
+        assert_eq!(seconds_or_duration("60").unwrap(), Millis::from_secs(60));
+        assert_eq!(seconds_or_duration("500ms").unwrap(), Millis::from_ms(500));
+        assert!(duration("60").unwrap_err().contains("60s"));
+        assert!(duration("soon").unwrap_err().contains("1h30m"));
+    }
+
+    #[test]
+    fn broken_json_is_said_to_be_broken() {
+        assert!(json("{oops").unwrap_err().starts_with("not JSON"));
+        assert!(json("@/nowhere/x.json").unwrap_err().contains("/nowhere/x.json"));
+    }
+}

@@ -1,0 +1,33 @@
+//! `ordo config`: the effective configuration, and where each value came from.
+
+use serde_json::{Value, json};
+
+use crate::cli::Format;
+use crate::config::{Config, Path, Setting};
+use crate::error::{Exit, Result};
+use crate::output::style::Paint;
+use crate::output::{self, table};
+
+pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit> {
+    let config = Config::load(file, &[])?;
+    let items: Vec<Value> = config.layers.iter().map(|(path, setting)| item(path, setting)).collect();
+    output::list(format, &items, || {
+        let row = |item: &Value| vec![field(item, "key"), item["value"].to_string(), field(item, "from")];
+        table::rows(&["KEY", "VALUE", "FROM"], items.iter().map(row).collect(), Paint::for_stdout())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Variables of tools hold secrets as often as not: only that they are set is shown.
+fn item(path: &Path, setting: &Setting) -> Value {
+    let value = if path.is_a_variable_of_a_tool() {
+        json!("(set)")
+    } else {
+        serde_json::to_value(&setting.value).unwrap_or_default()
+    };
+    json!({ "key": path.to_string(), "value": value, "from": setting.origin.to_string() })
+}
+
+fn field(item: &Value, name: &str) -> String {
+    item[name].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,69 @@
+//! `ordo cron explain`: an expression in words, and when it fires next. Needs no daemon.
+
+use jiff::tz::TimeZone;
+use ordo_engine::clock::{Clock, SystemClock};
+use ordo_model::Timestamp;
+use ordo_model::job::Trigger;
+use ordo_model::schedule::{Preview, Schedule};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::job::trigger_json::{self, dst_json};
+use crate::cli::Format;
+use crate::cli::cron::{CronCommand, ExplainArgs};
+use crate::error::{Error, Exit, Result};
+use crate::output::style::Paint;
+use crate::output::{self, table, time};
+use crate::zone;
+
+pub(crate) fn run(command: &CronCommand, format: Format) -> Result<Exit> {
+    match command {
+        CronCommand::Explain(args) => explain(args, format),
+    }
+}
+
+fn explain(args: &ExplainArgs, format: Format) -> Result<Exit> {
+    let schedule = schedule(args)?;
+    let now = SystemClock.now();
+    let next = schedule.preview(now, args.next, Uuid::nil());
+    let zone = zone::named(&args.tz).unwrap_or(TimeZone::UTC);
+    let data = json!({ "expression": args.expr, "timezone": args.tz, "sentence": schedule.describe(), "next": next });
+    output::value(format, &data, || {
+        let paint = Paint::for_stdout();
+        format!("{}\n\n{}", schedule.describe(), table_of(&next, &zone, now, paint))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn schedule(args: &ExplainArgs) -> Result<Schedule> {
+    let mut form = json!({ "type": "scheduled", "cron": args.expr, "timezone": args.tz });
+    trigger_json::put(&mut form, "dst", dst_json(args.dst_skipped, args.dst_repeated));
+    let refuse = |why: String| Error::failed("the expression is refused").detail(why);
+    let trigger: Trigger = serde_json::from_value(form).map_err(|error| refuse(error.to_string()))?;
+    let schedule = trigger.schedule().cloned().ok_or_else(|| refuse("it is no schedule".to_owned()))?;
+    schedule.validate().map_err(|error| refuse(error.to_string()))?;
+    Ok(schedule)
+}
+
+/// The next times: in the schedule's zone, in UTC, and how far away; a changing clock is told.
+pub(crate) fn table_of(next: &[Preview], zone: &TimeZone, now: Timestamp, paint: Paint) -> String {
+    if next.is_empty() {
+        return "It never fires again.\n".to_owned();
+    }
+    let utc = zone == &TimeZone::UTC;
+    let row = |preview: &Preview| {
+        let at = preview.occurrence.due;
+        let mut row = vec![time::absolute(at, zone)];
+        row.extend((!utc).then(|| time::absolute(at, &TimeZone::UTC)));
+        row.push(time::relative(at, now));
+        row.push(preview.note.map(|note| paint.warn(&note.to_string())).unwrap_or_default());
+        row
+    };
+    let names: &[&str] = if utc { &["NEXT", "FROM NOW", ""] } else { &["NEXT", "UTC", "FROM NOW", ""] };
+    table::rows(names, next.iter().map(row).collect(), paint)
+}
+
+/// What a list of occurrences from the server says.
+pub(crate) fn previews(items: &[Value]) -> Vec<Preview> {
+    items.iter().filter_map(|item| serde_json::from_value(item.clone()).ok()).collect()
+}

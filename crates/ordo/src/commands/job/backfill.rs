@@ -1,0 +1,32 @@
+//! `ordo job backfill`: run the occurrences of a time that has passed once more.
+
+use serde_json::{Value, json};
+
+use super::words;
+use crate::cli::job::BackfillArgs;
+use crate::commands::find;
+use crate::commands::talk::Talk;
+use crate::error::{Exit, Result};
+use crate::output::{table, time};
+use crate::zone;
+
+pub(crate) async fn run(talk: &Talk, args: &BackfillArgs) -> Result<Exit> {
+    let id = find::job(talk, &args.job.job).await?;
+    let zone = zone::asked(args.tz.as_deref())?;
+    let from = zone::parse("--from", &args.from, &zone, talk.now())?;
+    let to = zone::parse("--to", &args.to, &zone, talk.now())?;
+    let body = json!({ "from": from, "to": to, "dry_run": args.dry_run });
+    let answer = talk.post(&format!("/v1/jobs/{id}/backfill"), Some(&body)).await?;
+    talk.value(&answer, || {
+        let count = &answer["count"];
+        if !args.dry_run {
+            return format!("backfilling {}: {count} occurrences from {from} to {to}", words::quoted(&args.job.job));
+        }
+        let times = answer["items"].as_array().cloned().unwrap_or_default();
+        let row =
+            |item: &Value| vec![time::of(&item["nominal"]).map_or_else(String::new, |at| time::absolute(at, &zone))];
+        let rows = table::rows(&["WOULD RUN"], times.iter().map(row).collect(), talk.paint);
+        format!("{count} occurrences; nothing was started\n\n{rows}")
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,65 @@
+//! What a job does and by which rules: from what was typed to the fields the server knows.
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::definition::{ActionArgs, PolicyArgs};
+
+/// `tool_name` and `tool_input`, as far as they were given.
+pub(crate) fn action(args: &ActionArgs) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if let [program, arguments @ ..] = args.command.as_slice() {
+        fields.insert("tool_name".to_owned(), json!("shell"));
+        fields.insert("tool_input".to_owned(), shell_input(args, program, arguments));
+        return fields;
+    }
+    fields.extend(args.tool.as_ref().map(|name| ("tool_name".to_owned(), json!(name))));
+    fields.extend(args.input.as_ref().map(|input| ("tool_input".to_owned(), input.clone())));
+    fields
+}
+
+fn shell_input(args: &ActionArgs, program: &str, arguments: &[String]) -> Value {
+    let mut input = json!({ "command": program });
+    if !arguments.is_empty() {
+        input["args"] = json!(arguments);
+    }
+    if !args.env.is_empty() {
+        input["env"] = args.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    }
+    if let Some(cwd) = &args.cwd {
+        input["cwd"] = json!(cwd);
+    }
+    input
+}
+
+/// The policies that were given; the others keep their defaults, or what they were.
+pub(crate) fn policies(args: &PolicyArgs) -> Map<String, Value> {
+    let block = args.concurrent.map(|max| json!({ "concurrent": { "max": max } })).or_else(|| args.block.clone());
+    let given = [
+        ("description", args.description.as_ref().map(|text| json!(text))),
+        ("misfire", args.misfire.clone()),
+        ("block", block),
+        ("routing", args.routing.as_ref().map(|rule| json!(rule))),
+        ("group", args.group.as_ref().map(|group| json!(group))),
+        ("priority", args.priority.map(|priority| json!(priority))),
+        ("timeout", args.timeout.map(|timeout| json!(timeout))),
+        ("retry", retry(args)),
+        ("idempotent", args.idempotent.map(|idempotent| json!(idempotent))),
+        ("retention", retention(args)),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// So many retries are one attempt more.
+fn retry(args: &PolicyArgs) -> Option<Value> {
+    let mut retry = Map::new();
+    retry.extend(args.retry.map(|retries| ("max_attempts".to_owned(), json!(retries.saturating_add(1)))));
+    retry.extend(args.backoff.map(|backoff| ("backoff".to_owned(), json!(backoff))));
+    (!retry.is_empty()).then_some(Value::Object(retry))
+}
+
+fn retention(args: &PolicyArgs) -> Option<Value> {
+    let mut retention = Map::new();
+    retention.extend(args.retain_runs.map(|runs| ("runs".to_owned(), json!(runs))));
+    retention.extend(args.retain_age.map(|age| ("age".to_owned(), json!(age))));
+    (!retention.is_empty()).then_some(Value::Object(retention))
+}

@@ -1,0 +1,58 @@
+//! `ordo job history`: what happened to a job, event by event.
+
+use serde_json::Value;
+
+use crate::cli::job::HistoryArgs;
+use crate::commands::find::{self, text};
+use crate::commands::pages;
+use crate::commands::talk::Talk;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+const DATA_SHOWN: usize = 100;
+
+pub(crate) async fn run(talk: &Talk, args: &HistoryArgs) -> Result<Exit> {
+    let id = find::job(talk, &args.job.job).await?;
+    let listed = pages::items(talk, &format!("/v1/streams/ordo-job-{id}"), &[], args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note("… and more: add --all");
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, events: &[Value]) -> String {
+    let row = |event: &Value| {
+        let at = time::of(&event["at"]).map(|at| time::absolute(at, &talk.zone));
+        vec![text(event, "version"), at.unwrap_or_default(), text(event, "type"), about(&event["data"])]
+    };
+    table::rows(&["VERSION", "AT", "EVENT", "ABOUT"], events.iter().map(row).collect(), talk.paint)
+}
+
+/// What of an event's data a person looks for.
+fn about(data: &Value) -> String {
+    let Value::Object(fields) = data else { return String::new() };
+    let mut said = Vec::new();
+    for name in ["run_id", "attempt", "reason", "timeliness", "retry_at"] {
+        match fields.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if name == "run_id" => said.push(format!("run {text}")),
+            Some(value) => {
+                said.push(format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+            }
+        }
+    }
+    match data["cause"]["type"].as_str() {
+        Some("manual") => said.push("by hand".to_owned()),
+        Some("backfill") => said.push("backfill".to_owned()),
+        Some("retry") => said.push(format!("again after run {}", text(&data["cause"], "of"))),
+        _ => {}
+    }
+    if let Some(occurrence) = data["cause"]["occurrence"]["nominal"].as_str() {
+        said.push(format!("for {occurrence}"));
+    }
+    if let Some(count) = data["gap"]["count"].as_u64() {
+        said.push(format!("{count} occurrences from {} to {}", text(&data["gap"], "from"), text(&data["gap"], "to")));
+    }
+    table::short(&said.join(", "), DATA_SHOWN)
+}

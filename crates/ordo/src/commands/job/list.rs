@@ -1,0 +1,49 @@
+//! `ordo job list`
+
+use serde_json::Value;
+
+use super::words;
+use crate::cli::job::ListArgs;
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::Talk;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+const TRIGGER_SHOWN: usize = 48;
+
+pub(crate) async fn run(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+    let filters = [("label", args.label.clone()), ("state", args.state.clone())];
+    let listed = pages::items(talk, "/v1/jobs", &filters, args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: ordo job list --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, jobs: &[Value]) -> String {
+    if jobs.is_empty() {
+        return "No jobs. Add one: ordo job add hello --every 10s -- echo hi\n".to_owned();
+    }
+    let row = |job: &Value| {
+        let next = time::of(&job["next_tick_at"]).map(|at| time::relative(at, talk.now()));
+        vec![
+            table::short(&text(job, "label"), 40),
+            talk.paint.state(&text(job, "state")),
+            table::short(&words::trigger(job), TRIGGER_SHOWN),
+            next.unwrap_or_else(|| "-".to_owned()),
+            last(talk, job),
+            text(job, "id"),
+        ]
+    };
+    table::rows(&["LABEL", "STATE", "RUNS", "NEXT", "LAST", "ID"], jobs.iter().map(row).collect(), talk.paint)
+}
+
+fn last(talk: &Talk, job: &Value) -> String {
+    let last = &job["last"];
+    match (last["status"].as_str(), time::of(&last["at"])) {
+        (Some(status), Some(at)) => format!("{} {}", talk.paint.state(status), time::relative(at, talk.now())),
+        _ => "-".to_owned(),
+    }
+}

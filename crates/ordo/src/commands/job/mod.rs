@@ -1,0 +1,34 @@
+//! `ordo job …`
+
+mod add;
+mod backfill;
+mod change;
+mod definition_json;
+mod history;
+mod list;
+mod preview;
+mod show;
+mod trigger;
+pub(crate) mod trigger_json;
+mod update;
+mod words;
+
+use super::talk::Talk;
+use crate::cli::job::JobCommand;
+use crate::error::{Exit, Result};
+
+pub(crate) async fn run(talk: &Talk, command: JobCommand) -> Result<Exit> {
+    match command {
+        JobCommand::Add(args) => add::run(talk, &args).await,
+        JobCommand::List(args) => list::run(talk, &args).await,
+        JobCommand::Show(args) => show::run(talk, &args.job).await,
+        JobCommand::History(args) => history::run(talk, &args).await,
+        JobCommand::Pause(args) => change::pause(talk, &args).await,
+        JobCommand::Resume(args) => change::resume(talk, &args.job).await,
+        JobCommand::Cancel(args) => change::cancel(talk, &args).await,
+        JobCommand::Trigger(args) => trigger::run(talk, &args).await,
+        JobCommand::Update(args) => update::run(talk, &args).await,
+        JobCommand::Backfill(args) => backfill::run(talk, &args).await,
+        JobCommand::Preview(args) => preview::run(talk, &args).await,
+    }
+}

@@ -1,0 +1,49 @@
+//! `ordo run list`
+
+use serde_json::Value;
+
+use super::words;
+use crate::cli::run::RunListArgs;
+use crate::commands::find::{self, text};
+use crate::commands::pages;
+use crate::commands::talk::Talk;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+use crate::zone;
+
+const REASON_SHOWN: usize = 50;
+
+pub(crate) async fn run(talk: &Talk, args: &RunListArgs) -> Result<Exit> {
+    let job = match &args.job {
+        Some(name) => Some(find::job(talk, name).await?),
+        None => None,
+    };
+    let since = args.since.as_deref().map(|text| zone::since("--since", text, talk.now())).transpose()?;
+    let filters = [("job_id", job), ("status", args.status.clone()), ("since", since.map(|since| since.to_string()))];
+    let listed = pages::items(talk, "/v1/runs", &filters, args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, runs: &[Value]) -> String {
+    if runs.is_empty() {
+        return "No runs yet.\n".to_owned();
+    }
+    let row = |run: &Value| {
+        let fired = time::of(&run["fired_at"]).map(|at| time::relative(at, talk.now()));
+        vec![
+            talk.paint.state(&text(&run["status"], "type")),
+            table::short(&text(run, "label"), 40),
+            fired.unwrap_or_default(),
+            words::took(run).unwrap_or_else(|| "-".to_owned()),
+            words::lateness(run).unwrap_or_else(|| "-".to_owned()),
+            text(run, "id"),
+            words::reason(run).map(|why| table::short(&why, REASON_SHOWN)).unwrap_or_default(),
+        ]
+    };
+    let names = ["STATUS", "LABEL", "FIRED", "TOOK", "LATE", "ID", "WHY"];
+    table::rows(&names, runs.iter().map(row).collect(), talk.paint)
+}

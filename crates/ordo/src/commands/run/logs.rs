@@ -1,0 +1,93 @@
+//! `ordo run logs`: what a run printed, or prints while somebody watches.
+//!
+//! Invariant: a stream that breaks is taken up again after the last line that was seen; no line is shown twice.
+
+use std::io::Write;
+
+use ordo_client::{Error as ClientError, SseEvent};
+use ordo_model::Timestamp;
+use serde_json::Value;
+
+use crate::cli::Format;
+use crate::cli::run::LogsArgs;
+use crate::commands::find::{self, text};
+use crate::commands::pages;
+use crate::commands::talk::Talk;
+use crate::error::{Error, Exit, Result};
+use crate::output::{self, time};
+
+/// How often a broken stream is taken up again without a line in between.
+const TRIES_MAX: u32 = 3;
+/// How often a run is looked at whose log has ended before it.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+
+pub(crate) async fn run(talk: &Talk, args: &LogsArgs) -> Result<Exit> {
+    let id = find::run(talk, &args.run.run).await?;
+    let show = |line: &Value| match talk.format {
+        Format::Table => print(line, args.timestamps),
+        Format::Json | Format::Ndjson => output::print(&output::line(line)),
+    };
+    if args.follow {
+        follow(talk, &id, show).await?;
+    } else {
+        let lines = pages::items(talk, &format!("/v1/runs/{id}/logs"), &[], usize::MAX).await?.items;
+        lines.iter().try_for_each(show)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Every line of a run, until it is over.
+pub(crate) async fn follow(talk: &Talk, run: &str, mut show: impl FnMut(&Value) -> Result<()>) -> Result<()> {
+    let path = format!("/v1/runs/{run}/logs");
+    let (mut seen, mut tries) = (None, 0);
+    loop {
+        let before = seen.clone();
+        match read(talk, &path, &mut seen, &mut show).await {
+            Ok(()) => return Ok(()),
+            Err(error) if tries >= TRIES_MAX || error.exit() == Exit::Unreachable => return Err(error),
+            Err(_) => tries = if seen == before { tries + 1 } else { 0 },
+        }
+    }
+}
+
+async fn read(
+    talk: &Talk,
+    path: &str,
+    seen: &mut Option<String>,
+    show: &mut impl FnMut(&Value) -> Result<()>,
+) -> Result<()> {
+    let mut events = talk.client.follow(path, seen.clone()).await?;
+    while let Some(event) = events.next().await {
+        let event: SseEvent = event.map_err(|error: ClientError| Error::from(error))?;
+        match event.event.as_deref() {
+            Some("end") => return Ok(()),
+            Some("error") => return Err(Error::failed("the log cannot be followed").detail(event.data)),
+            _ => show(&serde_json::from_str(&event.data).unwrap_or(Value::Null))?,
+        }
+        *seen = event.id.or(seen.take());
+    }
+    Ok(())
+}
+
+/// What the command wrote to its standard error goes to ours.
+pub(crate) fn print(line: &Value, timestamps: bool) -> Result<()> {
+    let at = time::of(&line["at"]).filter(|_| timestamps).map(|at: Timestamp| format!("{at} ")).unwrap_or_default();
+    let said = format!("{at}{}", text(line, "text"));
+    if line["stream"] == "stderr" {
+        // Whoever closed standard error does not want it.
+        let _ = writeln!(std::io::stderr(), "{said}");
+        return Ok(());
+    }
+    output::print(&format!("{said}\n"))
+}
+
+/// The run once it has come to its end.
+pub(crate) async fn until_over(talk: &Talk, run: &str) -> Result<Value> {
+    loop {
+        let found = talk.get(&format!("/v1/runs/{run}")).await?;
+        if !matches!(found["status"]["type"].as_str(), Some("pending" | "running")) {
+            return Ok(found);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

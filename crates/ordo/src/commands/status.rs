@@ -1,0 +1,42 @@
+//! `ordo status`: how the daemon is doing.
+
+use serde_json::Value;
+
+use super::find::text;
+use super::talk::Talk;
+use crate::error::{Exit, Result};
+use crate::output::{table, time};
+
+pub(crate) async fn run(talk: &Talk) -> Result<Exit> {
+    let status = talk.get("/v1/status").await?;
+    talk.value(&status, || human(talk, &status))?;
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, status: &Value) -> String {
+    let up = status["uptime_ms"].as_u64().map(|ms| time::rough(ordo_model::Millis::from_ms(ms))).unwrap_or_default();
+    let ready = if status["ready"] == true { talk.paint.good("ready") } else { talk.paint.warn("not ready") };
+    let counters = &status["counters"];
+    let mut pairs = vec![
+        ("daemon", format!("{ready} for {up}, version {}, at {}", text(status, "version"), talk.client.target())),
+        ("node", format!("{}, tick rate {}", text(status, "node"), text(status, "tick_rate"))),
+        ("tools", names(&status["tools"])),
+        (
+            "fired",
+            format!("{}, of these {} late; {} skipped", counters["triggered"], counters["late"], counters["skipped"]),
+        ),
+        ("ended", format!("{} completed, {} failed", counters["completed"], counters["failed"])),
+        ("soon", format!("{} jobs in the ring", status["ring"])),
+    ];
+    for pool in status["pools"].as_array().into_iter().flatten() {
+        pairs.push((
+            "pool",
+            format!("{}: {} running, {} waiting", text(pool, "name"), pool["running"], pool["waiting"]),
+        ));
+    }
+    table::fields(&pairs, talk.paint)
+}
+
+fn names(list: &Value) -> String {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+}

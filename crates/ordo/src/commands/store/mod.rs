@@ -1,0 +1,100 @@
+//! `ordo store …`: through the daemon where it has the store, on the file where nobody has.
+
+mod offline;
+mod online;
+mod restore;
+mod words;
+
+use serde_json::{Value, json};
+
+use super::talk::Talk;
+use crate::cli::store::{BackupArgs, StoreArg, StoreCommand};
+use crate::error::{Exit, Result};
+use offline::File;
+use online::Daemon;
+
+/// Who is asked.
+enum Place {
+    Daemon(Daemon),
+    File(File),
+}
+
+pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
+    match command {
+        StoreCommand::Check(store) => check(talk, &store).await,
+        StoreCommand::Stats(store) => stats(talk, &store).await,
+        StoreCommand::Backup(args) => backup(talk, &args).await,
+        StoreCommand::Reindex(store) => reindex(talk, &store).await,
+        StoreCommand::Compact(store) => compact(talk, &store).await,
+        StoreCommand::Restore(args) => restore::run(talk, &args).await,
+    }
+}
+
+/// A named file is meant itself; otherwise the daemon is asked, and where none answers, its file.
+async fn place(talk: &Talk, asked: &StoreArg) -> Result<Place> {
+    if let Some(path) = &asked.store {
+        return File::at(path.clone()).map(Place::File);
+    }
+    match Daemon::find(talk).await? {
+        Some(daemon) => Ok(Place::Daemon(daemon)),
+        None => File::nearby().map(Place::File),
+    }
+}
+
+/// For work that needs the file alone.
+async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
+    match place(talk, asked).await? {
+        Place::File(file) => Ok(file),
+        Place::Daemon(daemon) => Err(daemon.in_the_way(verb)),
+    }
+}
+
+async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+    let checked = match place(talk, store).await? {
+        Place::Daemon(daemon) => daemon.check().await?,
+        Place::File(file) => file.check().await?,
+    };
+    talk.value(&checked, || words::checked(talk, &checked))?;
+    Ok(if checked["clean"] == true { Exit::Done } else { Exit::Failed })
+}
+
+async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+    let stats = match place(talk, store).await? {
+        Place::Daemon(daemon) => daemon.stats().await?,
+        Place::File(file) => file.stats().await?,
+    };
+    talk.value(&stats, || words::stats(talk, &stats))?;
+    Ok(Exit::Done)
+}
+
+async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
+    // The daemon may run in another folder: it is told the whole path.
+    let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
+    match place(talk, &args.store).await? {
+        Place::Daemon(daemon) => daemon.backup(&to).await?,
+        Place::File(file) => file.backup(&to)?,
+    }
+    let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
+    let answer = json!({ "to": to.display().to_string(), "bytes": bytes });
+    say(talk, &answer, || format!("backed up to {} ({})", to.display(), words::size(bytes)))
+}
+
+async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+    let entities = file(talk, store, "reindex").await?.reindex().await?;
+    say(talk, &json!({ "entities": entities }), || {
+        format!("rebuilt everything that follows from the events of {entities} jobs")
+    })
+}
+
+async fn compact(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+    let compacted = file(talk, store, "compact").await?.compact()?;
+    let (before, after) = (compacted.bytes_before, compacted.bytes_after);
+    say(talk, &json!({ "bytes_before": before, "bytes_after": after }), || {
+        format!("compacted from {} to {}", words::size(before), words::size(after))
+    })
+}
+
+fn say(talk: &Talk, data: &Value, human: impl FnOnce() -> String) -> Result<Exit> {
+    talk.value(data, human)?;
+    Ok(Exit::Done)
+}

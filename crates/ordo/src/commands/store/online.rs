@@ -1,0 +1,49 @@
+//! The store of a running daemon.
+
+use std::path::Path;
+
+use ordo_client::Error as ClientError;
+use serde_json::{Value, json};
+
+use crate::commands::talk::Talk;
+use crate::error::{Error, Result};
+use crate::output::progress::Progress;
+
+#[derive(Debug)]
+pub(super) struct Daemon {
+    client: ordo_client::Client,
+}
+
+impl Daemon {
+    /// Nothing when none answers, unless somebody named it.
+    pub(super) async fn find(talk: &Talk) -> Result<Option<Daemon>> {
+        match talk.client.get("/healthz").await {
+            Err(ClientError::Unreachable { .. }) if !talk.named => Ok(None),
+            Err(error @ ClientError::Unreachable { .. }) => Err(error.into()),
+            // It answers, whatever it says.
+            Ok(_) | Err(ClientError::Problem { .. } | ClientError::Protocol(_)) => {
+                Ok(Some(Daemon { client: talk.client.clone() }))
+            }
+        }
+    }
+
+    pub(super) fn in_the_way(&self, verb: &str) -> Error {
+        Error::failed(format!("a daemon has the store open (at {})", self.client.target()))
+            .hint(format!("stop it first, then: ordo store {verb}"))
+    }
+
+    pub(super) async fn stats(&self) -> Result<Value> {
+        Ok(self.client.get("/v1/store/stats").await?)
+    }
+
+    pub(super) async fn check(&self) -> Result<Value> {
+        let _progress = Progress::new("the daemon checks a copy of its store", 0);
+        Ok(self.client.post("/v1/store/check", None).await?)
+    }
+
+    pub(super) async fn backup(&self, to: &Path) -> Result<()> {
+        let _progress = Progress::new("the daemon copies its store", 0);
+        self.client.post("/v1/store/backup", Some(&json!({ "to": to }))).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! What is known about a store, in words.
+
+use serde_json::Value;
+
+use crate::commands::find::text;
+use crate::commands::talk::Talk;
+use crate::output::table;
+
+pub(super) fn checked(talk: &Talk, checked: &Value) -> String {
+    let seen = format!("{} jobs, {} events, {} rows", checked["entities"], checked["events"], checked["rows"]);
+    if checked["clean"] == true {
+        return format!("{}: {seen}, all as the events say", talk.paint.good("clean"));
+    }
+    let found: Vec<&str> = checked["shown"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let lines: String = found.iter().map(|finding| format!("  {finding}\n")).collect();
+    let count = &checked["differences"];
+    let advice = "stop the daemon and rebuild with: ordo store reindex";
+    format!("{}: {seen}, {count} differences\n{lines}{advice}", talk.paint.bad("not clean"))
+}
+
+pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
+    let mut pairs = vec![
+        ("driver", format!("{}, layout {}", text(stats, "driver"), stats["format"])),
+        ("size", size(stats["bytes_on_disk"].as_u64().unwrap_or(0))),
+        ("jobs", text(stats, "entities")),
+        ("events", text(stats, "events")),
+        ("alarms", text(stats, "alarms")),
+        ("log chunks", text(stats, "chunks")),
+    ];
+    let rows = stats["rows"].as_object().into_iter().flatten();
+    pairs.extend(rows.map(|(view, count)| (view.as_str(), format!("{count} rows"))));
+    table::fields(&pairs, talk.paint)
+}
+
+/// `4.1 MiB`
+pub(super) fn size(bytes: u64) -> String {
+    indicatif::BinaryBytes(bytes).to_string()
+}

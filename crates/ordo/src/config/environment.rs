@@ -1,0 +1,80 @@
+//! `ORDO_*` variables as settings: `ORDO_SERVE__LISTEN` is `serve.listen`.
+//!
+//! Only variables with `__` (and `ORDO_NODE`) are settings: a platform may add others of its own (Kubernetes makes
+//! `ORDO_PORT` for a service called ordo), and those must not stop the daemon.
+
+use std::collections::BTreeMap;
+
+use super::keys::KEYS;
+use super::layers::{Layers, Origin, Path};
+
+const PREFIX: &str = "ORDO_";
+/// Settings with a short name of their own.
+const SHORT: [(&str, &str); 2] = [("ORDO_LOG", "log.level"), ("ORDO_NODE", "node")];
+
+pub(super) fn add(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, value) in variables {
+        let Some(path) = path_of(name)? else { continue };
+        layers.set_text(path, value, Origin::Variable(name.clone())).map_err(|why| format!("{name}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn path_of(name: &str) -> Result<Option<Path>, String> {
+    if let Some((_, path)) = SHORT.iter().find(|(short, _)| *short == name) {
+        return Ok(Some(Path::parse(path)));
+    }
+    let Some(rest) = name.strip_prefix(PREFIX) else { return Ok(None) };
+    if rest.contains("__") {
+        return Ok(Some(segments(rest)));
+    }
+    // One underscore instead of two is the likely slip.
+    match KEYS.iter().find(|key| key.path.contains('.') && variable(key.path).replace("__", "_") == name) {
+        Some(key) => Err(format!("unknown variable {name}, did you mean {:?}?", variable(key.path))),
+        None => Ok(None),
+    }
+}
+
+/// Names of variables for a tool (`ORDO_TOOLS__SDLC__ENV__TOKEN`) keep their case; everything else is lower-case.
+fn segments(rest: &str) -> Path {
+    let names: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+    let given: Vec<&str> = rest.split("__").collect();
+    let is_env = matches!(names.as_slice(), [tools, _, env, _] if tools == "tools" && env == "env");
+    Path::of(names.iter().zip(given).enumerate().map(
+        |(place, (lower, given))| {
+            if is_env && place == 3 { given } else { lower.as_str() }
+        },
+    ))
+}
+
+fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.to_uppercase().replace('.', "__"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: &str) -> Result<toml::Table, String> {
+        let mut layers = Layers::default();
+        add(&mut layers, &BTreeMap::from([(name.to_owned(), value.to_owned())]))?;
+        Ok(layers.to_table())
+    }
+
+    #[test]
+    fn two_underscores_are_a_step_down() {
+        assert_eq!(set("ORDO_POOLS__FAST__SLOTS", "7").unwrap()["pools"]["fast"]["slots"].as_integer(), Some(7));
+        assert_eq!(set("ORDO_TOOLS__X__ENV__KeY", "v").unwrap()["tools"]["x"]["env"]["KeY"].as_str(), Some("v"));
+        assert_eq!(set("ORDO_LOG", "debug").unwrap()["log"]["level"].as_str(), Some("debug"));
+    }
+
+    #[test]
+    fn a_slip_is_refused_and_what_is_not_ours_is_left_alone() {
+        assert!(set("ORDO_SERVE_LISTEN", "x").unwrap_err().contains("ORDO_SERVE__LISTEN"));
+        assert!(set("ORDO_SERVE__LISEN", "x").unwrap_err().contains("serve.listen"));
+        assert!(set("ORDO_POOLS__FAST__SLOTS", "many").unwrap_err().contains("not a number"));
+        for foreign in ["ORDO_TOKEN", "ORDO_SERVER", "ORDO_PORT", "ORDO_SERVICE_HOST", "HOME"] {
+            assert!(set(foreign, "x").unwrap().is_empty());
+        }
+    }
+}

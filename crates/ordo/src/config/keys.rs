@@ -1,0 +1,120 @@
+//! Every key of the configuration, on one page.
+//!
+//! Invariant: a key that is not here is refused, with what was probably meant; nothing is silently ignored.
+
+use super::layers::Path;
+
+/// How a value is written where everything is text (in the environment and in flags).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Bool,
+    /// `a,b` or `["a", "b"]`
+    List,
+}
+
+pub(super) struct Key {
+    pub(super) path: &'static str,
+    pub(super) kind: Kind,
+    /// As it would be written in the file.
+    pub(super) default: Option<&'static str>,
+}
+
+pub(super) const KEYS: [Key; 16] = [
+    key("log.format", Kind::Text, Some("pretty")),
+    key("log.level", Kind::Text, Some("info")),
+    // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
+    key("node", Kind::Text, Some("local")),
+    key("orchestrate.tick_rate", Kind::Text, Some("60s")),
+    key("pools.fast.queue", Kind::Number, Some("2000")),
+    key("pools.fast.slots", Kind::Number, Some("200")),
+    key("pools.slow.queue", Kind::Number, Some("5000")),
+    key("pools.slow.slots", Kind::Number, Some("100")),
+    key("serve.grace", Kind::Text, Some("30s")),
+    key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
+    key("serve.tick_rate", Kind::Text, Some("1s")),
+    key("store.cache_bytes", Kind::Number, Some("67108864")),
+    key("store.path", Kind::Text, Some(".ordo/orchestrator.db")),
+    key("tools.http.allow", Kind::List, Some("")),
+    key("tools.shell.allow", Kind::List, None),
+    key("tools.shell.enabled", Kind::Bool, Some("true")),
+];
+
+/// What a tool of one's own may say; `env` holds one key per variable.
+const NAMED_TOOL: [(&str, Kind); 5] =
+    [("args", Kind::List), ("command", Kind::Text), ("cwd", Kind::Text), ("env", Kind::Text), ("stdin", Kind::Text)];
+const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
+
+const fn key(path: &'static str, kind: Kind, default: Option<&'static str>) -> Key {
+    Key { path, kind, default }
+}
+
+/// The kind of a key, or what to tell whoever wrote it.
+pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
+    if let Some(kind) = named_tool_kind(path) {
+        return kind;
+    }
+    let written = path.to_string();
+    if let Some(key) = KEYS.iter().find(|key| key.path == written) {
+        return Ok(key.kind);
+    }
+    let section = format!("{written}.");
+    if KEYS.iter().any(|key| key.path.starts_with(&section)) {
+        return Err(format!("{written} is a section, not a value"));
+    }
+    Err(format!("unknown key {written}{}", did_you_mean(&written, KEYS.iter().map(|key| key.path))))
+}
+
+fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
+    let segments: Vec<&str> = path.segments().collect();
+    let ["tools", name, rest @ ..] = segments.as_slice() else { return None };
+    if BUILT_IN_TOOLS.contains(name) {
+        return None;
+    }
+    let known = NAMED_TOOL.iter().map(|(field, _)| *field);
+    Some(match rest {
+        [] => Err(format!("tools.{name} is a section, not a value: it needs a command")),
+        ["env", _] => Ok(Kind::Text),
+        [field] if *field != "env" => match NAMED_TOOL.iter().find(|(known, _)| known == field) {
+            Some((_, kind)) => Ok(*kind),
+            None => Err(format!("unknown key {path}{}", did_you_mean(field, known))),
+        },
+        _ => Err(format!("unknown key {path}")),
+    })
+}
+
+/// `, did you mean "serve.listen"?`, or which keys there are.
+fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let reach = (written.chars().count() / 3).max(1);
+    let near = known.iter().map(|key| (strsim::damerau_levenshtein(written, key), key)).min();
+    match near.filter(|(distance, _)| *distance <= reach) {
+        Some((_, key)) => format!(", did you mean {key:?}?"),
+        None => format!("; there are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &str) -> String {
+        kind_of(&Path::parse(path)).unwrap_err()
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_what_was_probably_meant() {
+        assert!(refused("serve.lisen").contains(r#"did you mean "serve.listen"?"#));
+        assert!(refused("tools.sdlc.comand").contains(r#"did you mean "command"?"#));
+        assert!(refused("tools.shell.enable").contains("tools.shell.enabled"));
+        assert!(refused("serve").contains("a section"));
+        assert!(refused("colour").contains("there are"));
+    }
+
+    #[test]
+    fn a_tool_of_ones_own_may_have_any_name() {
+        assert_eq!(kind_of(&Path::parse("tools.sdlc.args")), Ok(Kind::List));
+        assert_eq!(kind_of(&Path::parse("tools.sdlc.env.HOME")), Ok(Kind::Text));
+    }
+}

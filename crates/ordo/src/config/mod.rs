@@ -1,0 +1,133 @@
+//! The configuration: `ordo.toml`, then `ORDO_*` variables, then flags. The later wins.
+
+mod environment;
+mod keys;
+mod layers;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::{Path as FilePath, PathBuf};
+
+pub(crate) use layers::{Layers, Origin, Path, Setting};
+pub(crate) use settings::{LogStyle, Settings};
+
+use crate::error::{Error, Result};
+
+const FILE: &str = "ordo.toml";
+
+/// A flag that was given: its name, the key it sets, its value.
+pub(crate) type Flag = (&'static str, &'static str, String);
+
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) settings: Settings,
+    pub(crate) layers: Layers,
+}
+
+impl Config {
+    /// Of this process: its folder, its environment.
+    pub(crate) fn load(file: Option<&FilePath>, flags: &[Flag]) -> Result<Config> {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Config::from(file, &variables, flags)
+    }
+
+    fn from(file: Option<&FilePath>, variables: &BTreeMap<String, String>, flags: &[Flag]) -> Result<Config> {
+        let mut layers = Layers::defaults();
+        if let Some((path, table)) = read_file(file)? {
+            let origin = Origin::File(path.clone());
+            layers.add_table(table, &origin).map_err(|why| refused(format!("{}: {why}", path.display())))?;
+        }
+        environment::add(&mut layers, variables).map_err(refused)?;
+        for (name, key, value) in flags {
+            let set = layers.set_text(Path::parse(key), value, Origin::Flag(name));
+            set.map_err(|why| refused(format!("{name}: {why}")))?;
+        }
+        let settings = settings(&layers)?;
+        Ok(Config { settings, layers })
+    }
+}
+
+fn read_file(asked: Option<&FilePath>) -> Result<Option<(PathBuf, toml::Table)>> {
+    let path = asked.unwrap_or(FilePath::new(FILE));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if asked.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refused(format!("{}: {error}", path.display()))),
+    };
+    let table = text.parse().map_err(|error| refused(format!("{}: {error}", path.display())))?;
+    Ok(Some((path.to_owned(), table)))
+}
+
+fn settings(layers: &Layers) -> Result<Settings> {
+    serde_path_to_error::deserialize(toml::Value::Table(layers.to_table())).map_err(|error| {
+        let key = error.path().to_string();
+        let origin = layers.origin_of(&key).map(|origin| format!("{origin}: ")).unwrap_or_default();
+        // toml says in a second line which key it means, and that is said already.
+        let why = error.inner().to_string();
+        refused(format!("{origin}{key}: {}", why.lines().next().unwrap_or_default()))
+    })
+}
+
+fn refused(why: impl Into<String>) -> Error {
+    Error::failed("the configuration is refused").detail(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use ordo_engine::dispatcher::PoolSizes;
+    use ordo_model::Millis;
+    use ordo_tools::ToolOptions;
+
+    use super::*;
+
+    fn load(file: &str, variables: &[(&str, &str)], flags: &[Flag]) -> Result<Config> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, file).unwrap();
+        let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Config::from(Some(&path), &variables, flags)
+    }
+
+    fn refusal(file: &str) -> String {
+        load(file, &[], &[]).unwrap_err().render(crate::output::style::Paint::for_stderr())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_crates_that_use_them() {
+        let settings = settings(&Layers::defaults()).unwrap();
+        assert_eq!(settings.pools.sizes(), PoolSizes::default());
+        assert_eq!(settings.store.cache_bytes, ordo_store_redb::CACHE_BYTES_DEFAULT);
+        assert_eq!(ToolOptions::from(settings.tools), ToolOptions::default());
+    }
+
+    #[test]
+    fn file_then_variables_then_flags() {
+        let file = "[serve]\nlisten = 'a:1'\ntick_rate = 5\ngrace = '9s'\n";
+        let variables = [("ORDO_SERVE__LISTEN", "b:2"), ("ORDO_SERVE__TICK_RATE", "6s")];
+        let config = load(file, &variables, &[("--listen", "serve.listen", "c:3".into())]).unwrap();
+        let serve = config.settings.serve;
+        assert_eq!(serve.listen, "c:3");
+        assert_eq!((serve.tick_rate, serve.grace), (Millis::from_secs(6), Millis::from_secs(9)));
+    }
+
+    #[test]
+    fn a_tool_of_ones_own_stands_beside_the_built_in_ones() {
+        let file = "[tools.sdlc]\ncommand = 'sdlc'\nargs = ['next', '--for', '{slug}']\n[tools.shell]\nenabled = false";
+        let tools = load(file, &[], &[]).unwrap().settings.tools;
+        assert_eq!(tools.named["sdlc"].args.len(), 3);
+        assert!(!tools.shell.enabled);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_key_and_its_origin() {
+        assert!(refusal("[serve]\nlisen = 'x'").contains(r#"did you mean "serve.listen"?"#));
+        assert!(refusal("[serve]\ntick_rate = 'soon'").contains("serve.tick_rate"));
+        assert!(refusal("[serve]\ntick_rate = '2h'").contains("between 10ms and 1h"));
+        assert!(refusal("[pools.fast]\nslots = 0").contains("at least 1"));
+        assert!(refusal("[pools.fast]\nslots = 'x'").contains("ordo.toml"));
+        assert!(refusal("[tools.x]\nargs = []").contains("command"));
+        assert!(refusal("[serve\n").contains("ordo.toml"));
+    }
+}

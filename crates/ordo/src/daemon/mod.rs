@@ -1,0 +1,69 @@
+//! `ordo serve` and `ordo orchestrate`: from flags to a running daemon.
+
+mod life;
+mod logging;
+mod signals;
+mod socket;
+
+use std::path::Path;
+
+use ordo_model::Millis;
+
+use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, Role, ServeArgs};
+use crate::config::{Config, Flag, Settings};
+use crate::error::{Error, Exit, Result};
+
+/// What kind of daemon to be.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    settings: Settings,
+    /// None: only the socket.
+    listen: Option<String>,
+    tick_rate: Millis,
+}
+
+pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
+    refuse_split_roles(&args.roles)?;
+    let mut flags = daemon_flags(args.daemon);
+    put(&mut flags, "--listen", "serve.listen", args.listen);
+    put(&mut flags, "--store", "store.path", args.store);
+    put(&mut flags, "--tick-rate", "serve.tick_rate", args.tick_rate);
+    let settings = Config::load(file, &flags)?.settings;
+    let (listen, tick_rate) = (Some(settings.serve.listen.clone()), settings.serve.tick_rate);
+    life::live(Plan { settings, listen, tick_rate })
+}
+
+pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
+    let mut flags = daemon_flags(args.daemon);
+    put(&mut flags, "--db", "store.path", args.db);
+    put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
+    let settings = Config::load(file, &flags)?.settings;
+    let tick_rate = settings.orchestrate.tick_rate;
+    life::live(Plan { settings, listen: None, tick_rate })
+}
+
+fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    put(&mut flags, "--node", "node", args.node);
+    put(&mut flags, "--grace", "serve.grace", args.grace);
+    put(&mut flags, "--log-level", "log.level", args.log_level);
+    let format = args.log_format.map(|format| match format {
+        LogFormat::Pretty => "pretty".to_owned(),
+        LogFormat::Json => "json".to_owned(),
+    });
+    put(&mut flags, "--log-format", "log.format", format);
+    flags
+}
+
+fn put(flags: &mut Vec<Flag>, name: &'static str, key: &'static str, value: Option<String>) {
+    flags.extend(value.map(|value| (name, key, value)));
+}
+
+fn refuse_split_roles(roles: &[Role]) -> Result<()> {
+    if Role::ALL.iter().all(|role| roles.contains(role)) {
+        return Ok(());
+    }
+    Err(Error::failed("roles cannot be split on the embedded store")
+        .detail("one process has the file, so it does all of api, timekeeper and executor")
+        .hint("leave out --roles"))
+}

@@ -1,0 +1,139 @@
+//! How a command ends: its exit code, and what a person reads when it did not do what was asked.
+//!
+//! Invariant: 0 done, 1 refused or failed, 2 misused, 3 server unreachable. Other programs rely on these.
+
+use std::error::Error as StdError;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use crate::output::style::Paint;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done,
+    Failed,
+    Misused,
+    Unreachable,
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Misused => 2,
+            Exit::Unreachable => 3,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, for a person.
+#[derive(Debug)]
+pub(crate) struct Error {
+    exit: Exit,
+    said: Box<Said>,
+}
+
+/// A title, perhaps more about it, perhaps what to do.
+#[derive(Debug, Default)]
+struct Said {
+    title: String,
+    detail: Option<String>,
+    /// (field, message)
+    fields: Vec<(String, String)>,
+    hint: Option<String>,
+    code: Option<String>,
+}
+
+impl Error {
+    fn new(exit: Exit, title: impl Into<String>) -> Error {
+        Error { exit, said: Box::new(Said { title: title.into(), ..Said::default() }) }
+    }
+
+    pub(crate) fn failed(title: impl Into<String>) -> Error {
+        Error::new(Exit::Failed, title)
+    }
+
+    pub(crate) fn misused(title: impl Into<String>) -> Error {
+        Error::new(Exit::Misused, title)
+    }
+
+    pub(crate) fn unreachable(title: impl Into<String>) -> Error {
+        Error::new(Exit::Unreachable, title)
+    }
+
+    /// A refusal of the server. Fields that its detail tells already are not told twice.
+    pub(crate) fn problem(code: &str, title: &str, detail: &str, mut fields: Vec<(String, String)>) -> Error {
+        fields.retain(|(_, message)| !detail.contains(message.as_str()));
+        let mut error = Error::failed(title).fields(fields);
+        error.said.detail = Some(detail.to_owned()).filter(|detail| !detail.is_empty() && detail != title);
+        error.said.code = Some(code.to_owned());
+        error
+    }
+
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Error {
+        self.said.detail = Some(detail.into());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.said.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn fields(mut self, fields: Vec<(String, String)>) -> Error {
+        self.said.fields = fields;
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    pub(crate) fn render(&self, paint: Paint) -> String {
+        let said = &self.said;
+        let mut text = format!("{} {}", paint.bad("error:"), said.title);
+        if let Some(detail) = &said.detail {
+            let _ = write!(text, ": {detail}");
+        }
+        if let Some(code) = &said.code {
+            let _ = write!(text, " {}", paint.dim(&format!("[{code}]")));
+        }
+        text.push('\n');
+        for (field, message) in &said.fields {
+            let _ = writeln!(text, "  {field}: {message}");
+        }
+        if let Some(hint) = &said.hint {
+            let _ = writeln!(text, "{} {hint}", paint.dim("hint:"));
+        }
+        text
+    }
+}
+
+/// An error and its causes in one line; a cause that only repeats what was said is left out.
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !text.contains(&said) {
+            let _ = write!(text, ": {said}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+impl From<ordo_store::Fault> for Error {
+    fn from(fault: ordo_store::Fault) -> Error {
+        Error::failed(chain(&fault))
+    }
+}

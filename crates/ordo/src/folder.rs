@@ -1,0 +1,165 @@
+//! `.ordo/`: where a daemon keeps its state, below the folder it was started in.
+//!
+//! Invariant: what is in it is for its owner only, and never ends up in a repository by accident.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+pub(crate) const NAME: &str = ".ordo";
+pub(crate) const SOCKET: &str = "orchestrator.sock";
+pub(crate) const DATABASE: &str = "orchestrator.db";
+const TOKEN: &str = "token";
+const PROCESSES: &str = "processes";
+const TOKEN_BYTES: usize = 32;
+
+/// The state folder of one daemon.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Of the current folder. Relative on purpose: the path of a socket must be short.
+    pub(crate) fn here() -> Folder {
+        Folder { path: PathBuf::from(NAME) }
+    }
+
+    pub(crate) fn at(path: impl Into<PathBuf>) -> Folder {
+        Folder { path: path.into() }
+    }
+
+    /// The nearest one, here or in a parent folder, that has this file.
+    pub(crate) fn nearest_with(file: &str) -> Option<Folder> {
+        let depth = std::env::current_dir().map_or(1, |here| here.ancestors().count());
+        let up = |steps: usize| std::iter::repeat_n("..", steps).collect::<PathBuf>().join(NAME);
+        (0..depth).map(|steps| Folder::at(up(steps))).find(|folder| folder.path.join(file).exists())
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.path.join(SOCKET)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    pub(crate) fn processes(&self) -> PathBuf {
+        self.path.join(PROCESSES)
+    }
+
+    /// Where a copy lies while it is checked.
+    pub(crate) fn checking(&self) -> PathBuf {
+        self.path.join("checking.db")
+    }
+
+    /// Makes the folder on first use.
+    pub(crate) fn make(&self) -> Result<()> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        made.and_then(|()| self.hide_from_git()).map_err(|error| self.unusable(&error))
+    }
+
+    fn hide_from_git(&self) -> io::Result<()> {
+        match OpenOptions::new().write(true).create_new(true).open(self.path.join(".gitignore")) {
+            Ok(mut file) => file.write_all(b"*\n"),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Held by one daemon as long as it lives: socket and process records belong to it alone.
+    pub(crate) fn take(&self) -> Result<File> {
+        let path = self.path.join(format!("{SOCKET}.lock"));
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = file.map_err(|error| self.unusable(&error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::failed("another daemon is running in this folder")
+                .detail(format!("it listens at {}", shown(&self.socket())))
+                .hint("stop it first, or start this one in another folder")),
+            Err(TryLockError::Error(error)) => Err(self.unusable(&error)),
+        }
+    }
+
+    /// The token a client sends, made on first use.
+    pub(crate) fn token(&self) -> Result<String> {
+        if let Some(token) = self.read_token() {
+            return Ok(token);
+        }
+        let mut bytes = [0u8; TOKEN_BYTES];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Error::failed("the system gives no random numbers").detail(error.to_string()))?;
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.write_token(&token).map_err(|error| self.unusable(&error))?;
+        Ok(token)
+    }
+
+    pub(crate) fn read_token(&self) -> Option<String> {
+        let token = fs::read_to_string(self.path.join(TOKEN)).ok()?;
+        Some(token.trim().to_owned()).filter(|token| !token.is_empty())
+    }
+
+    /// Written aside and renamed: a token is never half there.
+    fn write_token(&self, token: &str) -> io::Result<()> {
+        let aside = self.path.join(format!("{TOKEN}.new"));
+        match fs::remove_file(&aside) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        writeln!(file, "{token}")?;
+        file.sync_all()?;
+        fs::rename(aside, self.path.join(TOKEN))
+    }
+
+    fn unusable(&self, error: &io::Error) -> Error {
+        let advice = match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                "Ordo keeps its state in .ordo below the current folder: start it in a folder you may write"
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on the disk",
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => "something else is called .ordo here: move it away",
+            _ => "see whether the folder can be written",
+        };
+        Error::failed(format!("cannot use {}", shown(&self.path))).detail(error.to_string()).hint(advice)
+    }
+}
+
+/// A path as a person would want to see it.
+pub(crate) fn shown(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_for_its_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::at(dir.path().join(NAME));
+        folder.make().unwrap();
+        let token = folder.token().unwrap();
+        assert_eq!(token.len(), 2 * TOKEN_BYTES);
+        assert_eq!(folder.token().unwrap(), token);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder.path.join(TOKEN)), 0o600);
+        assert_eq!(mode(&folder.path), 0o700);
+        assert_eq!(fs::read_to_string(folder.path.join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn one_daemon_has_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::at(dir.path());
+        let held = folder.take().unwrap();
+        assert!(folder.take().is_err());
+        drop(held);
+        assert!(folder.take().is_ok());
+    }
+}

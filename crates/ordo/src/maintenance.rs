@@ -1,0 +1,150 @@
+//! Care of the store, the same online and offline: check, backup, stats.
+//!
+//! Invariant: looking after a store never changes it; a copy made for a check is removed again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_engine::check;
+use ordo_server::{Maintenance, MaintenanceError};
+use ordo_store::{Fault, Stats, Store};
+use ordo_store_redb::{Options, RedbStore};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::folder::Folder;
+
+/// What a check of the file and of its meaning found.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    report: check::Report,
+    findings: Vec<String>,
+    findings_untold: u64,
+}
+
+impl Checked {
+    pub(crate) fn is_clean(&self) -> bool {
+        self.report.is_clean() && self.findings.is_empty()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let shown: Vec<&String> = self.findings.iter().chain(&self.report.shown).collect();
+        let all = self.report.differences + self.findings.len() as u64 + self.findings_untold;
+        json!({
+            "clean": self.is_clean(),
+            "entities": self.report.entities,
+            "events": self.report.events,
+            "rows": self.report.rows,
+            "differences": all,
+            "shown": shown,
+        })
+    }
+}
+
+/// Reads the whole file, then compares everything derived with the events. `progress`: (done, of how many).
+pub(crate) async fn check(store: &RedbStore, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Checked, Fault> {
+    let verified = store.verify()?;
+    let total = verified.entities;
+    let report = check::check(store, &mut |done| progress(done, total)).await?;
+    Ok(Checked { report, findings: verified.findings, findings_untold: verified.untold })
+}
+
+pub(crate) fn stats_json(stats: &Stats) -> Value {
+    let rows: serde_json::Map<String, Value> =
+        stats.rows.iter().map(|(view, count)| (view.name().to_owned(), json!(count))).collect();
+    json!({
+        "driver": stats.driver,
+        "format": stats.format,
+        "bytes_on_disk": stats.bytes_on_disk,
+        "entities": stats.entities,
+        "events": stats.events,
+        "alarms": stats.alarms,
+        "chunks": stats.chunks,
+        "rows": rows,
+    })
+}
+
+/// Looks after the store of a running daemon.
+#[derive(Debug)]
+pub(crate) struct StoreKeeper {
+    store: Arc<RedbStore>,
+    folder: Folder,
+    /// One check at a time: there is one name for its copy.
+    checking: Mutex<()>,
+}
+
+impl StoreKeeper {
+    pub(crate) fn new(store: Arc<RedbStore>, folder: Folder) -> StoreKeeper {
+        StoreKeeper { store, folder, checking: Mutex::new(()) }
+    }
+
+    async fn copy_to(&self, to: PathBuf) -> Result<(), MaintenanceError> {
+        let store = self.store.clone();
+        let copied = tokio::task::spawn_blocking(move || store.backup(&to, &mut |_, _| {})).await;
+        copied.map_err(broken_off)?.map_err(|fault| match fault {
+            Fault::Held { what } => MaintenanceError::Refused(what),
+            fault => MaintenanceError::Store(fault),
+        })
+    }
+}
+
+#[async_trait]
+impl Maintenance for StoreKeeper {
+    async fn stats(&self) -> Result<Value, MaintenanceError> {
+        Ok(stats_json(&self.store.stats().await?))
+    }
+
+    async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError> {
+        if !to.parent().is_some_and(Path::is_dir) {
+            return Err(MaintenanceError::Refused(format!("the folder of {} does not exist", to.display())));
+        }
+        self.copy_to(to.clone()).await?;
+        let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
+        Ok(json!({ "to": to, "bytes": bytes }))
+    }
+
+    /// On a copy: a check needs the file for itself, and the daemon goes on meanwhile.
+    async fn check(&self) -> Result<Value, MaintenanceError> {
+        let _alone = self.checking.lock().await;
+        let copy = Copy::at(self.folder.checking());
+        self.copy_to(copy.0.clone()).await?;
+        let path = copy.0.clone();
+        let runtime = tokio::runtime::Handle::current();
+        let checked = tokio::task::spawn_blocking(move || {
+            let store = RedbStore::open_file_inline(&path, Options::default())?;
+            runtime.block_on(check(&store, &mut |_, _| {}))
+        });
+        Ok(checked.await.map_err(broken_off)??.to_json())
+    }
+}
+
+fn broken_off(error: tokio::task::JoinError) -> MaintenanceError {
+    MaintenanceError::Failed(format!("it broke off: {error}"))
+}
+
+/// A copy that is gone when dropped, with the files beside it; also what a dead daemon left under its name.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn at(path: PathBuf) -> Copy {
+        let copy = Copy(path);
+        copy.remove();
+        copy
+    }
+
+    fn remove(&self) {
+        for ending in ["", ".lock", ".unfinished"] {
+            let mut path = self.0.as_os_str().to_owned();
+            path.push(ending);
+            // Not there is as good as removed; what cannot be removed is said by whoever writes it next.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}

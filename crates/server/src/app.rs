@@ -1,0 +1,62 @@
+//! What every handler has at hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ordo_engine::Engine;
+use ordo_engine::clock::Stopwatch;
+use ordo_model::{Millis, Timestamp};
+
+use crate::auth::Auth;
+use crate::maintenance::Maintenance;
+
+/// What the server says about itself.
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub name: String,
+    pub tick_rate: Millis,
+}
+
+/// The engine and what surrounds it on one node. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) engine: Engine,
+    pub(crate) auth: Arc<Auth>,
+    pub(crate) maintenance: Arc<dyn Maintenance>,
+    pub(crate) node: Arc<Node>,
+    pub(crate) since: Stopwatch,
+    ready: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("node", &self.node).field("ready", &self.is_ready()).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Not ready yet: see [`App::set_ready`].
+    pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: Node) -> App {
+        App {
+            engine,
+            auth: Arc::new(auth),
+            maintenance,
+            node: Arc::new(node),
+            since: Stopwatch::start(),
+            ready: Arc::default(),
+        }
+    }
+
+    /// What `/readyz` answers from now on: whether this node takes work.
+    pub fn set_ready(&self, ready: bool) {
+        self.ready.store(ready, Ordering::Release);
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.engine.clock().now()
+    }
+}

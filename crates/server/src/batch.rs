@@ -1,0 +1,100 @@
+//! Many jobs at once: each is accepted or refused by itself, the answers come in order.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use futures_util::future::join_all;
+use ordo_engine::SubmitError;
+use ordo_engine::clock::new_id;
+use ordo_engine::committer::Answer;
+use ordo_model::JobId;
+use ordo_model::job::Command;
+use ordo_model::limits::BATCH_JOBS_MAX;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::body::Body;
+use crate::code::Code;
+use crate::idempotency::Once;
+use crate::job_form::JobForm;
+use crate::problem::Problem;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchForm<'a> {
+    #[serde(borrow)]
+    jobs: Vec<&'a RawValue>,
+}
+
+/// What became of one job of the batch.
+type Made = Result<JobId, Problem>;
+
+pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    let BatchForm { jobs } = body.parse()?;
+    if jobs.len() > BATCH_JOBS_MAX {
+        let detail = format!("{} jobs in one batch, at most {BATCH_JOBS_MAX} are taken: send several", jobs.len());
+        return Err(Problem::new(Code::BatchTooLarge, detail));
+    }
+    let made = match Once::read(&headers, "POST /v1/jobs/batch", &body.bytes)? {
+        None => make_all(&app, &jobs).await,
+        Some(once) => {
+            // Another body is refused as a whole, before anything of it is done.
+            once.nth(0).earlier(&app).await?;
+            join_all(jobs.iter().enumerate().map(|(place, job)| make_once(&app, job, once.nth(place)))).await
+        }
+    };
+    let results: Vec<Value> = made.into_iter().map(told).collect();
+    Ok(Json(json!({ "results": results })).into_response())
+}
+
+async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
+    let read: Vec<Result<Command, Problem>> = jobs.iter().map(|job| command(app, job)).collect();
+    let mut made = Vec::with_capacity(read.len());
+    let mut commands = Vec::with_capacity(read.len());
+    for read in read {
+        made.push(read.map(|command| {
+            let id = JobId(new_id());
+            commands.push((id, command));
+            id
+        }));
+    }
+    let mut answers = app.engine.submit_all(commands).await.into_iter();
+    let settled = made.into_iter().map(|made| made.and_then(|id| settle(id, answers.next())));
+    settled.collect()
+}
+
+fn settle(id: JobId, answer: Option<Answer>) -> Made {
+    match answer {
+        Some(Ok(_)) => Ok(id),
+        Some(Err(error)) => Err(error.into()),
+        None => Err(SubmitError::Stopped.into()),
+    }
+}
+
+async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
+    if let Some(earlier) = once.earlier(app).await? {
+        return Ok(earlier);
+    }
+    let id = JobId(new_id());
+    match app.engine.submit_once(id, command(app, job)?, once.claim(id, app.now())).await {
+        Ok(_) => Ok(id),
+        Err(SubmitError::Duplicate(value)) => once.resolve(&value),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
+    let not_a_job = |_| Problem::new(Code::InvalidJob, "a job is an object");
+    let fields: Map<String, Value> = serde_json::from_str(job.get()).map_err(not_a_job)?;
+    JobForm::read(fields)?.into_command(&app.engine)
+}
+
+fn told(made: Made) -> Value {
+    match made {
+        Ok(id) => json!({ "id": id }),
+        Err(problem) => json!({ "error": problem.to_json() }),
+    }
+}

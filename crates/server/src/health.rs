@@ -1,0 +1,20 @@
+//! Whether the process lives, and whether it takes work.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::code::Code;
+use crate::problem::Problem;
+
+pub(crate) async fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    match app.is_ready() {
+        true => Ok(Json(json!({ "status": "ready" }))),
+        false => Err(Problem::new(Code::NotReady, "the server is starting or going down")),
+    }
+}

@@ -1,0 +1,51 @@
+//! Names in paths: ids of jobs and runs, names of streams. What cannot be one names nothing.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use ordo_model::{EntityId, JobId, RunId};
+
+use crate::code::Code;
+use crate::problem::Problem;
+
+/// The thing that the path names.
+#[derive(Debug)]
+pub(crate) struct Named<T>(pub(crate) T);
+
+pub(crate) trait Name: FromStr {
+    fn missing(given: &str) -> Problem;
+}
+
+impl Name for JobId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::JobNotFound, format!("there is no job {}: its id is a UUID", shortened(given)))
+    }
+}
+
+impl Name for RunId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::RunNotFound, format!("there is no run {}: its id is a UUID", shortened(given)))
+    }
+}
+
+impl Name for EntityId {
+    fn missing(given: &str) -> Problem {
+        let shown = shortened(given);
+        Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
+    }
+}
+
+impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| T::missing(""))?;
+        text.parse().map(Named).map_err(|_| T::missing(&text))
+    }
+}
+
+fn shortened(given: &str) -> String {
+    const SHOWN_CHARS: usize = 60;
+    format!("{:?}", given.chars().take(SHOWN_CHARS).collect::<String>())
+}

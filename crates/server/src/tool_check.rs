@@ -1,0 +1,48 @@
+//! A job is refused while it is being written down if its tool can never run it.
+
+use ordo_engine::{Engine, Tools};
+use ordo_model::job::Definition;
+use serde_json::Value;
+
+use crate::code::Code;
+use crate::problem::{FieldError, Problem};
+
+/// Tools of other groups live in executors that may not be here yet: their runs wait.
+pub(crate) fn check(engine: &Engine, definition: &Definition, input: &Value) -> Result<(), Problem> {
+    if definition.group != Definition::DEFAULT_GROUP {
+        return Ok(());
+    }
+    let Some(tool) = engine.tools().get(&definition.tool_name) else {
+        return Err(plainly(Code::UnknownTool, "tool_name", unknown(engine.tools(), &definition.tool_name)));
+    };
+    tool.check(input).map_err(|message| plainly(Code::InvalidToolInput, "tool_input", message))
+}
+
+fn plainly(code: Code, field: &str, message: String) -> Problem {
+    let error = FieldError { field: field.to_owned(), message: message.clone() };
+    Problem { code, detail: message, errors: vec![error] }
+}
+
+fn unknown(tools: &Tools, name: &str) -> String {
+    let shown: String = name.chars().take(60).collect();
+    match nearest(name, tools.keys().map(String::as_str)) {
+        Some(near) => format!("unknown tool {shown:?}, did you mean {near:?}?"),
+        None => {
+            let known: Vec<&str> = tools.keys().map(String::as_str).collect();
+            format!("unknown tool {shown:?}; there are {}", known.join(", "))
+        }
+    }
+}
+
+/// The closest name, if it is close enough to be a slip of the finger.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // A name far beyond the limit is no slip, and comparing it would take its length squared.
+    const COMPARED_BYTES: usize = 100;
+    let reach = (name.chars().count() / 3).max(1);
+    known
+        .filter(|_| name.len() <= COMPARED_BYTES)
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, _)| *distance <= reach)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,84 @@
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World, job, text};
+
+async fn create(world: &World, key: &str, body: Value) -> Answer {
+    world.with_headers("POST", "/v1/jobs", &[("idempotency-key", key)], body).await
+}
+
+async fn how_many(world: &World) -> usize {
+    world.get("/v1/jobs").await.expect(200)["items"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_make_one_job_and_the_same_answer() {
+    let world = World::new().await;
+    let first = create(&world, "order-1", job(json!({}))).await;
+    assert!(first.headers.get("idempotency-replayed").is_none());
+    let first = first.expect(201);
+    let again = create(&world, "order-1", job(json!({}))).await;
+    assert_eq!((again.header("idempotency-replayed"), again.header("etag")), ("true", "\"1\""));
+    assert_eq!(again.header("location"), format!("/v1/jobs/{}", text(&first["id"])));
+    assert_eq!(again.expect(201), first);
+    let other = create(&world, "order-2", job(json!({}))).await.expect(201);
+    assert_ne!(other["id"], first["id"]);
+    assert_eq!(how_many(&world).await, 2);
+}
+
+#[tokio::test]
+async fn another_body_under_the_same_key_is_refused() {
+    let world = World::new().await;
+    create(&world, "k", job(json!({ "label": "a" }))).await.expect(201);
+    create(&world, "k", job(json!({ "label": "b" }))).await.refused(422, "idempotency_key_reused");
+    assert_eq!(how_many(&world).await, 1);
+}
+
+#[tokio::test]
+async fn one_of_many_at_the_same_moment_creates_and_all_are_told_of_it() {
+    let world = World::new().await;
+    let answers = join_all((0..16).map(|_| create(&world, "k", job(json!({}))))).await;
+    let ids: Vec<String> = answers.into_iter().map(|answer| text(&answer.expect(201)["id"])).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]));
+    assert_eq!(how_many(&world).await, 1);
+}
+
+#[tokio::test]
+async fn a_refused_creation_does_not_use_up_its_key() {
+    let world = World::new().await;
+    create(&world, "k", job(json!({ "label": "" }))).await.refused(422, "invalid_job");
+    create(&world, "k", job(json!({ "label": "ok" }))).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_was_right_then_is_answered_the_same_when_it_would_be_refused_now() {
+    let world = World::new().await;
+    let moment = world.engine.clock().now();
+    let body = job(json!({ "trigger": { "type": "scheduled", "at": moment } }));
+    let first = create(&world, "k", body.clone()).await.expect(201);
+    let path = format!("/v1/jobs/{}", text(&first["id"]));
+    world.patch(&path, None, json!({ "label": "changed since" })).await.expect(200);
+    let again = create(&world, "k", body).await.expect(201);
+    assert_eq!((&again["id"], &again["label"]), (&first["id"], &json!("changed since")));
+}
+
+#[tokio::test]
+async fn a_key_must_have_a_sensible_length() {
+    let world = World::new().await;
+    create(&world, "", job(json!({}))).await.refused(400, "invalid_header");
+    create(&world, &"k".repeat(256), job(json!({}))).await.refused(400, "invalid_header");
+    create(&world, &"k".repeat(255), job(json!({}))).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_route_that_cannot_keep_the_promise_does_not_make_it() {
+    let world = World::new().await;
+    let made = world.job(json!({})).await;
+    let run = world.trigger(&made).await;
+    world.until(&run, "completed").await;
+    let id = text(&made["id"]);
+    for path in [format!("/v1/jobs/{id}/trigger"), format!("/v1/jobs/{id}/backfill"), format!("/v1/runs/{run}/retry")] {
+        let answer = world.with_headers("POST", &path, &[("idempotency-key", "k")], json!({})).await;
+        answer.refused(422, "idempotency_key_unsupported");
+    }
+}

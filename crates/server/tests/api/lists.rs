@@ -1,0 +1,114 @@
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, text, texts};
+
+/// Every page of a list; `between` happens after each.
+async fn pages(world: &World, path: &str, between: impl AsyncFn()) -> Vec<Value> {
+    let (mut items, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = world.get(&format!("{path}{cursor}")).await.expect(200);
+        items.extend(page["items"].as_array().unwrap().iter().cloned());
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return items,
+        }
+        between().await;
+    }
+}
+
+fn ids(items: &[Value]) -> Vec<String> {
+    items.iter().map(|item| text(&item["id"])).collect()
+}
+
+#[tokio::test]
+async fn pages_of_jobs_hold_each_job_once_while_others_are_added() {
+    let world = World::new().await;
+    let mut made = Vec::new();
+    for n in 0..25 {
+        made.push(text(&world.job(json!({ "label": format!("j{n}") })).await["id"]));
+    }
+    let listed = ids(&pages(&world, "/v1/jobs?limit=10", async || drop(world.job(json!({})).await)).await);
+    assert_eq!(listed[..25], made);
+    assert_eq!(listed.iter().collect::<BTreeSet<_>>().len(), listed.len());
+}
+
+#[tokio::test]
+async fn pages_of_runs_go_back_in_time_while_others_begin() {
+    let world = World::new().await;
+    let job = world.job(json!({ "block": "concurrent" })).await;
+    let mut begun = Vec::new();
+    for _ in 0..25 {
+        begun.push(world.trigger(&job).await);
+    }
+    let listed = ids(&pages(&world, "/v1/runs?limit=10", async || drop(world.trigger(&job).await)).await);
+    let expected: BTreeSet<&String> = begun.iter().collect();
+    assert_eq!(listed.iter().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(listed.len(), 25);
+    assert!(listed.is_sorted_by(|newer, older| newer > older));
+}
+
+#[tokio::test]
+async fn jobs_are_found_by_label_and_by_state() {
+    let world = World::new().await;
+    let one = world.job(json!({ "label": "a b&c/ü" })).await;
+    let two = world.job(json!({ "label": "other" })).await;
+    world.job(json!({ "label": "other-one" })).await;
+    world.order(&format!("/v1/jobs/{}/pause", text(&two["id"]))).await.expect(200);
+    let found = world.get("/v1/jobs?label=a%20b%26c%2F%C3%BC").await.expect(200);
+    assert_eq!(texts(&found["items"], "id"), [text(&one["id"])]);
+    for query in ["label=other", "state=paused", "status=paused", "label=other&state=paused"] {
+        let found = world.get(&format!("/v1/jobs?{query}")).await.expect(200);
+        assert_eq!(texts(&found["items"], "id"), [text(&two["id"])], "{query}");
+        assert_eq!(found["next_cursor"], json!(null));
+    }
+    assert_eq!(world.get("/v1/jobs?label=other&state=held").await.expect(200)["items"], json!([]));
+}
+
+#[tokio::test]
+async fn runs_are_found_by_job_status_and_time() {
+    let world = World::new().await;
+    let (good, bad) = (world.job(json!({})).await, world.job(json!({ "tool_name": "fail" })).await);
+    let (completed, failed) = (world.trigger(&good).await, world.trigger(&bad).await);
+    world.until(&completed, "completed").await;
+    world.until(&failed, "failed").await;
+    for (query, expected) in [
+        (format!("job_id={}", text(&good["id"])), vec![&completed]),
+        ("status=failed".to_owned(), vec![&failed]),
+        ("status=completed".to_owned(), vec![&completed]),
+        ("status=running".to_owned(), vec![]),
+        (format!("job_id={}&status=failed", text(&good["id"])), vec![]),
+        ("since=1h".to_owned(), vec![&failed, &completed]),
+        ("since=2020-01-01T00:00:00Z".to_owned(), vec![&failed, &completed]),
+        ("since=2999-01-01T00:00:00Z".to_owned(), vec![]),
+    ] {
+        let found = world.get(&format!("/v1/runs?{query}")).await.expect(200);
+        let found: BTreeSet<String> = texts(&found["items"], "id").into_iter().collect();
+        assert_eq!(found, expected.into_iter().cloned().collect(), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
+    let world = World::new().await;
+    for (path, field) in [
+        ("/v1/jobs?limit=201", "limit"),
+        ("/v1/jobs?limit=0", "limit"),
+        ("/v1/jobs?limit=many", "limit"),
+        ("/v1/jobs?limit=1&limit=2", "limit"),
+        ("/v1/jobs?state=sleeping", "state"),
+        ("/v1/jobs?colour=red", "colour"),
+        ("/v1/runs?status=great", "status"),
+        ("/v1/runs?job_id=7", "job_id"),
+        ("/v1/runs?since=whenever", "since"),
+        ("/v1/runs?limit=1000", "limit"),
+    ] {
+        let refused = world.get(path).await.refused(422, "invalid_query");
+        assert_eq!(refused["errors"][0]["field"], field, "{path}");
+    }
+    for path in ["/v1/jobs?cursor=x", "/v1/runs?cursor=", "/v1/jobs?cursor=%00", "/v1/runs?cursor=12345"] {
+        world.get(path).await.refused(422, "invalid_cursor");
+    }
+    assert_eq!(world.get("/v1/jobs?limit=200").await.expect(200), json!({ "items": [], "next_cursor": null }));
+}

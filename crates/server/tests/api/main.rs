@@ -1,0 +1,18 @@
+//! The API as its users meet it: a real engine on a real store in a temporary folder, asked over HTTP.
+
+#![allow(clippy::unwrap_used)]
+
+mod batch;
+mod errors;
+mod idempotency;
+mod jobs;
+mod lists;
+mod logs;
+mod orders;
+mod runs;
+mod status;
+mod store;
+mod streams;
+mod tools;
+mod wire;
+mod world;

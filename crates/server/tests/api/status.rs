@@ -1,0 +1,52 @@
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::json;
+
+use crate::world::World;
+
+#[tokio::test]
+async fn the_server_is_alive_at_once_and_ready_when_it_says_so() {
+    let world = World::new().await;
+    let open = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+    world.send(open("/healthz")).await.expect(200);
+    let answer = world.send(open("/readyz")).await;
+    assert_eq!(answer.header("retry-after"), "1");
+    answer.refused(503, "not_ready");
+    world.app.set_ready(true);
+    world.send(open("/readyz")).await.expect(200);
+    world.app.set_ready(false);
+    world.send(open("/readyz")).await.refused(503, "not_ready");
+}
+
+#[tokio::test]
+async fn the_status_tells_how_busy_the_server_is() {
+    let world = World::new().await;
+    let job = world.job(json!({})).await;
+    let run = world.trigger(&job).await;
+    world.until(&run, "completed").await;
+    world.eventually(async || world.get("/v1/status").await.expect(200)["counters"]["completed"] == 1).await;
+    let told = world.get("/v1/status").await.expect(200);
+    assert_eq!((&told["node"], &told["tick_rate"]), (&json!("test"), &json!("200ms")));
+    assert!(told["version"].is_string() && told["uptime"].is_string() && told["ring"].is_u64());
+    assert_eq!(told["pools"][0]["name"], "fast");
+    assert_eq!((&told["counters"]["triggered"], &told["counters"]["completed"]), (&json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn metrics_are_text_that_prometheus_reads() {
+    let world = World::new().await;
+    let run = world.trigger(&world.job(json!({})).await).await;
+    world.until(&run, "completed").await;
+    let scrape = || world.send(Request::get("/metrics").body(Body::empty()).unwrap());
+    world.eventually(async || scrape().await.text.contains("\nordo_runs_completed_total 1\n")).await;
+    let answer = scrape().await;
+    assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
+    assert!(
+        answer.text.contains("# TYPE ordo_pool_running gauge\nordo_pool_running{pool=\"fast\"} "),
+        "{}",
+        answer.text
+    );
+    for line in answer.text.lines() {
+        assert!(line.starts_with("# ") || line.split(' ').count() == 2, "{line}");
+    }
+}

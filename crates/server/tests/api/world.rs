@@ -1,0 +1,229 @@
+//! A server in one process, with everything a test needs to ask it things.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use ordo_client::{Client, Target};
+use ordo_engine::clock::SystemClock;
+use ordo_engine::{Engine, Options};
+use ordo_model::{Millis, RunId};
+use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_store::Fault;
+use ordo_store_redb::RedbStore;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::tools::tools;
+
+pub(crate) const TOKEN: &str = "s3cret";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    pub(crate) engine: Engine,
+    pub(crate) app: App,
+    router: Router,
+    /// What the tool `talk` says; dropping it ends its run.
+    pub(crate) voice: Option<UnboundedSender<String>>,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) listeners: Vec<JoinHandle<()>>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) json: Value,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json
+    }
+
+    /// A problem with this status and code, in the form of RFC 9457.
+    #[track_caller]
+    pub(crate) fn refused(self, status: u16, code: &str) -> Value {
+        assert_eq!((self.status.as_u16(), self.json["code"].as_str()), (status, Some(code)), "{}", self.text);
+        assert_eq!(self.headers["content-type"], "application/problem+json");
+        assert_eq!(self.json["status"], status);
+        assert_eq!(self.json["type"], format!("urn:ordo:error:{code}"));
+        assert!(!self.json["title"].as_str().unwrap().is_empty() && !self.json["detail"].as_str().unwrap().is_empty());
+        self.json
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
+    }
+}
+
+/// Work on the store as tests want it to end.
+struct Upkeep;
+
+#[async_trait]
+impl Maintenance for Upkeep {
+    async fn stats(&self) -> Result<Value, MaintenanceError> {
+        Ok(json!({ "events": 7 }))
+    }
+
+    async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError> {
+        match to.to_str().unwrap_or_default() {
+            "/exists" => Err(MaintenanceError::Refused("/exists is there already".into())),
+            "/full" => Err(MaintenanceError::Failed("the disk is full".into())),
+            "/unavailable" => Err(Fault::unavailable("copying", "no disk").into()),
+            "/damaged" => Err(Fault::damaged("nonsense").into()),
+            "/misuse" => Err(Fault::misuse("nonsense").into()),
+            _ => Ok(json!({ "to": to, "bytes": 1 })),
+        }
+    }
+
+    async fn check(&self) -> Result<Value, MaintenanceError> {
+        Ok(json!({ "clean": true }))
+    }
+}
+
+impl World {
+    pub(crate) async fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
+        let (tools, voice) = tools();
+        let options = Options { tick_rate: Millis::from_ms(200), ..Options::default() };
+        let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
+        let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
+        let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
+        World {
+            folder,
+            engine,
+            router: router(app.clone()),
+            app,
+            voice: Some(voice),
+            shutdown: CancellationToken::new(),
+            listeners: Vec::new(),
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let answer = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = answer.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Answer { status: parts.status, headers: parts.headers, json, text }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(request("GET", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.with_headers("POST", path, &[], body).await
+    }
+
+    /// A POST without a body.
+    pub(crate) async fn order(&self, path: &str) -> Answer {
+        self.send(request("POST", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> Answer {
+        let headers: Vec<(&str, &str)> = if_match.map(|tag| ("if-match", tag)).into_iter().collect();
+        self.with_headers("PATCH", path, &headers, body).await
+    }
+
+    pub(crate) async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+        let mut request = request(method, path).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    /// A new job; what is not given is a manual noop.
+    pub(crate) async fn job(&self, fields: Value) -> Value {
+        self.post("/v1/jobs", job(fields)).await.expect(201)
+    }
+
+    /// Triggers the job and answers the run's id.
+    pub(crate) async fn trigger(&self, job: &Value) -> String {
+        let told = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
+        text(&told["run_id"])
+    }
+
+    /// The run once it has this status.
+    pub(crate) async fn until(&self, run: &str, status: &str) -> Value {
+        let id: RunId = run.parse().unwrap();
+        let queries = self.engine.queries();
+        self.eventually(async || queries.run(id).await.unwrap().is_some_and(|run| run.status.name() == status)).await;
+        self.get(&format!("/v1/runs/{run}")).await.expect(200)
+    }
+
+    /// Waits until it holds; looks again whenever something changed.
+    #[track_caller]
+    pub(crate) fn eventually(&self, holds: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
+        let caller = std::panic::Location::caller();
+        let mut hints = self.engine.watch();
+        async move {
+            let wait = async {
+                while !holds().await {
+                    // Lagging or not, it is time to look again.
+                    drop(hints.recv().await);
+                }
+            };
+            assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "it never held: {caller}");
+        }
+    }
+
+    pub(crate) fn socket(&mut self) -> Client {
+        let path = self.folder.path().join(format!("{}.sock", self.listeners.len()));
+        let listener = UnixListener::bind(&path).unwrap();
+        self.listeners.push(tokio::spawn(serve_unix(listener, self.app.clone(), self.shutdown.clone())));
+        Client::new(Target::Socket(path), None)
+    }
+
+    /// The address of a server over TCP.
+    pub(crate) async fn tcp(&mut self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        self.listeners.push(tokio::spawn(serve_tcp(listener, self.app.clone(), self.shutdown.clone())));
+        address
+    }
+}
+
+pub(crate) fn request(method: &str, path: &str) -> axum::http::request::Builder {
+    Request::builder().method(method).uri(path).header("authorization", format!("Bearer {TOKEN}"))
+}
+
+/// The fields given, over those of a manual noop.
+pub(crate) fn job(fields: Value) -> Value {
+    let mut job = json!({ "label": "j", "tool_name": "noop", "trigger": { "type": "manual" } });
+    let Value::Object(fields) = fields else { panic!("fields of a job: {fields}") };
+    for (name, value) in fields {
+        job[name] = value;
+    }
+    job
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
+}
+
+pub(crate) fn texts(items: &Value, name: &str) -> Vec<String> {
+    items.as_array().unwrap().iter().map(|item| text(&item[name])).collect()
+}

@@ -1,0 +1,245 @@
+//! The users: ask at random, remember what they were told.
+//!
+//! Invariant: every ask bears a marker that is found again in the log if it took effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ordo_engine::committer::{Answer, SubmitError};
+use ordo_engine::planner::Request;
+use ordo_model::job::{Command, Definition, Report};
+use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_store::Dedup;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::batcher::{Submission, To};
+use crate::history::{Ask, Reply, What};
+use crate::workload::{self, Span};
+use crate::world::{Crash, Happening, World};
+
+/// How often somebody asks for the same creation again until it is known what became of it.
+const CREATE_TRIES: u32 = 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    ops: u32,
+    /// Asks whose answer has not come.
+    open: BTreeSet<u32>,
+    /// Creations that bear a key, so that they may be asked for again.
+    keyed: BTreeMap<u32, Keyed>,
+    jobs: Vec<JobId>,
+    pub(crate) runs: Vec<(JobId, RunId)>,
+    pub(crate) started: Vec<(JobId, RunId, u64)>,
+}
+
+#[derive(Debug, Clone)]
+struct Keyed {
+    marker: String,
+    definition: Definition,
+    tries: u32,
+}
+
+impl Client {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+impl World {
+    fn span(&self) -> Span {
+        Span { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
+    }
+
+    fn next_op(&mut self) -> (u32, String) {
+        self.client.ops += 1;
+        (self.client.ops, format!("op-{}", self.client.ops))
+    }
+
+    fn new_job_id(&mut self) -> JobId {
+        let (high, low) = (self.rng.draw(), self.rng.draw());
+        JobId(Uuid::from_u64_pair((self.wall_ms().unsigned_abs() << 16) | (high & 0x0fff) | 0x7000, low))
+    }
+
+    fn ask(&mut self, op: u32, job: JobId, ask: Ask, request: Request) {
+        self.fact(What::Asked { op, job, ask });
+        self.client.open.insert(op);
+        self.submit(Submission { request, to: To::Client(op) });
+    }
+
+    // --- creating -------------------------------------------------------------------------------
+
+    pub(crate) fn ask_create(&mut self, again: Option<u32>) -> Result<(), Crash> {
+        if self.node.is_none() {
+            // Nobody listens; the user comes back.
+            self.soon(3_000, Happening::Create { again });
+            return Ok(());
+        }
+        let (op, marker) = self.next_op();
+        let keyed = again.and_then(|before| self.client.keyed.remove(&before));
+        let keyed = match keyed {
+            Some(keyed) => Some(Keyed { tries: keyed.tries + 1, ..keyed }),
+            None => self.rng.chance(400).then(|| self.draw_keyed(&marker)),
+        };
+        let (marker, definition) = match &keyed {
+            Some(keyed) => (keyed.marker.clone(), keyed.definition.clone()),
+            None => (marker.clone(), self.draw_keyed(&marker).definition),
+        };
+        let job = self.new_job_id();
+        let held = self.rng.chance(100);
+        let command = Command::Schedule { definition: Box::new(definition.clone()), held };
+        let dedup = keyed.as_ref().map(|keyed| self.dedup(&keyed.marker, job));
+        let request = Request { dedup, ..Request::new(job, command) };
+        self.client.keyed.extend(keyed.map(|keyed| (op, keyed)));
+        self.client.jobs.push(job);
+        self.ask(op, job, Ask::Create { marker, definition: Box::new(definition), held }, request);
+        Ok(())
+    }
+
+    fn draw_keyed(&mut self, marker: &str) -> Keyed {
+        let span = self.span();
+        Keyed { marker: marker.to_owned(), definition: workload::definition(&mut self.rng, marker, span), tries: 0 }
+    }
+
+    fn dedup(&self, marker: &str, job: JobId) -> Dedup {
+        let at = self.now();
+        let until = at.plus(ordo_model::Millis::from_days(30));
+        Dedup { key: marker.as_bytes().to_vec(), at, until, value: job.0.as_bytes().to_vec() }
+    }
+
+    // --- commands -------------------------------------------------------------------------------
+
+    pub(crate) fn ask_command(&mut self) -> Result<(), Crash> {
+        if self.node.is_none() || self.client.jobs.is_empty() {
+            return Ok(());
+        }
+        let job = *self.rng.pick(&self.client.jobs.clone());
+        match self.rng.between(0, 15) {
+            0..=2 => self.ask_update(job),
+            3 | 4 => self.ask_pause(job),
+            5 | 6 => self.ask_plain(job, Ask::Resume, Command::Resume),
+            7 => self.ask_cancel(job),
+            8 | 9 => self.ask_trigger(job),
+            10 | 11 => self.ask_backfill(job),
+            12 => self.ask_cancel_run(),
+            13 | 14 => self.ask_retry_run(),
+            _ => self.send_stale_report(),
+        }
+        Ok(())
+    }
+
+    fn ask_plain(&mut self, job: JobId, ask: Ask, command: Command) {
+        let (op, _) = self.next_op();
+        self.ask(op, job, ask, Request::new(job, command));
+    }
+
+    fn ask_update(&mut self, job: JobId) {
+        let (op, marker) = self.next_op();
+        let span = self.span();
+        let patch = workload::patch(&mut self.rng, &marker, span);
+        let known = self.job_row(job).map(|job| job.revision);
+        let if_revision = if self.rng.chance(200) { known } else { None };
+        self.ask(op, job, Ask::Update { marker }, Request::new(job, Command::Update { patch, if_revision }));
+    }
+
+    fn ask_pause(&mut self, job: JobId) {
+        let (op, marker) = self.next_op();
+        let command = Command::Pause { reason: Some(marker.clone()) };
+        self.ask(op, job, Ask::Pause { marker }, Request::new(job, command));
+    }
+
+    fn ask_cancel(&mut self, job: JobId) {
+        let (op, marker) = self.next_op();
+        let command = Command::Cancel { reason: Some(marker.clone()) };
+        self.ask(op, job, Ask::Cancel { marker }, Request::new(job, command));
+    }
+
+    fn ask_trigger(&mut self, job: JobId) {
+        let (op, marker) = self.next_op();
+        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })) };
+        self.ask(op, job, Ask::Trigger { marker }, Request::new(job, command));
+    }
+
+    fn ask_backfill(&mut self, job: JobId) {
+        let length = self.scenario.length_ms;
+        let from = self.wall_ms() - self.rng.between(0, length / 4);
+        let to = from + self.rng.between(-1_000, length / 4);
+        let time = |ms| Timestamp::from_ms(ms).expect("simulated time is near ours");
+        self.ask_plain(job, Ask::Backfill { from, to }, Command::Backfill { from: time(from), to: time(to) });
+    }
+
+    fn ask_cancel_run(&mut self) {
+        let Some((job, run)) = self.some_run() else { return };
+        let (op, marker) = self.next_op();
+        let command = Command::CancelRun { run_id: run, reason: marker.clone() };
+        self.ask(op, job, Ask::CancelRun { run, marker }, Request::new(job, command));
+    }
+
+    fn ask_retry_run(&mut self) {
+        let Some((job, run)) = self.some_run() else { return };
+        let Some(row) = self.run_row(run) else { return };
+        self.ask_plain(job, Ask::RetryRun { run }, Command::RetryRun { run: Box::new(row) });
+    }
+
+    /// A recent run, more likely than an old one.
+    fn some_run(&mut self) -> Option<(JobId, RunId)> {
+        let len = self.client.runs.len();
+        let back = self.rng.skewed(1, (len as i64).max(1)) as usize;
+        self.client.runs.get(len.checked_sub(back)?).copied()
+    }
+
+    /// The report of an attempt that another one has followed is sent once more.
+    fn send_stale_report(&mut self) {
+        if self.client.started.len() < 2 {
+            return;
+        }
+        let place = self.rng.place(self.client.started.len() - 1);
+        let (job, run, token) = self.client.started[place];
+        let newer = self.client.started[place + 1..].iter().any(|later| later.0 == job && later.1 == run);
+        if self.active.contains(&run) && !newer {
+            return;
+        }
+        let report = Report::Failed { started_at: None, reason: "stale".into() };
+        let command = Command::Report { run_id: run, token: Token(token), report };
+        self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });
+    }
+
+    pub(crate) fn ask_to_pause_all(&mut self) -> Result<(), Crash> {
+        for job in self.client.jobs.clone() {
+            self.ask_pause(job);
+        }
+        Ok(())
+    }
+
+    // --- answers --------------------------------------------------------------------------------
+
+    pub(crate) fn answer_client(&mut self, op: u32, answer: Answer) {
+        let reply = match answer {
+            Ok(_) => Reply::Done,
+            Err(SubmitError::Refused(refusal)) => Reply::Refused(refusal.to_string()),
+            Err(SubmitError::Duplicate(value)) => {
+                Reply::Duplicate(JobId(Uuid::from_slice(&value).expect("the value of a key is a job")))
+            }
+            Err(SubmitError::Store(_) | SubmitError::Contended | SubmitError::Stopped) => Reply::Unknown,
+        };
+        self.answered(op, reply);
+    }
+
+    fn answered(&mut self, op: u32, reply: Reply) {
+        self.client.open.remove(&op);
+        let ask_again = reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
+        self.fact(What::Answered { op, reply });
+        if ask_again {
+            self.soon(4_000, Happening::Create { again: Some(op) });
+        }
+    }
+
+    pub(crate) fn stale_answered(&mut self, run: RunId, token: u64, refused: bool) {
+        self.fact(What::Stale { run, token, refused });
+    }
+
+    pub(crate) fn answers_are_lost(&mut self) {
+        for op in std::mem::take(&mut self.client.open) {
+            self.answered(op, Reply::Unknown);
+        }
+    }
+}

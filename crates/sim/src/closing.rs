@@ -1,0 +1,60 @@
+//! The last look: the store's own verification, the engine's check, and a reindex that must change nothing.
+
+use std::collections::BTreeMap;
+
+use ordo_engine::check;
+use ordo_model::{EntityId, JobId, Timestamp};
+use ordo_store::{Fault, KeyRange, Order, Ringing, Row, Snapshot, Store, View};
+use ordo_store_redb::RedbStore;
+
+use crate::history::End;
+use crate::ready::ready;
+
+const ALL: usize = 1_000_000;
+
+/// The version of every stream that has a snapshot.
+pub(crate) async fn versions(store: &dyn Store) -> Result<BTreeMap<JobId, u64>, Fault> {
+    let entities = store.entities(None, ALL).await?;
+    Ok(entities.into_iter().map(|(entity, snapshot)| (JobId(entity.id), snapshot.version)).collect())
+}
+
+pub(crate) fn look(store: &RedbStore, end: &mut End) {
+    if let Err(fault) = ready(look_at(store, end)) {
+        end.differences.push(format!("the store could not be read at the end: {fault}"));
+    }
+    match store.verify() {
+        Ok(verified) => end.differences.extend(verified.findings),
+        Err(fault) => end.differences.push(format!("the store could not be verified: {fault}")),
+    }
+}
+
+async fn look_at(store: &RedbStore, end: &mut End) -> Result<(), Fault> {
+    end.found = versions(store).await?;
+    end.differences.extend(check::check(store, &mut |_| {}).await?.shown);
+    let before = Derived::read(store).await?;
+    check::reindex(store, &mut |_| {}).await?;
+    let after = Derived::read(store).await?;
+    if before != after {
+        end.differences.push("a reindex made something else of the events".into());
+    }
+    Ok(())
+}
+
+/// All that follows from the events.
+#[derive(PartialEq)]
+struct Derived {
+    entities: Vec<(EntityId, Snapshot)>,
+    alarms: Vec<Ringing>,
+    rows: Vec<(View, Vec<Row>)>,
+}
+
+impl Derived {
+    async fn read(store: &dyn Store) -> Result<Derived, Fault> {
+        let mut rows = Vec::new();
+        for view in View::ALL {
+            rows.push((view, store.rows(view, &KeyRange::default(), Order::Ascending, ALL).await?));
+        }
+        let alarms = store.due(Timestamp::MAX, None, ALL).await?;
+        Ok(Derived { entities: store.entities(None, ALL).await?, alarms, rows })
+    }
+}

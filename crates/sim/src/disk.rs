@@ -1,0 +1,160 @@
+//! The disk's plug: between the store and the simulated disk, where it can be pulled at any operation.
+//!
+//! Invariant: once pulled, nothing that the dying process still tries reaches the disk. What was written before is
+//! there after a kill; after a loss of power only what was synced is sure to be.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ordo_store_redb::Disk;
+use ordo_store_redb::simdisk::{self, SimDisk};
+use redb::StorageBackend;
+
+/// What happens when a fuse has burned down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Burst {
+    /// The process is gone from here on.
+    Cut,
+    /// The operation fails, for this many operations of its kind.
+    Fails { times: u32 },
+    /// The sync happens and is reported as failed.
+    DoneButFails,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fused {
+    Writes,
+    Syncs,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fuse {
+    on: Fused,
+    left: u32,
+    burst: Burst,
+}
+
+#[derive(Debug)]
+struct State {
+    disk: SimDisk,
+    fuse: Option<Fuse>,
+    cut: bool,
+}
+
+/// Clones are the same plug.
+#[derive(Debug, Clone)]
+pub(crate) struct Plug(Arc<Mutex<State>>);
+
+impl Plug {
+    pub(crate) fn new(seed: u64) -> Plug {
+        Plug(Arc::new(Mutex::new(State { disk: SimDisk::new(seed), fuse: None, cut: false })))
+    }
+
+    /// After `left` more such operations the next one bursts.
+    pub(crate) fn lay_fuse(&self, on: Fused, left: u32, burst: Burst) {
+        self.lock().fuse = Some(Fuse { on, left, burst });
+    }
+
+    pub(crate) fn pull(&self) {
+        self.lock().cut = true;
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.lock().cut
+    }
+
+    pub(crate) fn clear_fuse(&self) {
+        self.lock().fuse = None;
+    }
+
+    /// The disk as the next process finds it: all that was written after a kill, what survived after a loss of power.
+    pub(crate) fn replug(&self, power_lost: bool, seed: u64) -> Plug {
+        let mut state = self.lock();
+        state.cut = true;
+        let mut rng = simdisk::Rng::new(seed);
+        let disk = if power_lost { state.disk.crash(&mut rng) } else { state.disk.clone() };
+        Plug(Arc::new(Mutex::new(State { disk, fuse: None, cut: false })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn alive(&self) -> io::Result<()> {
+        if self.cut { Err(io::Error::other("the process is gone")) } else { Ok(()) }
+    }
+
+    /// Whether the operation goes wrong, and how.
+    fn burn(&mut self, on: Fused) -> Option<Burst> {
+        let fuse = self.fuse.as_mut().filter(|fuse| fuse.on == on)?;
+        if fuse.left > 0 {
+            fuse.left -= 1;
+            return None;
+        }
+        let burst = fuse.burst;
+        match &mut fuse.burst {
+            Burst::Fails { times } if *times > 1 => *times -= 1,
+            Burst::Fails { .. } | Burst::Cut | Burst::DoneButFails => self.fuse = None,
+        }
+        Some(burst)
+    }
+}
+
+impl Disk for Plug {
+    fn backend(&self) -> Box<dyn StorageBackend> {
+        Box::new(self.clone())
+    }
+}
+
+fn failed() -> io::Error {
+    io::Error::other("the simulated disk failed")
+}
+
+impl StorageBackend for Plug {
+    fn len(&self) -> io::Result<u64> {
+        let state = self.lock();
+        state.alive()?;
+        state.disk.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.lock();
+        state.alive()?;
+        state.disk.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let state = self.lock();
+        state.alive()?;
+        state.disk.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        state.alive()?;
+        match state.burn(Fused::Syncs) {
+            None => state.disk.sync_data(),
+            Some(Burst::Cut) => {
+                state.cut = true;
+                Err(failed())
+            }
+            Some(Burst::Fails { .. }) => Err(failed()),
+            Some(Burst::DoneButFails) => state.disk.sync_data().and(Err(failed())),
+        }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.lock();
+        state.alive()?;
+        match state.burn(Fused::Writes) {
+            None => state.disk.write(offset, data),
+            Some(Burst::Cut) => {
+                state.cut = true;
+                Err(failed())
+            }
+            Some(Burst::Fails { .. } | Burst::DoneButFails) => Err(failed()),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The virtual tools: an attempt takes its time and ends well, badly, at its timeout, or not at all.
+//!
+//! Invariant: behaves as the engine's runner does, and is the evidence outside the store: what was really executed.
+
+use std::collections::BTreeMap;
+
+use ordo_engine::change::Started;
+use ordo_engine::core::{Finished, Input};
+use ordo_model::job::Report;
+use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use serde_json::json;
+
+use crate::history::What;
+use crate::world::{Crash, Happening, World};
+
+/// How the work itself ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    Badly,
+    /// Told to stop, and stopped.
+    Stopped,
+    AtTimeout,
+}
+
+#[derive(Debug, Clone)]
+struct Attempt {
+    job: JobId,
+    timeout_ms: i64,
+    started_mono: i64,
+    started_at: Timestamp,
+    /// Never ends, whatever it is told.
+    deaf: bool,
+}
+
+/// What the runner knows of a run: whether it was told to stop it.
+#[derive(Debug, Default)]
+struct Hold {
+    token: u64,
+    stopped: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Executor {
+    attempts: BTreeMap<(RunId, u64), Attempt>,
+    held: BTreeMap<RunId, Hold>,
+}
+
+impl Executor {
+    pub(crate) fn len(&self) -> usize {
+        self.attempts.len()
+    }
+}
+
+impl World {
+    pub(crate) fn execute(&mut self, started: &Started) {
+        let (run, token) = (started.run_id, started.token.0);
+        let (life, job, attempt) = (self.node().life, started.job_id, started.attempt);
+        self.fact(What::Executing { life, job, run, attempt, token });
+        let timeout_ms = i64::try_from(started.timeout.ms()).expect("a short timeout");
+        let deaf = !self.calm && self.rng.chance(10);
+        let begun = Attempt { job, timeout_ms, started_mono: self.mono, started_at: self.now(), deaf };
+        let executor = &mut self.node().executor;
+        executor.attempts.insert((run, token), begun);
+        executor.held.insert(run, Hold { token, stopped: false });
+        if !deaf {
+            let (after, ended) = self.fate(timeout_ms);
+            let life = self.life();
+            self.after(after, Happening::AttemptEnds { life, run, token, ended });
+        }
+    }
+
+    /// When and how an attempt ends if nobody interferes.
+    fn fate(&mut self, timeout_ms: i64) -> (i64, Ended) {
+        let longest = if self.calm { 60 } else { *self.rng.pick(&[20, 500, 4_000, 100_000]) };
+        let takes = self.rng.skewed(1, longest);
+        let hangs = !self.calm && self.rng.chance(30);
+        if hangs || takes >= timeout_ms {
+            return (timeout_ms + self.rng.between(0, 50), Ended::AtTimeout);
+        }
+        (takes, if self.rng.chance(200) { Ended::Badly } else { Ended::Well })
+    }
+
+    pub(crate) fn kill(&mut self, run: RunId) {
+        let life = self.life();
+        let executor = &mut self.node().executor;
+        let Some(hold) = executor.held.get_mut(&run) else { return };
+        hold.stopped = true;
+        let token = hold.token;
+        let deaf = executor.attempts.get(&(run, token)).is_none_or(|attempt| attempt.deaf);
+        if !deaf {
+            self.soon(40, Happening::AttemptEnds { life, run, token, ended: Ended::Stopped });
+        }
+    }
+
+    pub(crate) fn attempt_ends(&mut self, run: RunId, token: u64, ended: Ended) -> Result<(), Crash> {
+        let executor = &mut self.node().executor;
+        // It ended before, in another way.
+        let Some(attempt) = executor.attempts.remove(&(run, token)) else { return Ok(()) };
+        // A newer attempt of the run keeps its own entry.
+        let current = executor.held.get(&run).is_some_and(|hold| hold.token == token);
+        let stopped = current && executor.held.remove(&run).is_some_and(|hold| hold.stopped);
+        let report = report(&attempt, token, ended, stopped);
+        self.burn()?;
+        self.fact(What::Reported { run, token, report: report.clone() });
+        let took = Millis::from_ms((self.mono - attempt.started_mono).unsigned_abs());
+        let finished = Finished { job_id: attempt.job, run_id: run, token: Token(token), took, report };
+        let life = self.life();
+        self.soon(3, Happening::Input { life, input: Box::new(Input::Finished(finished)) });
+        Ok(())
+    }
+
+    /// What never ended comes to its end after all.
+    pub(crate) fn release_deaf(&mut self) {
+        let life = self.life();
+        let Some(node) = &mut self.node else { return };
+        let mut released = Vec::new();
+        for ((run, token), attempt) in &mut node.executor.attempts {
+            if std::mem::take(&mut attempt.deaf) {
+                released.push((*run, *token));
+            }
+        }
+        for (run, token) in released {
+            self.soon(1_000, Happening::AttemptEnds { life, run, token, ended: Ended::AtTimeout });
+        }
+    }
+}
+
+fn report(attempt: &Attempt, token: u64, ended: Ended, stopped: bool) -> Report {
+    let started_at = attempt.started_at;
+    let failed = |reason: String| Report::Failed { started_at: Some(started_at), reason };
+    match (ended, stopped) {
+        (Ended::Well, _) => Report::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
+        (Ended::Badly | Ended::Stopped | Ended::AtTimeout, true) => Report::Cancelled { started_at: Some(started_at) },
+        (Ended::Badly, false) => failed(format!("broke at token {token}")),
+        (Ended::Stopped, false) => failed("stopped".into()),
+        (Ended::AtTimeout, false) => failed(format!("timed out after {}ms", attempt.timeout_ms)),
+    }
+}

@@ -1,0 +1,109 @@
+//! What goes wrong: crashes at any effect and any sync, failing disks, jumping clocks, stalls.
+
+use crate::disk::{Burst, Fused};
+use crate::rng::Rng;
+use crate::world::{Crash, World};
+
+const SECOND: i64 = 1_000;
+const HOUR: i64 = 3_600_000;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Misfortune {
+    /// The process dies between two effects.
+    DiesAtEffect {
+        left: u32,
+        power_lost: bool,
+    },
+    /// The process dies in the middle of a commit.
+    DiesAtDisk {
+        on: Fused,
+        left: u32,
+        power_lost: bool,
+    },
+    /// The disk fails for a while, or says that it failed when it did not.
+    DiskFails {
+        on: Fused,
+        left: u32,
+        burst: Burst,
+    },
+    ClockJumps {
+        by: i64,
+    },
+    Stalls {
+        ms: i64,
+    },
+    SlowCommits {
+        ms: i64,
+    },
+}
+
+impl Misfortune {
+    pub(crate) fn draw(rng: &mut Rng) -> Misfortune {
+        let left = rng.skewed(1, 60) as u32 - 1;
+        let power_lost = rng.chance(500);
+        let on = if rng.chance(600) { Fused::Syncs } else { Fused::Writes };
+        match rng.between(0, 11) {
+            0..=2 => Misfortune::DiesAtEffect { left, power_lost },
+            3..=5 => Misfortune::DiesAtDisk { on, left: left % 20, power_lost },
+            6 => Misfortune::DiskFails { on, left: left % 20, burst: Burst::Fails { times: rng.skewed(1, 8) as u32 } },
+            7 => Misfortune::DiskFails { on: Fused::Syncs, left: left % 20, burst: Burst::DoneButFails },
+            8 | 9 => Misfortune::ClockJumps { by: jump(rng) },
+            10 => Misfortune::Stalls { ms: rng.skewed(500, 40 * SECOND) },
+            _ => Misfortune::SlowCommits { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
+        }
+    }
+}
+
+/// NTP moves a clock by seconds either way; a suspended machine wakes minutes or hours later.
+fn jump(rng: &mut Rng) -> i64 {
+    match rng.between(0, 4) {
+        0 => rng.skewed(1, 5 * SECOND),
+        1 | 2 => -rng.skewed(1, 5 * SECOND),
+        3 => rng.skewed(SECOND, 3 * HOUR),
+        _ => -rng.skewed(SECOND, HOUR),
+    }
+}
+
+impl World {
+    pub(crate) fn suffer(&mut self, misfortune: Misfortune) -> Result<(), Crash> {
+        if self.calm {
+            return Ok(());
+        }
+        self.note(format_args!("{misfortune:?}"));
+        match misfortune {
+            Misfortune::DiesAtEffect { left, power_lost } => {
+                self.power_lost = power_lost;
+                if let Some(node) = &mut self.node {
+                    node.crash_in = Some(left);
+                }
+            }
+            Misfortune::DiesAtDisk { on, left, power_lost } => {
+                self.power_lost = power_lost;
+                self.plug.lay_fuse(on, left, Burst::Cut);
+            }
+            Misfortune::DiskFails { on, left, burst } => self.plug.lay_fuse(on, left, burst),
+            Misfortune::ClockJumps { by } => {
+                self.set_clock(by);
+                self.trouble(self.mono + by.abs().min(1_000) + 1_000);
+            }
+            Misfortune::Stalls { ms } => {
+                self.stalled_until = self.stalled_until.max(self.mono + ms);
+                self.trouble(self.stalled_until);
+            }
+            Misfortune::SlowCommits { ms } => self.slow_until = self.mono + ms,
+        }
+        Ok(())
+    }
+
+    /// Sometimes the next life dies while it is still recovering.
+    pub(crate) fn maybe_crash_again(&mut self) {
+        if !self.rng.chance(300) {
+            return;
+        }
+        self.power_lost = self.rng.chance(500);
+        let on = if self.rng.chance(500) { Fused::Syncs } else { Fused::Writes };
+        let left = self.rng.skewed(1, 12) as u32 - 1;
+        self.note(format_args!("the next life dies after {left} of {on:?}"));
+        self.plug.lay_fuse(on, left, Burst::Cut);
+    }
+}

@@ -1,0 +1,271 @@
+//! One life of the node: the real core, the real committer, the real store, as the shell would put them together.
+//!
+//! Invariant: a life never touches the disk after its end, and nothing of it is left but what was written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ordo_engine::committer::Committer;
+use ordo_engine::core::{Core, Effect, Input};
+use ordo_engine::planner::Request;
+use ordo_engine::queries::Queries;
+use ordo_engine::timekeeper::Look;
+use ordo_engine::{engine, recovery, retention};
+use ordo_model::{Incarnation, JobId};
+use ordo_store::{Fault, Store};
+use ordo_store_redb::RedbStore;
+use uuid::Uuid;
+
+use crate::batcher::{Batcher, Submission, To};
+use crate::closing;
+use crate::executor::Executor;
+use crate::history::{End, What};
+use crate::ready::ready;
+use crate::world::{Crash, Happening, World};
+
+/// The shell asks the core at least this often.
+const LONGEST_SLEEP_MS: i64 = 1_000;
+/// How often the keepers make a pass.
+const KEEPER_MS: i64 = 60_000;
+/// How long whoever supervises the process waits before it starts it again, at most.
+const RESTART_MS: i64 = 30_000;
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) number: u32,
+    pub(crate) life: Uuid,
+    pub(crate) store: Arc<RedbStore>,
+    pub(crate) committer: Committer,
+    pub(crate) queries: Queries,
+    pub(crate) core: Core,
+    generation: u64,
+    pub(crate) batcher: Batcher,
+    pub(crate) executor: Executor,
+    /// What the last pass of the keeper still wants to have committed, one by one.
+    pub(crate) keeping: VecDeque<Request>,
+    /// The process dies after this many more effects.
+    pub(crate) crash_in: Option<u32>,
+}
+
+impl Node {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.batcher.is_idle() && self.keeping.is_empty()
+    }
+
+    /// The last look at the store, by its own checks.
+    pub(crate) fn close(self, end: &mut End) {
+        end.slots_taken = self.core.running_len();
+        end.executing = self.executor.len();
+        let Node { store, committer, queries, core, .. } = self;
+        drop((committer, queries, core));
+        closing::look(&store, end);
+    }
+}
+
+impl World {
+    pub(crate) fn node(&mut self) -> &mut Node {
+        self.node.as_mut().expect("what needs a node is void without one")
+    }
+
+    pub(crate) fn life(&self) -> u32 {
+        self.node.as_ref().map_or(0, |node| node.number)
+    }
+
+    // --- boot and crash -------------------------------------------------------------------------
+
+    pub(crate) fn boot(&mut self) -> Result<(), Crash> {
+        if self.node.is_some() {
+            return Ok(());
+        }
+        match self.start() {
+            Ok(()) => Ok(()),
+            // A process that cannot start ends; it is started again.
+            Err(fault) if !self.plug.is_cut() => {
+                self.note(format_args!("start failed: {fault}"));
+                self.trouble(self.mono);
+                self.soon(5_000, Happening::Boot);
+                Ok(())
+            }
+            Err(_) => Err(Crash),
+        }
+    }
+
+    fn start(&mut self) -> Result<(), Fault> {
+        let life = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
+        let store = Arc::new(RedbStore::open_inline_on(self.plug.clone())?);
+        self.tail(store.as_ref(), None);
+        let found = ready(closing::versions(store.as_ref()))?;
+        self.lives += 1;
+        self.trouble(self.mono);
+        self.fact(What::Booted { life, found });
+        let me = Incarnation { executor: "local".into(), life };
+        let shared: Arc<dyn Store> = store.clone();
+        let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
+        let orders = ready(recovery::orders(&queries, &me, self.tick_rate().saturating_mul(2)))?;
+        let round = ready(committer.round(orders, Vec::new(), self.now()));
+        let failed = round.answers.iter().any(|answer| matches!(answer, Err(ordo_engine::SubmitError::Store(_))));
+        self.tail(store.as_ref(), (!failed).then(|| self.wall_ms()));
+        if failed || self.plug.is_cut() {
+            return Err(Fault::damaged("recovery stopped"));
+        }
+        let core = Core::new(me, self.tick_rate(), self.scenario.pools, self.now());
+        self.node = Some(Node {
+            number: self.lives,
+            life,
+            store,
+            committer,
+            queries,
+            core,
+            generation: 0,
+            batcher: Batcher::default(),
+            executor: Executor::default(),
+            keeping: VecDeque::new(),
+            crash_in: None,
+        });
+        let life = self.lives;
+        self.after(0, Happening::Timer { life, generation: 0 });
+        self.soon(5, Happening::Input { life, input: Box::new(Input::Changed(round.changes)) });
+        self.after(KEEPER_MS, Happening::Keeper { life });
+        Ok(())
+    }
+
+    /// The process is gone. Whoever waits for an answer never gets one.
+    pub(crate) fn crash(&mut self) {
+        self.plug.pull();
+        if let Some(node) = self.node.take() {
+            self.fact(What::Crashed { life: node.life });
+        }
+        self.answers_are_lost();
+        let seed = self.rng.draw();
+        let power_lost = self.power_lost;
+        self.plug = self.plug.replug(power_lost, seed);
+        self.note(format_args!("the process is gone; power lost: {power_lost}"));
+        if !self.calm {
+            self.maybe_crash_again();
+        }
+        self.trouble(self.mono);
+        let delay = if self.calm { 100 } else { self.rng.skewed(10, RESTART_MS) };
+        self.after(delay, Happening::Boot);
+    }
+
+    /// One effect closer to the end, if it is near.
+    pub(crate) fn burn(&mut self) -> Result<(), Crash> {
+        match &mut self.node().crash_in {
+            Some(0) => Err(Crash),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    // --- the core's loop ------------------------------------------------------------------------
+
+    pub(crate) fn timer(&mut self, generation: u64) -> Result<(), Crash> {
+        if self.node().generation == generation { self.step(Input::Time) } else { Ok(()) }
+    }
+
+    pub(crate) fn step(&mut self, input: Input) -> Result<(), Crash> {
+        let now = self.now();
+        self.burn()?;
+        for effect in self.node().core.step(input, now) {
+            self.burn()?;
+            self.perform(effect);
+        }
+        self.set_timer();
+        Ok(())
+    }
+
+    fn set_timer(&mut self) {
+        let now = self.wall_ms();
+        let node = self.node();
+        node.generation += 1;
+        let (life, generation) = (node.number, node.generation);
+        let wait = node.core.next_wake().map_or(LONGEST_SLEEP_MS, |at| at.ms() - now);
+        self.after(wait.clamp(1, LONGEST_SLEEP_MS), Happening::Timer { life, generation });
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        let (life, read_ms) = (self.life(), self.scenario.read_ms);
+        match effect {
+            Effect::Look(look) => self.soon(read_ms, Happening::Look { life, look }),
+            Effect::FindWaiting { limit } => self.soon(read_ms, Happening::FindWaiting { life, limit }),
+            Effect::Submit(orders) => {
+                for order in orders {
+                    let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
+                    let request = Request { order: order.order, pool: order.pool, ..request };
+                    self.submit(Submission { request, to: To::Nobody });
+                }
+            }
+            Effect::Execute(started) => self.execute(&started),
+            Effect::Kill(run) => self.kill(run),
+        }
+    }
+
+    /// The page is read now and arrives a little later: much may happen in between.
+    pub(crate) fn look(&mut self, look: Look) -> Result<(), Crash> {
+        let read = ready(self.node().store.due(look.until, look.after, look.limit));
+        let input = match read {
+            Ok(page) => Input::Seen { look, page },
+            Err(_) => Input::LookFailed,
+        };
+        self.deliver_read(input)
+    }
+
+    pub(crate) fn find_waiting(&mut self, limit: usize) -> Result<(), Crash> {
+        let read = ready(engine::waiting_runs(self.node().store.as_ref(), limit));
+        let input = match read {
+            Ok(found) => {
+                let complete = found.len() < limit;
+                Input::Waiting { found, complete }
+            }
+            Err(_) => Input::Waiting { found: Vec::new(), complete: false },
+        };
+        self.deliver_read(input)
+    }
+
+    fn deliver_read(&mut self, input: Input) -> Result<(), Crash> {
+        if self.plug.is_cut() {
+            return Err(Crash);
+        }
+        let (life, read_ms) = (self.life(), self.scenario.read_ms);
+        self.soon(read_ms, Happening::Input { life, input: Box::new(input) });
+        Ok(())
+    }
+
+    // --- the keeper -----------------------------------------------------------------------------
+
+    pub(crate) fn keep(&mut self) -> Result<(), Crash> {
+        let life = self.life();
+        self.after(KEEPER_MS, Happening::Keeper { life });
+        let now = self.now();
+        let wanted = ready(retention::pass(&self.node().queries, now)).unwrap_or_default();
+        // Faults of this are the next pass's business.
+        let _ = ready(self.node().store.forget_dedup(now, 10_000));
+        if self.plug.is_cut() {
+            return Err(Crash);
+        }
+        let resting = self.node().keeping.is_empty();
+        if resting {
+            self.node().keeping.extend(wanted);
+            self.keep_next();
+        }
+        Ok(())
+    }
+
+    /// The keeper waits for each answer before it asks for more.
+    pub(crate) fn keep_next(&mut self) {
+        if let Some(request) = self.node().keeping.pop_front() {
+            self.submit(Submission { request, to: To::Keeper });
+        }
+    }
+
+    pub(crate) fn run_row(&mut self, run: ordo_model::RunId) -> Option<ordo_model::job::Run> {
+        ready(self.node().queries.run(run)).ok().flatten()
+    }
+
+    pub(crate) fn job_row(&mut self, job: JobId) -> Option<ordo_model::job::Job> {
+        ready(self.node().queries.job(job)).ok().flatten()
+    }
+}

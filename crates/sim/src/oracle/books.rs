@@ -1,0 +1,268 @@
+//! The books of a world: takes in fact by fact, and says which rules each one breaks.
+
+use std::collections::BTreeMap;
+
+use ordo_model::job::{Cause, Definition, Event, SkipReason};
+use ordo_model::{JobId, Timestamp};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use super::asks::Asks;
+use super::evidence::Evidence;
+use super::occurrences::{Ledger, Phase};
+use super::runs::{Failure, Runs};
+use super::{Verdict, require};
+use crate::history::{Fact, History, What};
+
+/// How late something may be without anything having gone wrong.
+const PUNCTUAL_MS: i64 = 1_500;
+/// How long trouble may still be felt.
+const ECHO_MS: i64 = 3_000;
+
+pub(super) struct Books<'h> {
+    history: &'h History,
+    jobs: BTreeMap<JobId, JobBook>,
+    asks: Asks,
+    evidence: Evidence,
+    life: Option<Uuid>,
+    trouble_until: i64,
+    /// The latest the clock has shown.
+    wall_max: i64,
+}
+
+struct JobBook {
+    definition: Arc<Definition>,
+    version: u64,
+    last_at: i64,
+    ledger: Ledger,
+    runs: Runs,
+    /// Forgotten by retention.
+    gone: bool,
+}
+
+/// A log entry, as the rules need it.
+#[derive(Clone, Copy)]
+struct Entry<'f> {
+    job: JobId,
+    version: u64,
+    at: i64,
+    mono: i64,
+    acked: bool,
+    event: &'f Event,
+}
+
+impl<'h> Books<'h> {
+    pub(super) fn new(history: &'h History) -> Books<'h> {
+        Books {
+            history,
+            jobs: BTreeMap::new(),
+            asks: Asks::default(),
+            evidence: Evidence::default(),
+            life: None,
+            trouble_until: 0,
+            wall_max: i64::MIN,
+        }
+    }
+
+    pub(super) fn take(&mut self, fact: &Fact) -> Vec<String> {
+        self.wall_max = self.wall_max.max(fact.wall);
+        let verdict = match &fact.what {
+            What::Asked { op, job, ask } => {
+                self.asks.asked(*op, *job, ask, fact.mono);
+                Ok(())
+            }
+            What::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
+            What::Logged { job, version, at, acked, event } => {
+                let entry = Entry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
+                return self.logged(entry);
+            }
+            What::Executing { life, job, run, token, .. } => {
+                let book = self.jobs.get(job);
+                let width = book.map_or(0, |book| book.definition.block.width());
+                self.evidence.executing(*job, *run, *token, *life, book.map(|book| &book.runs), width)
+            }
+            What::Reported { run, token, report } => self.evidence.reported(*run, *token, report),
+            What::Stale { run, token, refused } => {
+                require(*refused, || format!("a second report of run {run} token {token} was accepted"))
+            }
+            What::Booted { life, found } => {
+                self.life = Some(*life);
+                return self.survived(found, self.wall_max);
+            }
+            What::Crashed { .. } => {
+                self.evidence.crashed();
+                Ok(())
+            }
+            What::Trouble { until } => {
+                self.trouble_until = self.trouble_until.max(*until);
+                Ok(())
+            }
+            What::Lost { job, at } => {
+                self.evidence.lost(*job, *at);
+                Ok(())
+            }
+            What::Calm => Ok(()),
+            What::Quiet => return self.nothing_overdue(fact.wall),
+        };
+        verdict.err().into_iter().collect()
+    }
+
+    // --- the log --------------------------------------------------------------------------------
+
+    fn logged(&mut self, entry: Entry<'_>) -> Vec<String> {
+        let verdicts = [
+            self.asks.logged(entry.job, entry.event, entry.mono),
+            require(entry.at <= self.wall_max, || "it bears a time that has not come".into()),
+            self.in_sequence(entry),
+            self.booked(entry),
+        ];
+        let phase = self.jobs.get(&entry.job).map(|book| book.ledger.phase);
+        self.asks.in_phase(entry.job, phase.unwrap_or(Phase::Active), entry.mono);
+        let name = entry.event.name();
+        verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
+    }
+
+    fn in_sequence(&mut self, entry: Entry<'_>) -> Verdict {
+        let Entry { job, version, at, event, .. } = entry;
+        match (self.jobs.get_mut(&job), event) {
+            (None, Event::JobScheduled { definition, held, .. }) => {
+                let ledger = Ledger::new(definition, *held, at, self.history.within);
+                let runs = Runs::default();
+                let definition = definition.clone();
+                self.jobs.insert(job, JobBook { definition, version, last_at: at, ledger, runs, gone: false });
+                require(version == 1, || format!("begins with version {version}"))
+            }
+            (None, _) => Err("the stream does not begin with JobScheduled".into()),
+            (Some(_), Event::JobScheduled { .. }) => Err("scheduled twice".into()),
+            (Some(book), _) => {
+                let next = std::mem::replace(&mut book.version, version) + 1;
+                if !matches!(event, Event::HistoryTrimmed { .. }) {
+                    book.last_at = at;
+                }
+                require(version == next && !book.gone, || format!("version {version} follows, not {next}"))
+            }
+        }
+    }
+
+    fn booked(&mut self, entry: Entry<'_>) -> Verdict {
+        let (alive, tick_ms, evidence) = (self.life, self.history.tick_ms, &mut self.evidence);
+        let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
+        let at = entry.at;
+        match entry.event {
+            Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } => Ok(()),
+            Event::JobUpdated { definition, .. } => {
+                let same = definition.trigger == book.definition.trigger;
+                book.definition = definition.clone();
+                book.ledger.updated(definition, same, at)
+            }
+            Event::JobPaused { .. } => book.ledger.paused(at),
+            Event::JobResumed { .. } => book.ledger.resumed(at),
+            Event::JobCancelled { .. } => book.ledger.cancelled(at),
+            Event::BackfillRequested { from, to, .. } => book.ledger.backfill(from.ms(), to.ms(), at),
+            Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
+            Event::JobStarted { run_id, attempt, token, executor, deadline } => {
+                evidence.started(entry.job, (*run_id, token.0), executor.life, at, entry.acked);
+                let who = (*attempt, token.0, executor);
+                book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;
+                require(!entry.acked || Some(executor.life) == alive, || "started by a life that is over".into())
+            }
+            Event::JobExecuted { run_id, attempt, .. } => {
+                book.runs.executed(*run_id, *attempt, |token| evidence.report(*run_id, token))
+            }
+            Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
+                let failure = Failure { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
+                let report = |token| evidence.report(*run_id, token);
+                book.runs.failed(*run_id, &failure, &book.definition, alive, report)
+            }
+            Event::RunReady { run_id } => book.runs.ready(*run_id, at),
+            Event::RunCancelRequested { run_id, .. } => book.runs.cancel_requested(*run_id),
+            Event::RunCancelled { run_id, .. } => {
+                book.runs.cancelled(*run_id, at, |token| evidence.report(*run_id, token))
+            }
+            Event::RunOrphaned { run_id, settle_at } => book.runs.orphaned(*run_id, settle_at.ms(), alive, tick_ms),
+        }
+    }
+
+    // --- what is there after a restart, in the calm and at the end ------------------------------
+
+    /// Nothing that was in the log is missing, nothing came by itself.
+    fn survived(&mut self, found: &BTreeMap<JobId, u64>, wall_max: i64) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (job, book) in &mut self.jobs {
+            match found.get(job) {
+                Some(version) if *version == book.version && !book.gone => {}
+                None if book.gone || book.may_be_forgotten(wall_max) => book.gone = true,
+                other => wrong.push(format!("{job} was at version {}, now {other:?} is found", book.version)),
+            }
+        }
+        let unknown = found.keys().filter(|job| !self.jobs.contains_key(job));
+        wrong.extend(unknown.map(|job| format!("{job} is in the store but not in the log")));
+        wrong
+    }
+
+    fn nothing_overdue(&self, wall: i64) -> Vec<String> {
+        let active = self.jobs.iter().filter(|(_, book)| book.ledger.phase == Phase::Active && !book.gone);
+        let overdue = active.filter_map(|(job, book)| Some((job, book.ledger.nothing_due(wall - ECHO_MS).err()?)));
+        overdue.map(|(job, text)| format!("{job} stays overdue though all is well: {text}")).collect()
+    }
+
+    pub(super) fn close(mut self) -> Vec<String> {
+        let end = &self.history.end;
+        let mut wrong = self.survived(&end.found, end.wall_max);
+        for (job, book) in self.jobs.iter().filter(|(_, book)| !book.runs.active().is_empty()) {
+            let stuck = book.runs.active().iter().filter_map(|run| Some((run, &book.runs.get(*run)?.stage)));
+            wrong.push(format!("{job} has runs that never end: {:?}", stuck.collect::<Vec<_>>()));
+        }
+        if end.slots_taken != end.executing {
+            wrong.push(format!("{} places are taken by {} attempts", end.slots_taken, end.executing));
+        }
+        wrong.extend(self.evidence.close(self.life));
+        wrong.extend(self.asks.close());
+        wrong.extend(end.differences.iter().map(|text| format!("the store: {text}")));
+        wrong
+    }
+}
+
+impl JobBook {
+    fn may_be_forgotten(&self, wall_max: i64) -> bool {
+        let age = self.definition.retention.age.ms() as i64;
+        self.ledger.is_over() && self.runs.active().is_empty() && self.last_at + age <= wall_max
+    }
+
+    /// An occurrence, or somebody's wish, got its outcome.
+    fn outcome(&mut self, entry: Entry<'_>, trouble_until: i64) -> Verdict {
+        let at = entry.at;
+        match entry.event {
+            Event::JobTriggered { run_id, cause, timeliness, .. } => {
+                self.runs.triggered(*run_id, self.definition.block)?;
+                match cause {
+                    Cause::Schedule { occurrence, .. } => {
+                        let late = self.ledger.fired(*occurrence, at)?;
+                        self.ledger.check_timeliness(self.definition.misfire, *timeliness, late, at)?;
+                        self.punctual(entry, late, trouble_until)
+                    }
+                    Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
+                    Cause::Manual | Cause::Retry { .. } => Ok(()),
+                }
+            }
+            Event::JobSkipped { reason, cause, gap, .. } => match cause {
+                Cause::Schedule { .. } => {
+                    let late = gap.map_or(0, |gap| at - gap.to.ms());
+                    self.ledger.skipped(*reason, *gap, at)?;
+                    if *reason == SkipReason::Misfire { self.punctual(entry, late, trouble_until) } else { Ok(()) }
+                }
+                Cause::Backfill { .. } if *reason == SkipReason::Changed => self.ledger.backfill_ended(*gap),
+                Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
+                Cause::Manual | Cause::Retry { .. } => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Whatever is late has a reason to be.
+    fn punctual(&self, entry: Entry<'_>, late: i64, trouble_until: i64) -> Verdict {
+        let asleep = entry.at - late < self.ledger.awake_since;
+        let troubled = entry.mono - late - ECHO_MS <= trouble_until;
+        require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))
+    }
+}

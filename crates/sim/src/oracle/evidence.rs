@@ -1,0 +1,90 @@
+//! What the executor really did, against what the log says it was told to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ordo_model::job::Report;
+use ordo_model::{JobId, RunId};
+use uuid::Uuid;
+
+use super::runs::{Runs, Stage};
+use super::{Verdict, require};
+
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// Attempts that may begin, by the log.
+    started: BTreeMap<(RunId, u64), Told>,
+    executed: BTreeSet<(RunId, u64)>,
+    executing: BTreeMap<(RunId, u64), JobId>,
+    reports: BTreeMap<(RunId, u64), Report>,
+}
+
+/// To whom an attempt was given.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    job: JobId,
+    life: Uuid,
+    at: i64,
+    /// The store said that it is durable, and the node believed it.
+    surely: bool,
+}
+
+impl Evidence {
+    pub(super) fn report(&self, run: RunId, token: u64) -> Option<Report> {
+        self.reports.get(&(run, token)).cloned()
+    }
+
+    pub(super) fn started(&mut self, job: JobId, attempt: (RunId, u64), life: Uuid, at: i64, surely: bool) {
+        self.started.insert(attempt, Told { job, life, at, surely });
+    }
+
+    /// The node does not know that these were written.
+    pub(super) fn lost(&mut self, job: JobId, at: i64) {
+        for told in self.started.values_mut().filter(|told| told.job == job && told.at == at) {
+            told.surely = false;
+        }
+    }
+
+    pub(super) fn executing(
+        &mut self,
+        job: JobId,
+        run: RunId,
+        token: u64,
+        life: Uuid,
+        runs: Option<&Runs>,
+        width: usize,
+    ) -> Verdict {
+        let first = self.executed.insert((run, token));
+        self.executing.insert((run, token), job);
+        require(first, || format!("run {run} token {token} was executed twice"))?;
+        let by = self.started.get(&(run, token)).map(|told| told.life);
+        require(by == Some(life), || format!("run {run} token {token} was executed; the log gave it to {by:?}"))?;
+        let runs = runs.ok_or_else(|| format!("run {run} of a job nobody knows was executed"))?;
+        let beside =
+            self.executing.iter().filter(|((other, token), of)| **of == job && is_current(runs, *other, *token));
+        let beside = beside.count();
+        require(beside <= width.max(1), || format!("{beside} attempts of {job} execute at once, width {width}"))
+    }
+
+    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report) -> Verdict {
+        let known = self.executing.remove(&(run, token)).is_some();
+        self.reports.insert((run, token), report.clone());
+        require(known, || format!("run {run} token {token} was reported but did not execute"))
+    }
+
+    pub(super) fn crashed(&mut self) {
+        self.executing.clear();
+    }
+
+    /// What the last life was told to execute, and heard of, it did execute.
+    pub(super) fn close(&self, last_life: Option<Uuid>) -> Vec<String> {
+        let missing = self
+            .started
+            .iter()
+            .filter(|(attempt, (life, acked))| *acked && Some(*life) == last_life && !self.executed.contains(attempt));
+        missing.map(|((run, token), _)| format!("run {run} token {token} was started but never executed")).collect()
+    }
+}
+
+fn is_current(runs: &Runs, run: RunId, token: u64) -> bool {
+    runs.get(run).is_some_and(|run| matches!(&run.stage, Stage::Running(running) if running.token == token))
+}

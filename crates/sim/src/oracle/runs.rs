@@ -1,0 +1,230 @@
+//! The runs of one job in account: what each is doing, as the log tells it.
+//!
+//! Invariant: an attempt begins only when the one before it is over and its turn has come; the end of a run is final.
+
+use std::collections::BTreeMap;
+
+use ordo_model::job::{Block, Definition, Report};
+use ordo_model::limits::{BLOCK_QUEUE_MAX, TIMEOUT_GRACE};
+use ordo_model::{Incarnation, RunId};
+use uuid::Uuid;
+
+use super::{Verdict, require};
+
+const RECOVERED: &str = "recovered from restart";
+const NO_REPORT: &str = "no report within the timeout";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stage {
+    Queued,
+    Backoff { until: i64 },
+    Running(Running),
+    Over,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Running {
+    pub(super) attempt: u32,
+    pub(super) token: u64,
+    pub(super) life: Uuid,
+    started_at: i64,
+    deadline: i64,
+    settle_at: Option<i64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) stage: Stage,
+    attempts: u32,
+    pub(super) cancelling: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    all: BTreeMap<RunId, Run>,
+    /// Those that are not over, in the order they came.
+    active: Vec<RunId>,
+    last_token: u64,
+}
+
+/// What the log says of a failed attempt.
+#[derive(Debug)]
+pub(super) struct Failure<'a> {
+    pub(super) attempt: u32,
+    pub(super) reason: &'a str,
+    pub(super) retry_at: Option<i64>,
+    pub(super) at: i64,
+}
+
+impl Runs {
+    pub(super) fn get(&self, run: RunId) -> Option<&Run> {
+        self.all.get(&run)
+    }
+
+    pub(super) fn active(&self) -> &[RunId] {
+        &self.active
+    }
+
+    fn active_run(&mut self, run: RunId) -> Result<&mut Run, String> {
+        match self.all.get_mut(&run) {
+            Some(found) if found.stage != Stage::Over => Ok(found),
+            Some(_) => Err(format!("run {run} is over, and something happened to it")),
+            None => Err(format!("run {run} was never triggered")),
+        }
+    }
+
+    fn running(&mut self, run: RunId) -> Result<(&mut Run, Running), String> {
+        let found = self.active_run(run)?;
+        match found.stage.clone() {
+            Stage::Running(running) => Ok((found, running)),
+            other => Err(format!("run {run} does not run: {other:?}")),
+        }
+    }
+
+    fn over(&mut self, run: RunId) {
+        if let Some(found) = self.all.get_mut(&run) {
+            found.stage = Stage::Over;
+        }
+        self.active.retain(|active| *active != run);
+    }
+
+    pub(super) fn triggered(&mut self, run: RunId, block: Block) -> Verdict {
+        let busy = self.active.len();
+        let room = match block {
+            Block::Discard => busy == 0,
+            Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
+            Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
+        };
+        let known = self.all.insert(run, Run { stage: Stage::Queued, attempts: 0, cancelling: false }).is_some();
+        self.active.push(run);
+        require(!known, || format!("run {run} was triggered twice"))?;
+        require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))
+    }
+
+    pub(super) fn started(
+        &mut self,
+        run: RunId,
+        (attempt, token, executor): (u32, u64, &Incarnation),
+        deadline: i64,
+        definition: &Definition,
+        at: i64,
+    ) -> Verdict {
+        let width = definition.block.width();
+        let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, Stage::Running(_))).count();
+        let turn = self.active.iter().position(|id| *id == run).is_some_and(|place| place < width);
+        let last_token = std::mem::replace(&mut self.last_token, token);
+        let found = self.active_run(run)?;
+        let queued = found.stage == Stage::Queued;
+        let next = found.attempts + 1;
+        found.attempts = attempt;
+        let life = executor.life;
+        found.stage = Stage::Running(Running { attempt, token, life, started_at: at, deadline, settle_at: None });
+        require(queued, || format!("run {run} was started while it was not waiting"))?;
+        require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
+        require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
+        require(busy < width && turn, || format!("run {run} started beside {busy} others, width {width}"))?;
+        let wanted = at + definition.timeout.ms() as i64 + TIMEOUT_GRACE.ms() as i64;
+        require(deadline == wanted, || format!("run {run} has the deadline {deadline}, not {wanted}"))
+    }
+
+    pub(super) fn executed(&mut self, run: RunId, attempt: u32, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+        let (_, running) = self.running(run)?;
+        self.over(run);
+        require(running.attempt == attempt, || format!("run {run}: attempt {attempt} ended, not the current one"))?;
+        let reported = report(running.token);
+        require(matches!(reported, Some(Report::Completed { .. })), || {
+            format!("run {run} is recorded as completed, its executor said {reported:?}")
+        })
+    }
+
+    pub(super) fn failed(
+        &mut self,
+        run: RunId,
+        failure: &Failure<'_>,
+        definition: &Definition,
+        now_alive: Option<Uuid>,
+        report: impl Fn(u64) -> Option<Report>,
+    ) -> Verdict {
+        let (found, running) = self.running(run)?;
+        match failure.retry_at {
+            Some(until) => found.stage = Stage::Backoff { until },
+            None => self.over(run),
+        }
+        require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
+        let known = check_reason(run, failure, &running, now_alive, &report(running.token))?;
+        let again = failure.attempt < definition.retry.max_attempts && (known || definition.idempotent);
+        let wanted = again.then(|| failure.at + backoff_ms(definition, failure.attempt));
+        require(failure.retry_at == wanted, || {
+            format!("run {run}: tried again at {:?}, by its policy {wanted:?}", failure.retry_at)
+        })
+    }
+
+    pub(super) fn ready(&mut self, run: RunId, at: i64) -> Verdict {
+        let found = self.active_run(run)?;
+        match std::mem::replace(&mut found.stage, Stage::Queued) {
+            Stage::Backoff { until } if until <= at => Ok(()),
+            other => Err(format!("run {run} is ready at {at}, but was {other:?}")),
+        }
+    }
+
+    pub(super) fn cancel_requested(&mut self, run: RunId) -> Verdict {
+        self.running(run)?.0.cancelling = true;
+        Ok(())
+    }
+
+    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+        let found = self.active_run(run)?;
+        let stage = found.stage.clone();
+        let cancelling = std::mem::replace(&mut found.cancelling, true);
+        self.over(run);
+        match stage {
+            Stage::Queued | Stage::Backoff { .. } => Ok(()),
+            Stage::Running(running) => {
+                let settled = at >= running.deadline || running.settle_at.is_some_and(|settle| at >= settle);
+                let ended = settled || report(running.token).is_some();
+                require(cancelling && ended, || format!("run {run} was cancelled while it ran, without its end"))
+            }
+            Stage::Over => Err(format!("run {run} was cancelled after its end")),
+        }
+    }
+
+    pub(super) fn orphaned(&mut self, run: RunId, settle_at: i64, now_alive: Option<Uuid>, tick_ms: i64) -> Verdict {
+        let (found, mut running) = self.running(run)?;
+        let (former, wanted) = (Some(running.life) != now_alive, running.started_at + 2 * tick_ms);
+        running.settle_at = Some(settle_at);
+        found.stage = Stage::Running(running);
+        require(former, || format!("run {run} was orphaned by the life that runs it"))?;
+        require(settle_at <= wanted, || format!("run {run} is settled at {settle_at}, not by {wanted}"))
+    }
+}
+
+/// Whether the reason is true. Answers whether it is known what the attempt did.
+fn check_reason(
+    run: RunId,
+    failure: &Failure<'_>,
+    running: &Running,
+    now_alive: Option<Uuid>,
+    reported: &Option<Report>,
+) -> Result<bool, String> {
+    let at = failure.at;
+    match failure.reason {
+        RECOVERED => {
+            let settled = running.settle_at.is_some_and(|settle| at >= settle) && Some(running.life) != now_alive;
+            require(settled, || format!("run {run} was recovered at {at} though nobody restarted: {running:?}"))?;
+            Ok(false)
+        }
+        NO_REPORT => {
+            require(at >= running.deadline, || format!("run {run} was given up before its deadline"))?;
+            Ok(false)
+        }
+        reason => match reported {
+            Some(Report::Failed { reason: said, .. }) if said == reason => Ok(true),
+            other => Err(format!("run {run} failed as {reason:?}, its executor said {other:?}")),
+        },
+    }
+}
+
+fn backoff_ms(definition: &Definition, attempt: u32) -> i64 {
+    let (first, most) = (definition.retry.backoff.ms() as i64, definition.retry.max_backoff.ms() as i64);
+    (1..attempt).fold(first, |wait, _| (wait * 2).min(most)).min(most)
+}

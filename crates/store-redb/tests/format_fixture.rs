@@ -1,0 +1,123 @@
+//! A file of layout 1, made when the layout was made: every later Ordo must open it, find it sound and read the same.
+//!
+//! To make it anew (only for a layout that was never released):
+//! `cargo test -p ordo-store-redb --test format_fixture -- --ignored make_the_fixture`
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+
+use ordo_model::{EntityId, Kind, Timestamp};
+use ordo_store::{
+    Alarm, Batch, Chunk, Dedup, Fate, Item, KeyRange, NewEvent, Order, Outcome, Position, Ringing, RowWrite, Snapshot,
+    Store, Trim, View,
+};
+use ordo_store_redb::{Options, RedbStore};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format-1.redb")
+}
+
+fn job(number: u128) -> EntityId {
+    EntityId { kind: Kind::Job, id: Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_0000 | number) }
+}
+
+fn at(ms: i64) -> Timestamp {
+    Timestamp::from_ms(1_763_236_800_000 + ms).unwrap()
+}
+
+fn event(kind: &str, ms: i64) -> NewEvent {
+    NewEvent { at: at(ms), kind: kind.into(), data: format!("{{\"kind\":\"{kind}\"}}").into_bytes() }
+}
+
+fn item(number: u128, expected: u64, kinds: &[&str], alarm: Option<Alarm>) -> Item {
+    Item {
+        entity: job(number),
+        expected,
+        events: kinds.iter().map(|kind| event(kind, 0)).collect(),
+        fate: Fate::Keep { snapshot: format!("{{\"job\":{number}}}").into_bytes(), alarm },
+        rows: Vec::new(),
+        dedup: Vec::new(),
+        trim: None,
+        forget_chunks: Vec::new(),
+    }
+}
+
+/// Two jobs, one of them trimmed; a third one purged.
+fn batches() -> [Batch; 3] {
+    let mut first = item(1, 0, &["job_created", "run_fired", "run_completed"], Some(Alarm { at: at(60_000), rank: 4 }));
+    first.rows = vec![RowWrite { view: View::Runs, key: b"run-1".to_vec(), value: Some(b"{\"run\":1}".to_vec()) }];
+    first.dedup = vec![Dedup { key: b"request-1".to_vec(), at: at(0), until: at(3_600_000), value: b"job-1".to_vec() }];
+    let second = item(2, 0, &["job_created"], None);
+    let third = item(3, 0, &["job_created"], Some(Alarm { at: at(5), rank: 0 }));
+    let mut trimmed = item(1, 3, &["run_fired"], Some(Alarm { at: at(120_000), rank: 4 }));
+    trimmed.trim = Some(Trim { through: 2, checkpoint: event("checkpoint", 7) });
+    let purged = Item { fate: Fate::Purge, ..item(3, 1, &[], None) };
+    let chunk = Chunk { owner: Uuid::from_u128(9), seq: 0, bytes: b"a line of log\n".to_vec() };
+    [
+        Batch { items: vec![first, second], chunks: vec![chunk] },
+        Batch { items: vec![third], chunks: Vec::new() },
+        Batch { items: vec![trimmed, purged], chunks: Vec::new() },
+    ]
+}
+
+async fn expect_contents(store: &RedbStore) {
+    let events = store.events(&Position::default(), 100).await.unwrap();
+    let told: Vec<_> = events.iter().map(|e| (e.position.0.as_str(), e.entity, e.version, e.kind.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("2", job(1), 2, "checkpoint"),
+            ("3", job(1), 3, "run_completed"),
+            ("4", job(2), 1, "job_created"),
+            ("6", job(1), 4, "run_fired"),
+        ]
+    );
+    assert_eq!((events[0].at, events[0].data.as_slice()), (at(7), b"{\"kind\":\"checkpoint\"}".as_slice()));
+    let alarm = Alarm { at: at(120_000), rank: 4 };
+    let first = Snapshot { version: 4, alarm: Some(alarm), state: b"{\"job\":1}".to_vec() };
+    let second = Snapshot { version: 1, alarm: None, state: b"{\"job\":2}".to_vec() };
+    let loaded = store.load(&[job(1), job(2), job(3)]).await.unwrap();
+    assert_eq!(loaded, [Some(first), Some(second), None]);
+    let ringing = Ringing { at: alarm.at, rank: 4, entity: job(1) };
+    assert_eq!(store.due(Timestamp::MAX, None, 10).await.unwrap(), [ringing]);
+    let rows = store.rows(View::Runs, &KeyRange::all(), Order::Ascending, 10).await.unwrap();
+    assert_eq!((rows.len(), rows[0].value.as_slice()), (1, b"{\"run\":1}".as_slice()));
+    assert_eq!(store.dedup(b"request-1", at(0)).await.unwrap(), Some(b"job-1".to_vec()));
+    assert_eq!(store.chunks(Uuid::from_u128(9), 0, 10).await.unwrap()[0].bytes, b"a line of log\n");
+}
+
+#[tokio::test]
+async fn a_store_of_layout_1_opens_is_sound_and_holds_what_it_held() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("format-1.redb");
+    std::fs::copy(fixture(), &path).unwrap();
+    let store = RedbStore::open(&path, Options::default()).unwrap();
+    expect_contents(&store).await;
+    assert_eq!(store.verify().unwrap().findings, Vec::<String>::new());
+    let next = Batch { items: vec![item(2, 1, &["run_fired"], None)], chunks: Vec::new() };
+    let last = Some(Position("7".into()));
+    assert_eq!(store.commit(next).await.unwrap(), [Outcome::Committed { version: 2, last }]);
+}
+
+/// The fixture is as small as redb makes it: a compacted backup.
+#[tokio::test]
+#[ignore = "makes the checked-in file"]
+async fn make_the_fixture() {
+    let folder = TempDir::new().unwrap();
+    let store = RedbStore::open(folder.path().join("ordo.redb"), Options::default()).unwrap();
+    for batch in batches() {
+        let outcomes = store.commit(batch).await.unwrap();
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+    }
+    expect_contents(&store).await;
+    let copy = folder.path().join("copy.redb");
+    store.backup(&copy, &mut |_, _| {}).unwrap();
+    let store = RedbStore::open(&copy, Options::default()).unwrap();
+    store.compact().unwrap();
+    drop(store);
+    std::fs::create_dir_all(fixture().parent().unwrap()).unwrap();
+    std::fs::copy(copy, fixture()).unwrap();
+}

@@ -216,3 +216,128 @@ impl Dispatcher {
         self.pools.get_mut(&name).expect("both pools exist")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::Token;
+    use serde_json::Value;
+    use uuid::Uuid;
+
+    const NOW: Timestamp = Timestamp::MIN;
+
+    fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
+        let size = PoolSize { slots, queue };
+        let mut dispatcher = Dispatcher::new(me(), PoolSizes { fast: size, slow: size });
+        // The first question to the store, at the start, is answered: nothing waits there.
+        assert!(dispatcher.wants_waiting().is_some());
+        dispatcher.found_waiting(&[], true, NOW);
+        dispatcher
+    }
+
+    fn me() -> Incarnation {
+        Incarnation { executor: "local".into(), life: Uuid::from_u128(1) }
+    }
+
+    fn job(n: u128) -> JobId {
+        JobId(Uuid::from_u128(n))
+    }
+
+    fn waiting(n: u128, rank: u8) -> Waiting {
+        Waiting { rank, since: NOW, run_id: RunId(Uuid::from_u128(n)), job_id: job(n) }
+    }
+
+    fn started(n: u128) -> Started {
+        Started {
+            pool: PoolName::Fast,
+            executor: me(),
+            job_id: job(n),
+            run_id: RunId(Uuid::from_u128(n)),
+            label: String::new(),
+            attempt: 1,
+            token: Token(1),
+            scheduled_for: None,
+            timeout: Millis::from_secs(1),
+            tool_name: "noop".into(),
+            tool_input: Value::Null,
+        }
+    }
+
+    fn finish(dispatcher: &mut Dispatcher, n: u128) {
+        dispatcher.finished((RunId(Uuid::from_u128(n)), Token(1)), job(n), Millis::ZERO, NOW);
+    }
+
+    #[test]
+    fn a_place_is_reserved_taken_and_freed() {
+        let mut dispatcher = dispatcher(1, 10);
+        assert!(dispatcher.reserve(job(1), NOW).is_some());
+        assert!(dispatcher.reserve(job(2), NOW).is_none(), "the only place is reserved");
+        dispatcher.began(&started(1));
+        assert!(dispatcher.reserve(job(2), NOW).is_none(), "and now it is taken");
+        assert!(!dispatcher.is_idle());
+        finish(&mut dispatcher, 1);
+        assert!(dispatcher.is_idle());
+        assert!(dispatcher.reserve(job(2), NOW).is_some());
+    }
+
+    #[test]
+    fn those_who_wait_come_before_those_who_come() {
+        let mut dispatcher = dispatcher(1, 10);
+        dispatcher.add_waiting(waiting(1, 5), NOW);
+        assert!(dispatcher.reserve(job(2), NOW).is_none());
+        assert_eq!(dispatcher.take_startable().len(), 1);
+    }
+
+    #[test]
+    fn waiting_runs_start_by_rank_and_each_once() {
+        let mut dispatcher = dispatcher(2, 10);
+        for (n, rank) in [(1, 9), (2, 0), (3, 4)] {
+            dispatcher.add_waiting(waiting(n, rank), NOW);
+            dispatcher.add_waiting(waiting(n, rank), NOW);
+        }
+        let starts: Vec<JobId> = dispatcher.take_startable().iter().map(|start| start.waiting.job_id).collect();
+        assert_eq!(starts, [job(2), job(3)]);
+        dispatcher.add_waiting(waiting(2, 0), NOW);
+        assert!(dispatcher.take_startable().is_empty(), "it is on its way already, and no place is free");
+    }
+
+    #[test]
+    fn a_start_that_was_refused_gives_its_place_back_and_may_wait_again() {
+        let mut dispatcher = dispatcher(1, 10);
+        dispatcher.add_waiting(waiting(1, 0), NOW);
+        let start = dispatcher.take_startable().remove(0);
+        dispatcher.give_back(start.pool);
+        dispatcher.answered(start.waiting.run_id);
+        dispatcher.add_waiting(waiting(1, 0), NOW);
+        assert_eq!(dispatcher.take_startable().len(), 1);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
+        let mut dispatcher = dispatcher(1, 4);
+        for n in 0..6 {
+            dispatcher.add_waiting(waiting(n, 0), NOW);
+        }
+        assert_eq!(dispatcher.wants_waiting(), None, "the queue is still full");
+        for n in 0..2 {
+            assert_eq!(dispatcher.take_startable().len(), 1);
+            dispatcher.began(&started(n));
+            finish(&mut dispatcher, n);
+        }
+        assert!(dispatcher.wants_waiting().is_some());
+        assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");
+        let rest: Vec<Waiting> = (2..6).map(|n| waiting(n, 0)).collect();
+        dispatcher.found_waiting(&rest, true, NOW);
+        assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
+        assert_eq!(dispatcher.load()[0], (PoolName::Fast, 0, 4));
+    }
+
+    #[test]
+    fn a_stopped_dispatcher_starts_nothing() {
+        let mut dispatcher = dispatcher(1, 10);
+        dispatcher.add_waiting(waiting(1, 0), NOW);
+        dispatcher.stop();
+        assert!(dispatcher.take_startable().is_empty());
+        assert!(dispatcher.reserve(job(2), NOW).is_none());
+    }
+}

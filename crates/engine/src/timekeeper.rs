@@ -208,3 +208,104 @@ impl Timekeeper {
 fn edge(covered: Timestamp) -> Ringing {
     Ringing { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::JobId;
+
+    const TICK: Millis = Millis::from_secs(1);
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_ms(1_000_000_000 + ms).unwrap()
+    }
+
+    fn alarm(id: u128, ms: i64) -> Ringing {
+        Ringing { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
+    }
+
+    /// A timekeeper that has looked ahead once and found these alarms.
+    fn looked(alarms: &[Ringing]) -> Timekeeper {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let look = keeper.tick(at(0)).unwrap();
+        assert_eq!(look.until, at(5_000));
+        assert_eq!(keeper.seen(look, alarms), None);
+        keeper
+    }
+
+    #[test]
+    fn one_tick_at_a_time_and_no_backlog_of_ticks() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let look = keeper.tick(at(0)).unwrap();
+        assert_eq!(keeper.tick(at(2_500)), None, "one is under way");
+        keeper.seen(look, &[]);
+        assert!(keeper.tick(at(2_500)).is_some(), "it overran: the next follows at once");
+        keeper.seen(look, &[]);
+        assert_eq!(keeper.tick(at(2_600)), None, "but only one");
+        assert_eq!(keeper.next_wake(), Some(at(3_500)));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_ticking() {
+        let mut keeper = looked(&[]);
+        assert!(keeper.tick(at(-3_600_000)).is_some());
+    }
+
+    #[test]
+    fn an_alarm_inside_the_horizon_rings_without_waiting_for_a_tick() {
+        let mut keeper = looked(&[]);
+        keeper.alarm_changed(alarm(1, 300).entity, Some(alarm(1, 300)), at(10));
+        keeper.alarm_changed(alarm(2, 60_000).entity, Some(alarm(2, 60_000)), at(10));
+        assert_eq!(keeper.next_wake(), Some(at(300)));
+        assert_eq!(keeper.take_due(at(300)), [alarm(1, 300).entity]);
+        assert_eq!(keeper.ring_len(), 0, "what lies beyond the horizon stays in the store");
+    }
+
+    #[test]
+    fn what_is_in_flight_is_not_taken_from_the_store_again() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(100)).len(), 1);
+        let look = keeper.tick(at(1_000)).unwrap();
+        keeper.seen(look, &[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(1_000)), []);
+        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
+        assert_eq!(keeper.take_due(at(1_100)).len(), 1);
+    }
+
+    #[test]
+    fn a_wake_that_could_not_be_committed_rings_again() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        let due = keeper.take_due(at(100));
+        keeper.wake_failed(due[0], 0, at(100));
+        assert_eq!(keeper.take_due(at(100)), []);
+        assert_eq!(keeper.take_due(at(600)), due);
+    }
+
+    #[test]
+    fn a_full_ring_leaves_the_rest_in_the_store_and_goes_on_when_half_empty() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let mut look = keeper.tick(at(0)).unwrap();
+        let many: Vec<Ringing> = (0..RING_CAPACITY as i64 + 10).map(|n| alarm(n as u128, n / 100)).collect();
+        let mut pages = many.chunks(ALARM_PAGE);
+        while let Some(next) = keeper.seen(look, pages.next().unwrap()) {
+            look = next;
+        }
+        assert_eq!(keeper.ring_len(), RING_CAPACITY);
+        assert_eq!(keeper.refill(), None);
+        let mut taken = 0;
+        while taken < RING_CAPACITY / 2 {
+            taken += keeper.take_due(at(10_000)).len();
+        }
+        let again = keeper.refill().expect("half empty");
+        assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
+    }
+
+    #[test]
+    fn a_stopped_timekeeper_fires_nothing() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        keeper.stop();
+        assert_eq!(keeper.take_due(at(200)), []);
+        assert_eq!(keeper.next_wake(), None);
+        assert_eq!(keeper.tick(at(5_000)), None);
+    }
+}

@@ -82,7 +82,7 @@ impl StoreKeeper {
     async fn copy_to(&self, to: PathBuf) -> Result<(), MaintenanceError> {
         let store = self.store.clone();
         let copied = tokio::task::spawn_blocking(move || store.backup(&to, &mut |_, _| {})).await;
-        copied.map_err(broken_off)?.map_err(|fault| match fault {
+        copied.map_err(|error| broken_off(&error))?.map_err(|fault| match fault {
             Fault::Held { what } => MaintenanceError::Refused(what),
             fault => MaintenanceError::Store(fault),
         })
@@ -115,11 +115,11 @@ impl Maintenance for StoreKeeper {
             let store = RedbStore::open_file_inline(&path, Options::default())?;
             runtime.block_on(check(&store, &mut |_, _| {}))
         });
-        Ok(checked.await.map_err(broken_off)??.to_json())
+        Ok(checked.await.map_err(|error| broken_off(&error))??.to_json())
     }
 }
 
-fn broken_off(error: tokio::task::JoinError) -> MaintenanceError {
+fn broken_off(error: &tokio::task::JoinError) -> MaintenanceError {
     MaintenanceError::Failed(format!("it broke off: {error}"))
 }
 

@@ -40,11 +40,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     }
     let made = match Once::read(&headers, "POST /v1/jobs/batch", &body.bytes)? {
         None => make_all(&app, &jobs).await,
-        Some(once) => {
-            // Another body is refused as a whole, before anything of it is done.
-            once.nth(0).earlier(&app).await?;
-            join_all(jobs.iter().enumerate().map(|(place, job)| make_once(&app, job, once.nth(place)))).await
-        }
+        Some(once) => make_all_once(&app, &jobs, &once).await?,
     };
     let results: Vec<Value> = made.into_iter().map(told).collect();
     Ok(Json(json!({ "results": results })).into_response())
@@ -74,10 +70,20 @@ fn settle(id: JobId, answer: Option<Answer>) -> Made {
     }
 }
 
-async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
-    if let Some(earlier) = once.earlier(app).await? {
-        return Ok(earlier);
+/// Another body under the same key is refused as a whole, before anything of it is done.
+async fn make_all_once(app: &App, jobs: &[&RawValue], once: &Once) -> Result<Vec<Made>, Problem> {
+    let mut earlier = Vec::with_capacity(jobs.len());
+    for place in 0..jobs.len() {
+        earlier.push(once.nth(place).earlier(app).await?);
     }
+    let made = earlier.into_iter().zip(jobs).enumerate().map(async |(place, (earlier, job))| match earlier {
+        Some(id) => Ok(id),
+        None => make_once(app, job, once.nth(place)).await,
+    });
+    Ok(join_all(made).await)
+}
+
+async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
     let id = JobId(new_id());
     match app.engine.submit_once(id, command(app, job)?, once.claim(id, app.now())).await {
         Ok(_) => Ok(id),

@@ -62,6 +62,8 @@ async fn a_batch_with_a_key_is_made_once() {
     };
     let first = send(&body).await.expect(200);
     assert_eq!(send(&body).await.expect(200), first);
-    send(&json!({ "jobs": [job(json!({ "label": "c" }))] })).await.refused(422, "idempotency_key_reused");
+    let other = job(json!({ "label": "c" }));
+    send(&json!({ "jobs": [other] })).await.refused(422, "idempotency_key_reused");
+    send(&json!({ "jobs": [other, other, other, other] })).await.refused(422, "idempotency_key_reused");
     assert_eq!(world.get("/v1/jobs").await.expect(200)["items"].as_array().unwrap().len(), 2);
 }

@@ -112,3 +112,18 @@ async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
     }
     assert_eq!(world.get("/v1/jobs?limit=200").await.expect(200), json!({ "items": [], "next_cursor": null }));
 }
+
+#[tokio::test]
+#[ignore = "Queries::jobs drops what it found beyond the limit when its last read had no more: to be mended in the engine"]
+async fn pages_by_label_and_state_lose_no_job() {
+    let world = World::new().await;
+    let mut paused = Vec::new();
+    for n in 0..4 {
+        let id = text(&world.job(json!({ "label": "same" })).await["id"]);
+        if n > 0 {
+            world.order(&format!("/v1/jobs/{id}/pause")).await.expect(200);
+            paused.push(id);
+        }
+    }
+    assert_eq!(ids(&pages(&world, "/v1/jobs?label=same&state=paused&limit=2", async || {}).await), paused);
+}

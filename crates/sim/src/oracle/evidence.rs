@@ -80,7 +80,7 @@ impl Evidence {
         let missing = self
             .started
             .iter()
-            .filter(|(attempt, (life, acked))| *acked && Some(*life) == last_life && !self.executed.contains(attempt));
+            .filter(|(attempt, told)| told.surely && Some(told.life) == last_life && !self.executed.contains(attempt));
         missing.map(|((run, token), _)| format!("run {run} token {token} was started but never executed")).collect()
     }
 }

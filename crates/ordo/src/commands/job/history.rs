@@ -37,9 +37,7 @@ fn about(data: &Value) -> String {
         match fields.get(name) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) if name == "run_id" => said.push(format!("run {text}")),
-            Some(value) => {
-                said.push(format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-            }
+            Some(_) => said.push(format!("{name} {}", text(data, name))),
         }
     }
     match data["cause"]["type"].as_str() {

@@ -1,0 +1,233 @@
+//! The real binary in a folder of its own: start a daemon, run commands, wait for what must come.
+
+#![allow(dead_code)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ordo_engine::clock::Stopwatch;
+use serde_json::Value;
+
+/// Nothing in these tests takes this long, unless it is broken.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder in which Ordo lives.
+#[derive(Debug)]
+pub struct World {
+    folder: tempfile::TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn done(self) -> Ran {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self
+    }
+
+    /// Ended with this code, having said each of these.
+    #[track_caller]
+    pub fn refused(&self, code: i32, said: &[&str]) {
+        assert_eq!(self.code, code, "{self:#?}");
+        for words in said {
+            assert!(self.err.contains(words), "not said: {words}\n{self:#?}");
+        }
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { code: code_of(output.status), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn code_of(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(-1)
+}
+
+impl World {
+    pub fn new() -> World {
+        World { folder: tempfile::Builder::new().prefix("ordo-").tempdir().unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.file(name)).unwrap_or_default()
+    }
+
+    /// The binary, with an environment that says nothing about Ordo.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ordo"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("ORDO_") {
+                command.env_remove(name);
+            }
+        }
+        command.args(args).current_dir(self.path()).env("TZ", "UTC").stdin(Stdio::null());
+        command
+    }
+
+    pub fn ordo(&self, args: &[&str]) -> Ran {
+        self.command(args).output().unwrap().into()
+    }
+
+    /// The answer of a command as JSON.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> Value {
+        // In front: what stands behind `--` belongs to a command.
+        let args: Vec<&str> = ["--output", "json"].iter().chain(args).copied().collect();
+        self.ordo(&args).done().json()
+    }
+
+    /// A daemon on a free port that looks twice a second.
+    pub fn serve(&self) -> Daemon {
+        self.serve_with(&[])
+    }
+
+    pub fn serve_with(&self, more: &[&str]) -> Daemon {
+        let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0", "--tick-rate", "500ms"]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
+        Daemon::start(self.command(&args))
+    }
+
+    /// The runs of a job, newest first.
+    pub fn runs(&self, job: &str) -> Vec<Value> {
+        self.json(&["run", "list", "--job", job, "--all"]).as_array().unwrap().clone()
+    }
+
+    /// The newest run of a job, once it is over.
+    #[track_caller]
+    pub fn over(&self, job: &str) -> Value {
+        eventually(&format!("{job} is over"), || {
+            let run = self.runs(job).into_iter().next()?;
+            (!["pending", "running"].contains(&run["status"]["type"].as_str()?)).then_some(run)
+        })
+    }
+
+    pub fn client(&self) -> ordo_client::Client {
+        ordo_client::Client::new(ordo_client::Target::Socket(self.file(".ordo/orchestrator.sock")), None)
+    }
+}
+
+/// A running daemon. Killed when dropped.
+#[derive(Debug)]
+pub struct Daemon {
+    child: Child,
+    said: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+    pub place: String,
+}
+
+impl Daemon {
+    #[track_caller]
+    pub fn start(mut command: Command) -> Daemon {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let (stderr, heard) = (child.stderr.take().unwrap(), said.clone());
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                heard.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        let mut daemon = Daemon { child, said, reader: Some(reader), place: String::new() };
+        daemon.place = eventually("the daemon is ready", || {
+            if let Some(status) = daemon.child.try_wait().unwrap() {
+                panic!("the daemon ended with {status}:\n{}", daemon.said());
+            }
+            let said = daemon.said();
+            said.lines().find_map(|line| line.strip_prefix("ordo is ready at ")).map(str::to_owned)
+        });
+        daemon
+    }
+
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end; its exit code and all it said.
+    pub fn end(mut self) -> (i32, String) {
+        let status = eventually("the daemon has ended", || self.child.try_wait().unwrap());
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        (code_of(status), self.said())
+    }
+
+    pub fn stop(self) -> (i32, String) {
+        self.signal(rustix::process::Signal::TERM);
+        self.end()
+    }
+
+    pub fn kill(self) {
+        self.signal(rustix::process::Signal::KILL);
+        self.end();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a process has ended; one that nobody collected has.
+pub fn is_gone(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
+/// Asks again until there is an answer.
+#[track_caller]
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let watch = Stopwatch::start();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(watch.elapsed().to_std() < PATIENCE, "waited in vain until {what}");
+        pause();
+    }
+}
+
+/// Another process cannot be awaited, only asked again.
+#[allow(clippy::disallowed_methods)]
+pub fn pause() {
+    std::thread::sleep(Duration::from_millis(20));
+}

@@ -144,8 +144,8 @@ impl Committer {
         lost.keys().for_each(|job_id| self.lose(*job_id));
         let answers = plan.answers.into_iter().zip(asked).map(|(answer, asked)| match lost.get(&asked.job_id) {
             None => answer.map_err(SubmitError::from),
-            Some(Outcome::Duplicate { value }) => Err(SubmitError::Duplicate(value.clone())),
-            Some(Outcome::Conflict { .. } | Outcome::Committed { .. }) => Err(SubmitError::Contended),
+            Some(Outcome::Duplicate { value }) if asked.keyed => Err(SubmitError::Duplicate(value.clone())),
+            Some(_) => Err(SubmitError::Contended),
         });
         let answers = answers.collect();
         let changes = plan.changes.into_iter().map(|(job_id, change)| match lost.get(&job_id) {
@@ -185,6 +185,8 @@ struct Asked {
     job_id: JobId,
     pool: Option<PoolName>,
     start: Option<RunId>,
+    /// The order carries a dedup key.
+    keyed: bool,
 }
 
 impl Asked {
@@ -193,13 +195,13 @@ impl Asked {
             Command::Start { run_id } => Some(run_id),
             _ => None,
         };
-        Asked { job_id: request.job_id, pool: request.pool, start }
+        Asked { job_id: request.job_id, pool: request.pool, start, keyed: request.dedup.is_some() }
     }
 }
 
 fn failed_round(asked: &[Asked], fault: &Arc<Fault>) -> Round {
     let mut changes: BTreeMap<JobId, Change> = BTreeMap::new();
-    for Asked { job_id, pool, start } in asked {
+    for Asked { job_id, pool, start, .. } in asked {
         let change = changes.entry(*job_id).or_insert_with(|| Change { failed: true, ..Change::of(*job_id) });
         change.returned.extend(*pool);
         change.answered.extend(*start);

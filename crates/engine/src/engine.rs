@@ -1,4 +1,4 @@
-//! The shell around the core: tasks, channels and the clock. Thin on purpose: whatever chooses is in `core` or in the model.
+//! A running engine: starts the tasks, takes commands in, stops them again.
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use ordo_model::job::{Command, Job, Run};
 use ordo_model::{Incarnation, JobId, Millis};
-use ordo_store::{Chunk, Dedup, Fault, KeyRange, Order as ViewOrder, Store, View};
+use ordo_store::{Chunk, Dedup, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::batcher::{Batcher, Message, Submission, chain};
-use crate::change::Waiting;
 use crate::clock::{SharedClock, new_id};
 use crate::committer::{Answer, Committer, SubmitError};
-use crate::core::{Core, Effect, Input, Ticketed};
+use crate::core::Core;
 use crate::dispatcher::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
@@ -23,11 +22,11 @@ use crate::metrics::Metrics;
 use crate::planner::Request;
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
-use crate::timekeeper::Look;
-use crate::{keys, recovery, retention};
+use crate::shell::{CoreMessage, CoreShell};
+use crate::{recovery, retention};
 
-/// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+pub use crate::shell::Load;
+
 /// How often the keepers make a pass.
 const KEEPER_EVERY: Duration = Duration::from_secs(60);
 
@@ -68,24 +67,6 @@ impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("me", &self.me).field("options", &self.options).finish_non_exhaustive()
     }
-}
-
-#[derive(Debug)]
-enum CoreMessage {
-    /// How busy the engine is.
-    Load(oneshot::Sender<Load>),
-    /// Stop firing; say when nothing runs any more.
-    Drain(oneshot::Sender<()>),
-    /// End what still runs.
-    StopRuns,
-}
-
-/// How busy the engine is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Load {
-    pub ring: usize,
-    /// (pool, running, waiting in memory)
-    pub pools: Vec<(&'static str, usize, usize)>,
 }
 
 impl Engine {
@@ -310,126 +291,4 @@ async fn keepers(engine: Engine) {
             tracing::warn!(error = %chain(&fault), "a keeper could not make its pass");
         }
     }
-}
-
-/// Owns the core: feeds it what happens, does what it says.
-struct CoreShell {
-    core: Core,
-    clock: SharedClock,
-    store: Arc<dyn Store>,
-    batcher: mpsc::UnboundedSender<Message>,
-    inputs: mpsc::UnboundedReceiver<Input>,
-    input_tx: mpsc::UnboundedSender<Input>,
-    messages: mpsc::UnboundedReceiver<CoreMessage>,
-    runner: Runner,
-    drained: Option<oneshot::Sender<()>>,
-}
-
-impl CoreShell {
-    async fn run(mut self) {
-        self.step(Input::Time);
-        loop {
-            let sleep = self.time_to_next();
-            tokio::select! {
-                message = self.messages.recv() => match message {
-                    Some(message) => self.message(message),
-                    None => break,
-                },
-                Some(input) = self.inputs.recv() => self.step(input),
-                () = tokio::time::sleep(sleep) => self.step(Input::Time),
-            }
-            self.say_if_drained();
-        }
-    }
-
-    fn time_to_next(&self) -> Duration {
-        let now = self.clock.now();
-        self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
-    }
-
-    fn step(&mut self, input: Input) {
-        let now = self.clock.now();
-        for effect in self.core.step(input, now) {
-            self.perform(effect);
-        }
-    }
-
-    fn perform(&mut self, effect: Effect) {
-        match effect {
-            Effect::Look(look) => self.look(look),
-            Effect::FindWaiting { limit } => self.find_waiting(limit),
-            Effect::Submit(orders) => {
-                for Ticketed { job_id, order, pool } in orders {
-                    let request = Request { order, pool, ..Request::new(job_id, Command::Wake) };
-                    drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
-                }
-            }
-            Effect::Execute(started) => self.runner.execute(*started),
-            Effect::Kill(run) => self.runner.kill(run),
-        }
-    }
-
-    fn look(&self, look: Look) {
-        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
-        tokio::spawn(async move {
-            let input = match store.due(look.until, look.after, look.limit).await {
-                Ok(page) => Input::Seen { look, page },
-                Err(fault) => {
-                    tracing::error!(error = %chain(&fault), "the alarms could not be read");
-                    Input::LookFailed
-                }
-            };
-            drop(inputs.send(input));
-        });
-    }
-
-    fn find_waiting(&self, limit: usize) {
-        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
-        tokio::spawn(async move {
-            let (found, complete) = match waiting_runs(store.as_ref(), limit).await {
-                Ok(found) => {
-                    let complete = found.len() < limit;
-                    (found, complete)
-                }
-                Err(fault) => {
-                    tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
-                    (Vec::new(), false)
-                }
-            };
-            drop(inputs.send(Input::Waiting { found, complete }));
-        });
-    }
-
-    fn message(&mut self, message: CoreMessage) {
-        match message {
-            CoreMessage::Load(reply) => {
-                let pools = self.core.dispatcher().load();
-                let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
-                drop(reply.send(Load { ring: self.core.ring_len(), pools }));
-            }
-            CoreMessage::Drain(reply) => {
-                self.drained = Some(reply);
-                self.step(Input::Stop);
-            }
-            CoreMessage::StopRuns => self.runner.stop_all(),
-        }
-    }
-
-    /// Drained: nothing runs and nothing is about to.
-    fn say_if_drained(&mut self) {
-        if self.core.is_idle()
-            && let Some(reply) = self.drained.take()
-        {
-            // Whoever asked may have stopped waiting.
-            reply.send(()).unwrap_or(());
-        }
-    }
-}
-
-/// Runs that wait for a place, best first.
-pub async fn waiting_runs(store: &dyn Store, limit: usize) -> Result<Vec<Waiting>, Fault> {
-    let group = ordo_model::job::Definition::DEFAULT_GROUP;
-    let range = KeyRange::prefix(&keys::queue_prefix(group));
-    let rows = store.rows(View::Queue, &range, ViewOrder::Ascending, limit).await?;
-    Ok(rows.iter().filter_map(|row| keys::read_queue(group, &row.key, &row.value)).collect())
 }

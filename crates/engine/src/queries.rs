@@ -8,12 +8,9 @@ use ordo_store::{Event as Stored, Fault, KeyRange, Order, Row, Store, Version, V
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::change::Waiting;
 use crate::log_writer::RESULT_SEQ;
-use crate::logs::LogLine;
 use crate::{codec, keys};
-
-/// How many chunks of a log are read at once.
-const LOG_CHUNKS: usize = 64;
 
 #[derive(Clone)]
 pub struct Queries {
@@ -47,13 +44,6 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Where the next page begins: the id of the last item of this one.
     pub next: Option<Uuid>,
-}
-
-/// A line of a log with the number by which a reader goes on after it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NumberedLine {
-    pub seq: u64,
-    pub line: LogLine,
 }
 
 impl Queries {
@@ -95,6 +85,7 @@ impl Queries {
                 }
             }
             if !more || found.len() >= limit {
+                let more = more || found.len() > limit;
                 found.truncate(limit);
                 let next = more.then(|| found.last().map(|job| job.id.0)).flatten();
                 return Ok(Page { items: found, next });
@@ -213,33 +204,14 @@ impl Queries {
         let history = self.store.history(entity, from, limit).await?;
         Ok((history.events, history.oldest))
     }
+}
 
-    /// Lines of a run's log with a number of `from` and up; a page of them.
-    pub async fn log(&self, run: RunId, from: u64) -> Result<Vec<NumberedLine>, Fault> {
-        // The chunk that holds `from` may begin before it.
-        let start = self.chunk_start(run, from).await?;
-        let mut lines = Vec::new();
-        for chunk in self.store.chunks(run.0, start, LOG_CHUNKS).await? {
-            if chunk.seq >= RESULT_SEQ {
-                break;
-            }
-            let stored: Vec<LogLine> = serde_json::from_slice(&chunk.bytes)
-                .map_err(|e| Fault::damaged(format!("the log of run {run} cannot be read: {e}")))?;
-            let numbered = stored.into_iter().zip(chunk.seq..).map(|(line, seq)| NumberedLine { seq, line });
-            lines.extend(numbered.filter(|line| line.seq >= from));
-        }
-        Ok(lines)
-    }
-
-    async fn chunk_start(&self, run: RunId, from: u64) -> Result<u64, Fault> {
-        // A chunk holds at most GATHER_MAX lines of one attempt: a reader in its middle looks that far back.
-        let reach = 2_001;
-        let attempt_start = from & !0xffff_ffff;
-        let earliest = from.saturating_sub(reach).max(attempt_start);
-        let near = self.store.chunks(run.0, earliest, LOG_CHUNKS).await?;
-        let holding = near.iter().map(|chunk| chunk.seq).take_while(|seq| *seq <= from).last();
-        Ok(holding.unwrap_or(from))
-    }
+/// Runs that wait for a place, best first.
+pub async fn waiting_runs(store: &dyn Store, limit: usize) -> Result<Vec<Waiting>, Fault> {
+    let group = ordo_model::job::Definition::DEFAULT_GROUP;
+    let range = KeyRange::prefix(&keys::queue_prefix(group));
+    let rows = store.rows(View::Queue, &range, Order::Ascending, limit).await?;
+    Ok(rows.iter().filter_map(|row| keys::read_queue(group, &row.key, &row.value)).collect())
 }
 
 fn cut(mut ids: Vec<JobId>, limit: usize) -> (Vec<JobId>, bool) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::{World, every, failed, manual};
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_engine::dispatcher::{PoolSize, PoolSizes};
+use ordo_engine::log_reader::LogReader;
 use ordo_engine::{Options, SubmitError};
 use ordo_model::Millis;
 use ordo_model::job::{Command, JobState, RunStatus};
@@ -110,16 +111,19 @@ async fn all_log_lines_are_there_when_the_run_is_over_and_can_be_read_from_any_l
     let job = world.add(manual("talk", &json!({}))).await;
     let run_id = world.trigger(job.id).await;
     world.over(run_id).await;
-    let (mut lines, mut from) = (Vec::new(), 0);
+    let store = world.engine.queries().store().clone();
+    let mut reader = LogReader::after(store.clone(), run_id, None);
+    let mut lines = Vec::new();
     loop {
-        let page = world.engine.queries().log(run_id, from).await.unwrap();
-        let Some(last) = page.last() else { break };
-        from = last.seq + 1;
+        let page = reader.next().await.unwrap();
+        if page.is_empty() {
+            break;
+        }
         lines.extend(page);
     }
     assert_eq!(lines.len(), 5_000);
     assert_eq!(lines[4_999].line.text, "line 4999");
-    let middle = world.engine.queries().log(run_id, lines[1_234].seq).await.unwrap();
+    let middle = LogReader::after(store, run_id, Some(lines[1_233].seq)).next().await.unwrap();
     assert_eq!(middle[0].line.text, "line 1234");
 }
 

@@ -1,5 +1,7 @@
 //! Which server a command talks to: the one that was named, the socket nearby, or the usual address.
 
+use std::net::IpAddr;
+
 use ordo_client::{Client, Target};
 
 use crate::error::Error;
@@ -19,7 +21,9 @@ pub(crate) struct Server {
 pub(crate) fn server(asked: Option<&str>) -> Server {
     let token = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty());
     if let Some(url) = asked {
-        return Server { client: Client::new(target(url), token().or_else(token_nearby)), named: true };
+        // The token of the daemon in this folder is not for servers elsewhere.
+        let nearby = || is_this_machine(url).then(token_nearby).flatten();
+        return Server { client: Client::new(target(url), token().or_else(nearby)), named: true };
     }
     if let Some(folder) = Folder::nearest_with(SOCKET) {
         return Server { client: Client::new(Target::Socket(folder.socket()), token()), named: false };
@@ -37,6 +41,16 @@ fn target(url: &str) -> Target {
     }
 }
 
+fn is_this_machine(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
 fn token_nearby() -> Option<String> {
     Folder::nearest_with("token")?.read_token()
 }
@@ -50,7 +64,8 @@ impl From<ordo_client::Error> for Error {
                 .hint("start one with: ordo serve"),
             ordo_client::Error::Problem { code, title, detail, errors, .. } => {
                 let fields = errors.into_iter().map(|error| (error.field, error.message)).collect();
-                Error::problem(&code, &title, &detail, fields)
+                let problem = Error::problem(&code, &title, &detail, fields);
+                if code == "store_unavailable" { problem.hint("the daemon's log says more") } else { problem }
             }
             ordo_client::Error::Protocol(what) => Error::failed("the server's answer cannot be used").detail(what),
         }
@@ -79,6 +94,22 @@ mod tests {
         let label = Some("a b&c=ü".to_owned());
         assert_eq!(query(&[("label", label), ("state", None)]), "?label=a%20b%26c%3D%C3%BC");
         assert_eq!(query(&[("state", None)]), "");
+    }
+
+    #[test]
+    fn only_this_machine_gets_the_token_of_this_folder() {
+        for here in ["http://127.0.0.1:7070", "http://localhost:1/x", "http://[::1]:7070"] {
+            assert!(is_this_machine(here), "{here}");
+        }
+        for there in [
+            "http://10.0.0.1:7070",
+            "http://evil",
+            "http://localhost.evil",
+            "http://127.0.0.1@evil",
+            "https://localhost",
+        ] {
+            assert!(!is_this_machine(there), "{there}");
+        }
     }
 
     #[test]

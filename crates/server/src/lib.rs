@@ -17,7 +17,6 @@ mod job_orders;
 mod jobs;
 mod listen;
 mod log_follow;
-mod log_reader;
 mod logs;
 mod maintenance;
 mod metrics;

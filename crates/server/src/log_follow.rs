@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::live::Live;
-use ordo_engine::queries::NumberedLine;
+use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_model::RunId;
 use ordo_model::job::Run;
 use ordo_store::Fault;
@@ -20,7 +20,6 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::log_reader::LogReader;
 use crate::logs::LineJson;
 use crate::problem::Problem;
 

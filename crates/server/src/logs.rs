@@ -4,15 +4,14 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
+use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_engine::logs::LogStream;
-use ordo_engine::queries::NumberedLine;
 use ordo_model::{RunId, Timestamp};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::log_follow;
-use crate::log_reader::LogReader;
 use crate::params::{List, Params};
 use crate::path::Named;
 use crate::peer::Peer;

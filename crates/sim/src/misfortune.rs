@@ -83,6 +83,7 @@ impl World {
             }
             Misfortune::DiskFails { on, left, burst } => self.plug.lay_fuse(on, left, burst),
             Misfortune::ClockJumps { by } => {
+                self.trouble(self.mono);
                 self.set_clock(by);
                 self.trouble(self.mono + by.abs().min(1_000) + 1_000);
             }

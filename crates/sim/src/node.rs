@@ -10,7 +10,7 @@ use ordo_engine::core::{Core, Effect, Input};
 use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::Look;
-use ordo_engine::{engine, recovery, retention};
+use ordo_engine::{queries, recovery, retention};
 use ordo_model::{Incarnation, JobId};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
@@ -93,10 +93,10 @@ impl World {
     fn start(&mut self) -> Result<(), Fault> {
         let life = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
         let store = Arc::new(RedbStore::open_inline_on(self.plug.clone())?);
+        self.trouble(self.mono);
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;
         self.lives += 1;
-        self.trouble(self.mono);
         self.fact(What::Booted { life, found });
         let me = Incarnation { executor: "local".into(), life };
         let shared: Arc<dyn Store> = store.clone();
@@ -214,7 +214,7 @@ impl World {
     }
 
     pub(crate) fn find_waiting(&mut self, limit: usize) -> Result<(), Crash> {
-        let read = ready(engine::waiting_runs(self.node().store.as_ref(), limit));
+        let read = ready(queries::waiting_runs(self.node().store.as_ref(), limit));
         let input = match read {
             Ok(found) => {
                 let complete = found.len() < limit;

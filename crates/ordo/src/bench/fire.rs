@@ -17,9 +17,12 @@ pub(super) async fn burst(dir: &Path, jobs: usize) -> anyhow::Result<Value> {
     let took = stage.now().since(at);
     progress.finish_and_clear();
     let lateness = stage.probe.take();
+    let rounds = stage.rounds();
     stage.close().await;
     let rate = jobs as f64 * 1e3 / took.ms().max(1) as f64;
-    Ok(json!({ "jobs": jobs, "runs_per_s": rate.round(), "until_all_completed_ms": took.ms(), "lateness": lateness }))
+    Ok(
+        json!({ "jobs": jobs, "runs_per_s": rate.round(), "until_all_completed_ms": took.ms(), "lateness": lateness, "rounds": rounds }),
+    )
 }
 
 pub(super) async fn steady(dir: &Path, per_second: usize, seconds: usize) -> anyhow::Result<Value> {

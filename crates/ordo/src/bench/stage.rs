@@ -73,6 +73,18 @@ impl Stage {
         Ok(())
     }
 
+    /// How the batcher gathered: rounds, orders in a round, time from decision to durable.
+    pub(super) fn rounds(&self) -> serde_json::Value {
+        let metrics = self.engine.metrics();
+        let rounds = Metrics::read(&metrics.rounds).max(1);
+        let mean = |sum: u64| (sum as f64 / rounds as f64).round();
+        json!({
+            "rounds": rounds,
+            "mean_orders": mean(Metrics::read(&metrics.orders)),
+            "mean_us": mean(Metrics::read(&metrics.round_micros)),
+        })
+    }
+
     /// Waits until so many runs are recorded as completed.
     pub(super) async fn completed(&self, count: u64) -> anyhow::Result<()> {
         let mut seen = (0, 0);

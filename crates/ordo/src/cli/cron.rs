@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::definition::{DstRepeated, DstSkipped};
+use super::values::count;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CronCommand {
@@ -18,7 +19,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     pub(crate) tz: String,
     /// How many times to show
-    #[arg(long, short, value_name = "N", default_value_t = 5)]
+    #[arg(long, short, value_name = "N", default_value_t = 5, value_parser = count)]
     pub(crate) next: usize,
     /// When the clock skips a time: run at the shift, or not that day
     #[arg(long, value_enum, value_name = "RULE")]

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::definition::{ActionArgs, PolicyArgs, TriggerArgs};
-use super::values::json;
+use super::values::{count, json};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobCommand {
@@ -91,7 +91,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Pages {
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = count)]
     pub(crate) limit: usize,
     /// All of them
     #[arg(long, conflicts_with = "limit")]
@@ -156,6 +156,6 @@ pub(crate) struct PreviewArgs {
     #[command(flatten)]
     pub(crate) job: JobArg,
     /// How many times to show
-    #[arg(long, short, value_name = "N", default_value_t = 10)]
+    #[arg(long, short, value_name = "N", default_value_t = 10, value_parser = count)]
     pub(crate) next: usize,
 }

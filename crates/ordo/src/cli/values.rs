@@ -19,6 +19,11 @@ pub(crate) fn seconds_or_duration(text: &str) -> Result<Millis, String> {
     bare.map_or_else(|| duration(text), |seconds| Ok(Millis::from_secs(seconds)))
 }
 
+/// At least one.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a number from 1 up".to_owned())
+}
+
 /// JSON, or `@file` with JSON in it, or `@-` for standard input.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
     let read = match text.strip_prefix('@') {

@@ -7,16 +7,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::{Engine, Options};
 use ordo_server::{App, Auth, Node};
-use ordo_store_redb::RedbStore;
-use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::signals::Signals;
-use super::{Plan, logging, socket};
+use super::{Plan, logging, parts, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -34,17 +31,17 @@ async fn begin(plan: Plan) -> Result<Exit> {
     let settings = &plan.settings;
     let folder = Folder::here();
     folder.make()?;
-    let store = open_store(settings)?;
+    let store = parts::store(settings)?;
     let _taken = folder.take()?;
     let token = folder.token()?;
-    let tools = toolbox(settings, &folder)?;
+    let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
-        Some(listen) => Some(bind(listen).await?),
+        Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
     let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
-    let engine = start(&store, tools, options).await?;
+    let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();
     let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
@@ -69,52 +66,6 @@ fn ready(place: impl std::fmt::Display) {
         eprintln!("  now, in another terminal:  ordo job add hello --every 10s -- echo hi");
         eprintln!("  stop with Ctrl-C; everything is kept in {}", shown(Path::new(folder::NAME)));
     }
-}
-
-fn open_store(settings: &Settings) -> Result<Arc<RedbStore>> {
-    let path = &settings.store.path;
-    if path.to_string_lossy().starts_with("postgres") {
-        return Err(
-            Error::failed("PostgreSQL is not part of this version").hint("name a file with --store, or leave it out")
-        );
-    }
-    let options = ordo_store_redb::Options { cache_bytes: settings.store.cache_bytes };
-    let store = RedbStore::open(path, options)?;
-    tracing::info!(store = %shown(path), "store open");
-    Ok(Arc::new(store))
-}
-
-fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
-    let processes = folder.processes();
-    let book = ProcessBook::open(&processes, new_id())
-        .map_err(|error| Error::failed(format!("cannot use {}", shown(&processes))).detail(error.to_string()))?;
-    Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
-        Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
-    })
-}
-
-async fn bind(listen: &str) -> Result<TcpListener> {
-    TcpListener::bind(listen).await.map_err(|error| {
-        let advice = match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                "another program listens there: choose another with --listen 127.0.0.1:7071"
-            }
-            std::io::ErrorKind::PermissionDenied => "ports below 1024 need more rights: choose another with --listen",
-            _ => "write it as 127.0.0.1:7070",
-        };
-        Error::failed(format!("cannot listen on {listen}")).detail(error.to_string()).hint(advice)
-    })
-}
-
-async fn start(store: &Arc<RedbStore>, tools: Toolbox, options: Options) -> Result<Engine> {
-    // Also what was started by a tool that is no longer offered.
-    if let Err(error) = tools.sweep().await {
-        tracing::error!(%error, "could not look for what a former life left running");
-    }
-    let (node, tick_rate) = (options.node.clone(), options.tick_rate);
-    let engine = Engine::start(store.clone(), tools.into_tools(), Arc::new(SystemClock), options).await?;
-    tracing::info!(%node, %tick_rate, "engine started");
-    Ok(engine)
 }
 
 /// Until the shutdown fires and what was asked has been answered.

@@ -2,6 +2,7 @@
 
 mod life;
 mod logging;
+mod parts;
 mod signals;
 mod socket;
 

@@ -1,5 +1,7 @@
 //! The promises of the command line, kept by the real binary.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -31,6 +31,21 @@ fn a_log_is_followed_while_it_is_written() {
 }
 
 #[test]
+fn whoever_follows_is_told_when_the_daemon_goes_away() {
+    let world = World::new();
+    let daemon = world.serve_with(&["--grace", "10ms"]);
+    world.ordo(&["job", "add", "talk", "--", "sh", "-c", "echo one; sleep 65"]).done();
+    world.ordo(&["job", "trigger", "talk"]).done();
+    let mut follower = world.command(&["run", "logs", "-f", "talk"]);
+    let mut follower = follower.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "one");
+    daemon.kill();
+    let ended = crate::common::Ran::from(follower.wait_with_output().unwrap());
+    ended.refused(3, &["no daemon is running"]);
+}
+
+#[test]
 fn a_cancelled_run_is_stopped_with_all_it_started() {
     let world = World::new();
     let _daemon = world.serve();

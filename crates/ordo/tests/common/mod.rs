@@ -13,32 +13,32 @@ use ordo_engine::clock::Stopwatch;
 use serde_json::Value;
 
 /// Nothing in these tests takes this long, unless it is broken.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A folder in which Ordo lives.
 #[derive(Debug)]
-pub struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
 }
 
 /// What a command did.
 #[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
     #[track_caller]
-    pub fn done(self) -> Ran {
+    pub(crate) fn done(self) -> Ran {
         assert_eq!(self.code, 0, "{self:#?}");
         self
     }
 
     /// Ended with this code, having said each of these.
     #[track_caller]
-    pub fn refused(&self, code: i32, said: &[&str]) {
+    pub(crate) fn refused(&self, code: i32, said: &[&str]) {
         assert_eq!(self.code, code, "{self:#?}");
         for words in said {
             assert!(self.err.contains(words), "not said: {words}\n{self:#?}");
@@ -47,7 +47,7 @@ impl Ran {
     }
 
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 }
@@ -64,28 +64,28 @@ fn code_of(status: ExitStatus) -> i32 {
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         World { folder: tempfile::Builder::new().prefix("ordo-").tempdir().unwrap() }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.file(name), text).unwrap();
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.file(name)).unwrap_or_default()
     }
 
     /// The binary, with an environment that says nothing about Ordo.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ordo"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("ORDO_") {
@@ -96,24 +96,24 @@ impl World {
         command
     }
 
-    pub fn ordo(&self, args: &[&str]) -> Ran {
+    pub(crate) fn ordo(&self, args: &[&str]) -> Ran {
         self.command(args).output().unwrap().into()
     }
 
     /// The answer of a command as JSON.
     #[track_caller]
-    pub fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         // In front: what stands behind `--` belongs to a command.
         let args: Vec<&str> = ["--output", "json"].iter().chain(args).copied().collect();
         self.ordo(&args).done().json()
     }
 
     /// A daemon on a free port that looks twice a second.
-    pub fn serve(&self) -> Daemon {
+    pub(crate) fn serve(&self) -> Daemon {
         self.serve_with(&[])
     }
 
-    pub fn serve_with(&self, more: &[&str]) -> Daemon {
+    pub(crate) fn serve_with(&self, more: &[&str]) -> Daemon {
         let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0", "--tick-rate", "500ms"]
             .into_iter()
             .chain(more.iter().copied())
@@ -122,36 +122,36 @@ impl World {
     }
 
     /// The runs of a job, newest first.
-    pub fn runs(&self, job: &str) -> Vec<Value> {
+    pub(crate) fn runs(&self, job: &str) -> Vec<Value> {
         self.json(&["run", "list", "--job", job, "--all"]).as_array().unwrap().clone()
     }
 
     /// The newest run of a job, once it is over.
     #[track_caller]
-    pub fn over(&self, job: &str) -> Value {
+    pub(crate) fn over(&self, job: &str) -> Value {
         eventually(&format!("{job} is over"), || {
             let run = self.runs(job).into_iter().next()?;
             (!["pending", "running"].contains(&run["status"]["type"].as_str()?)).then_some(run)
         })
     }
 
-    pub fn client(&self) -> ordo_client::Client {
+    pub(crate) fn client(&self) -> ordo_client::Client {
         ordo_client::Client::new(ordo_client::Target::Socket(self.file(".ordo/orchestrator.sock")), None)
     }
 }
 
 /// A running daemon. Killed when dropped.
 #[derive(Debug)]
-pub struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
     said: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
-    pub place: String,
+    pub(crate) place: String,
 }
 
 impl Daemon {
     #[track_caller]
-    pub fn start(mut command: Command) -> Daemon {
+    pub(crate) fn start(mut command: Command) -> Daemon {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));
         let (stderr, heard) = (child.stderr.take().unwrap(), said.clone());
@@ -171,17 +171,17 @@ impl Daemon {
         daemon
     }
 
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
     /// Waits for its end; its exit code and all it said.
-    pub fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let status = eventually("the daemon has ended", || self.child.try_wait().unwrap());
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
@@ -189,12 +189,12 @@ impl Daemon {
         (code_of(status), self.said())
     }
 
-    pub fn stop(self) -> (i32, String) {
+    pub(crate) fn stop(self) -> (i32, String) {
         self.signal(rustix::process::Signal::TERM);
         self.end()
     }
 
-    pub fn kill(self) {
+    pub(crate) fn kill(self) {
         self.signal(rustix::process::Signal::KILL);
         self.end();
     }
@@ -208,14 +208,14 @@ impl Drop for Daemon {
 }
 
 /// Whether a process has ended; one that nobody collected has.
-pub fn is_gone(pid: i32) -> bool {
+pub(crate) fn is_gone(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.is_empty() || stat.contains(") Z ")
 }
 
 /// Asks again until there is an answer.
 #[track_caller]
-pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let watch = Stopwatch::start();
     loop {
         if let Some(answer) = ask() {
@@ -226,8 +226,8 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Another process cannot be awaited, only asked again.
-#[allow(clippy::disallowed_methods)]
-pub fn pause() {
+/// A moment between two questions.
+#[allow(clippy::disallowed_methods, reason = "another process cannot be awaited, only asked again")]
+pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(20));
 }

@@ -114,7 +114,6 @@ async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
 }
 
 #[tokio::test]
-#[ignore = "Queries::jobs drops what it found beyond the limit when its last read had no more: to be mended in the engine"]
 async fn pages_by_label_and_state_lose_no_job() {
     let world = World::new().await;
     let mut paused = Vec::new();

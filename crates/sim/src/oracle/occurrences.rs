@@ -31,6 +31,8 @@ pub(super) struct Ledger {
     accounted_to: Option<i64>,
     /// (next, end) of each backfill under way, in the order they were asked for.
     backfills: VecDeque<(i64, i64)>,
+    /// When the schedule came to be: a one-off asked for after its time is due then.
+    asked_at: i64,
     /// When the schedule last came to be or was resumed.
     pub(super) awake_since: i64,
     /// The latest due time so far: whoever is due before its predecessor waits for it.
@@ -48,6 +50,7 @@ impl Ledger {
             expected: None,
             accounted_to: None,
             backfills: VecDeque::new(),
+            asked_at: at,
             awake_since: at,
             due_max: i64::MIN,
             misfires: (i64::MIN, 0),
@@ -62,7 +65,7 @@ impl Ledger {
         self.calendar = schedule.map(|schedule| Calendar::of(schedule, self.within));
         self.jitter_ms = schedule.and_then(|s| s.jitter).map_or(0, |jitter| jitter.ms() as i64);
         self.due_max = i64::MIN;
-        self.awake_since = at;
+        (self.asked_at, self.awake_since) = (at, at);
         self.expected = self.first(at);
     }
 
@@ -82,8 +85,14 @@ impl Ledger {
 
     /// Nothing that was surely due at `at` is without an outcome.
     pub(super) fn nothing_due(&self, at: i64) -> Verdict {
-        let open = self.expected.filter(|nominal| nominal + (self.jitter_ms - 1).max(0) <= at && *nominal <= at);
+        let open = self.expected.filter(|nominal| self.latest_due(*nominal) <= at);
         require(open.is_none(), || format!("the occurrence {} is due at {at} and has no outcome", open.unwrap_or(0)))
+    }
+
+    /// When an occurrence is due at the latest: jitter may delay it, and a one-off may have been asked for late.
+    fn latest_due(&self, nominal: i64) -> i64 {
+        let asked_at = if self.is_one_off() { self.asked_at } else { nominal };
+        (nominal + (self.jitter_ms - 1).max(0)).max(asked_at)
     }
 
     // --- what changes the schedule --------------------------------------------------------------
@@ -153,11 +162,8 @@ impl Ledger {
 
     fn check_due(&self, nominal: i64, due: i64, at: i64) -> Verdict {
         require(at >= due && at >= nominal, || format!("{nominal} (due {due}) fired early, at {at}"))?;
-        let latest = nominal + (self.jitter_ms - 1).max(0);
-        let asked_late = self.is_one_off() && due == self.awake_since.max(due) && nominal < due;
-        require(due >= nominal && (due <= latest || asked_late), || {
-            format!("{nominal} was due at {due}, jitter allows {latest}")
-        })
+        let latest = self.latest_due(nominal);
+        require((nominal..=latest).contains(&due), || format!("{nominal} was due at {due}, not by {latest}"))
     }
 
     pub(super) fn check_timeliness(&mut self, misfire: Misfire, timeliness: Timeliness, late: i64, at: i64) -> Verdict {

@@ -1,6 +1,5 @@
 //! When a job runs: from what was typed to the trigger the server knows.
 
-use jiff::tz::TimeZone;
 use ordo_model::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -78,7 +77,7 @@ fn options(args: &TriggerArgs, now: Timestamp) -> Result<Map<String, Value>> {
     let mut options = Map::new();
     for (name, flag, text) in [("start", "--start", &args.start), ("end", "--end", &args.end)] {
         if let Some(text) = text {
-            options.insert(name.to_owned(), json!(zone::parse(flag, text, &zone_of_times(args)?, now)?));
+            options.insert(name.to_owned(), json!(zone::parse(flag, text, &zone::asked(args.tz.as_deref())?, now)?));
         }
     }
     if let Some(jitter) = args.jitter {
@@ -91,11 +90,6 @@ fn options(args: &TriggerArgs, now: Timestamp) -> Result<Map<String, Value>> {
         options.insert("dst".to_owned(), dst);
     }
     Ok(options)
-}
-
-/// The server says best what is wrong with the zone of a cron schedule.
-fn zone_of_times(args: &TriggerArgs) -> Result<TimeZone> {
-    zone::asked(args.tz.as_deref())
 }
 
 pub(crate) fn dst_json(skipped: Option<DstSkipped>, repeated: Option<DstRepeated>) -> Option<Value> {

@@ -66,7 +66,7 @@ async fn read(
         }
         *seen = event.id.or(seen.take());
     }
-    Ok(())
+    Err(Error::failed("the log was cut off").detail("the daemon ended the connection before the run was over"))
 }
 
 /// What the command wrote to its standard error goes to ours.

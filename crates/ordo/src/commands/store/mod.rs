@@ -82,7 +82,7 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
 async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let entities = file(talk, store, "reindex").await?.reindex().await?;
     say(talk, &json!({ "entities": entities }), || {
-        format!("rebuilt everything that follows from the events of {entities} jobs")
+        format!("rebuilt everything that follows from the events of {}", words::counted(entities, "job"))
     })
 }
 

@@ -40,8 +40,8 @@ impl File {
 
     pub(super) async fn check(&self) -> Result<Value> {
         let store = self.open()?;
-        let progress = Progress::new("checking", 0);
-        let checked = maintenance::check(&store, &mut |done, total| progress.of(done, total)).await?;
+        let progress = Progress::counted("checking");
+        let checked = maintenance::check(&store, &mut |done, total| progress.at(done, total)).await?;
         Ok(checked.to_json())
     }
 
@@ -51,19 +51,20 @@ impl File {
 
     pub(super) fn backup(&self, to: &Path) -> Result<()> {
         let store = self.open()?;
-        let progress = Progress::new("copying", 0);
-        Ok(store.backup(to, &mut |done, total| progress.of(done, total))?)
+        let progress = Progress::counted("copying");
+        Ok(store.backup(to, &mut |done, total| progress.at(done, total))?)
     }
 
     pub(super) async fn reindex(&self) -> Result<u64> {
         let store = self.open()?;
-        let progress = Progress::new("rebuilding", 0);
-        Ok(check::reindex(&store, &mut |done| progress.at(done)).await?)
+        let total = store.stats().await?.entities;
+        let progress = Progress::counted("rebuilding");
+        Ok(check::reindex(&store, &mut |done| progress.at(done, total.max(done))).await?)
     }
 
     pub(super) fn compact(&self) -> Result<Compacted> {
         let store = self.open()?;
-        let _progress = Progress::new("compacting", 0);
+        let _progress = Progress::silent("compacting");
         Ok(store.compact()?)
     }
 }

@@ -37,12 +37,12 @@ impl Daemon {
     }
 
     pub(super) async fn check(&self) -> Result<Value> {
-        let _progress = Progress::new("the daemon checks a copy of its store", 0);
+        let _progress = Progress::silent("the daemon checks a copy of its store");
         Ok(self.client.post("/v1/store/check", None).await?)
     }
 
     pub(super) async fn backup(&self, to: &Path) -> Result<()> {
-        let _progress = Progress::new("the daemon copies its store", 0);
+        let _progress = Progress::silent("the daemon copies its store");
         self.client.post("/v1/store/backup", Some(&json!({ "to": to }))).await?;
         Ok(())
     }

@@ -63,8 +63,8 @@ async fn prepare(from: &Path, copy: &Path) -> Result<u64> {
 
 async fn prove(copy: &Path) -> Result<()> {
     let store = offline::open(copy)?;
-    let progress = Progress::new("checking the backup", 0);
-    let checked = maintenance::check(&store, &mut |done, total| progress.of(done, total)).await?;
+    let progress = Progress::counted("checking the backup");
+    let checked = maintenance::check(&store, &mut |done, total| progress.at(done, total)).await?;
     match checked.is_clean() {
         true => Ok(()),
         false => Err(Error::failed("the backup is damaged").detail(checked.to_json().to_string())),

@@ -7,15 +7,16 @@ use crate::commands::talk::Talk;
 use crate::output::table;
 
 pub(super) fn checked(talk: &Talk, checked: &Value) -> String {
-    let seen = format!("{} jobs, {} events, {} rows", checked["entities"], checked["events"], checked["rows"]);
+    let of = |field: &str, thing: &str| counted(checked[field].as_u64().unwrap_or(0), thing);
+    let seen = format!("{}, {}, {}", of("entities", "job"), of("events", "event"), of("rows", "row"));
     if checked["clean"] == true {
         return format!("{}: {seen}, all as the events say", talk.paint.good("clean"));
     }
     let found: Vec<&str> = checked["shown"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let lines: String = found.iter().map(|finding| format!("  {finding}\n")).collect();
-    let count = &checked["differences"];
+    let count = of("differences", "difference");
     let advice = "stop the daemon and rebuild with: ordo store reindex";
-    format!("{}: {seen}, {count} differences\n{lines}{advice}", talk.paint.bad("not clean"))
+    format!("{}: {seen}, {count}\n{lines}{advice}", talk.paint.bad("not clean"))
 }
 
 pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
@@ -30,6 +31,11 @@ pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
     let rows = stats["rows"].as_object().into_iter().flatten();
     pairs.extend(rows.map(|(view, count)| (view.as_str(), format!("{count} rows"))));
     table::fields(&pairs, talk.paint)
+}
+
+/// `1 job`, `2 jobs`
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// `4.1 MiB`

@@ -5,16 +5,23 @@
 
 use std::sync::Arc;
 
-use ordo_engine::log_writer::{RESULT_SEQ, line_seq};
-use ordo_engine::logs::LogLine;
-use ordo_engine::queries::NumberedLine;
 use ordo_model::RunId;
 use ordo_store::{Chunk, Fault, Store};
+
+use crate::log_writer::{RESULT_SEQ, line_seq};
+use crate::logs::LogLine;
 
 /// How many chunks are read at once.
 const CHUNKS_PER_READ: usize = 64;
 
-pub(crate) struct LogReader {
+/// A line of a log with the number by which a reader goes on after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedLine {
+    pub seq: u64,
+    pub line: LogLine,
+}
+
+pub struct LogReader {
     store: Arc<dyn Store>,
     run: RunId,
     /// The next chunk begins here or later.
@@ -23,16 +30,22 @@ pub(crate) struct LogReader {
     from: u64,
 }
 
+impl std::fmt::Debug for LogReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogReader").field("run", &self.run).field("from", &self.from).finish_non_exhaustive()
+    }
+}
+
 impl LogReader {
     /// Begins behind the line with the number `last`, or at the beginning.
-    pub(crate) fn after(store: Arc<dyn Store>, run: RunId, last: Option<u64>) -> LogReader {
+    pub fn after(store: Arc<dyn Store>, run: RunId, last: Option<u64>) -> LogReader {
         let from = last.map_or(0, |last| last.saturating_add(1));
         let attempt = u32::try_from(from >> 32).unwrap_or(u32::MAX);
         LogReader { store, run, chunk: line_seq(attempt, 0), from }
     }
 
     /// The next lines, at least one unless all that is stored by now was given.
-    pub(crate) async fn next(&mut self) -> Result<Vec<NumberedLine>, Fault> {
+    pub async fn next(&mut self) -> Result<Vec<NumberedLine>, Fault> {
         loop {
             let mut chunks = self.store.chunks(self.run.0, self.chunk, CHUNKS_PER_READ).await?;
             chunks.retain(|chunk| chunk.seq < RESULT_SEQ);

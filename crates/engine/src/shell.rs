@@ -1,0 +1,152 @@
+//! The task that owns the core: feeds it what happens, does what it says.
+//!
+//! Invariant: nothing is chosen here. The core is asked at every input and at its own next moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_model::job::Command;
+use ordo_store::Store;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::batcher::{Message, Submission, chain};
+use crate::clock::SharedClock;
+use crate::core::{Core, Effect, Input, Ticketed};
+use crate::planner::Request;
+use crate::queries::waiting_runs;
+use crate::runner::Runner;
+use crate::timekeeper::Look;
+
+/// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) enum CoreMessage {
+    /// How busy the engine is.
+    Load(oneshot::Sender<Load>),
+    /// Stop firing; say when nothing runs any more.
+    Drain(oneshot::Sender<()>),
+    /// End what still runs.
+    StopRuns,
+}
+
+/// How busy the engine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    pub ring: usize,
+    /// (pool, running, waiting in memory)
+    pub pools: Vec<(&'static str, usize, usize)>,
+}
+
+pub(crate) struct CoreShell {
+    pub(crate) core: Core,
+    pub(crate) clock: SharedClock,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) inputs: mpsc::UnboundedReceiver<Input>,
+    pub(crate) input_tx: mpsc::UnboundedSender<Input>,
+    pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
+    pub(crate) runner: Runner,
+    pub(crate) drained: Option<oneshot::Sender<()>>,
+}
+
+impl CoreShell {
+    pub(crate) async fn run(mut self) {
+        self.step(Input::Time);
+        loop {
+            let sleep = self.time_to_next();
+            tokio::select! {
+                message = self.messages.recv() => match message {
+                    Some(message) => self.message(message),
+                    None => break,
+                },
+                Some(input) = self.inputs.recv() => self.step(input),
+                () = tokio::time::sleep(sleep) => self.step(Input::Time),
+            }
+            self.say_if_drained();
+        }
+    }
+
+    fn time_to_next(&self) -> Duration {
+        let now = self.clock.now();
+        self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
+    }
+
+    fn step(&mut self, input: Input) {
+        let now = self.clock.now();
+        for effect in self.core.step(input, now) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Look(look) => self.look(look),
+            Effect::FindWaiting { limit } => self.find_waiting(limit),
+            Effect::Submit(orders) => {
+                for Ticketed { job_id, order, pool } in orders {
+                    let request = Request { order, pool, ..Request::new(job_id, Command::Wake) };
+                    drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
+                }
+            }
+            Effect::Execute(started) => self.runner.execute(*started),
+            Effect::Kill(run) => self.runner.kill(run),
+        }
+    }
+
+    fn look(&self, look: Look) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        tokio::spawn(async move {
+            let input = match store.due(look.until, look.after, look.limit).await {
+                Ok(page) => Input::Seen { look, page },
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the alarms could not be read");
+                    Input::LookFailed
+                }
+            };
+            drop(inputs.send(input));
+        });
+    }
+
+    fn find_waiting(&self, limit: usize) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        tokio::spawn(async move {
+            let (found, complete) = match waiting_runs(store.as_ref(), limit).await {
+                Ok(found) => {
+                    let complete = found.len() < limit;
+                    (found, complete)
+                }
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
+                    (Vec::new(), false)
+                }
+            };
+            drop(inputs.send(Input::Waiting { found, complete }));
+        });
+    }
+
+    fn message(&mut self, message: CoreMessage) {
+        match message {
+            CoreMessage::Load(reply) => {
+                let pools = self.core.dispatcher().load();
+                let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
+                drop(reply.send(Load { ring: self.core.ring_len(), pools }));
+            }
+            CoreMessage::Drain(reply) => {
+                self.drained = Some(reply);
+                self.step(Input::Stop);
+            }
+            CoreMessage::StopRuns => self.runner.stop_all(),
+        }
+    }
+
+    /// Drained: nothing runs and nothing is about to.
+    fn say_if_drained(&mut self) {
+        if self.core.is_idle()
+            && let Some(reply) = self.drained.take()
+        {
+            // Whoever asked may have stopped waiting.
+            reply.send(()).unwrap_or(());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The account: what the schedules promised, what the events say, and what was really executed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ordo_client::Client;
+use ordo_model::job::{Cause, Event, Trigger};
+use ordo_model::schedule::Gap;
+use ordo_model::{JobId, RunId, Timestamp};
+use serde_json::Value;
+
+/// More occurrences than any job here has.
+const MANY: usize = 100_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    occurrences: usize,
+    triggered: usize,
+    skipped: usize,
+    gaps: usize,
+    attempts: usize,
+    completed: usize,
+    failed: usize,
+    recovered: usize,
+    executions: usize,
+}
+
+/// What one stream says of one job.
+#[derive(Default)]
+struct Told {
+    /// How often each nominal time was triggered or skipped one by one.
+    outcomes: BTreeMap<Timestamp, usize>,
+    gaps: Vec<Gap>,
+    attempts: BTreeSet<(RunId, u32)>,
+    completed: BTreeSet<(RunId, u32)>,
+    open: BTreeSet<RunId>,
+}
+
+pub(crate) async fn of(client: &Client, jobs: &[Value], book: &str) -> Account {
+    let mut account = Account::default();
+    let (mut attempts, mut written) = (BTreeSet::new(), BTreeSet::new());
+    for job in jobs {
+        let told = read(client, job, &mut account).await;
+        check_occurrences(job, &told, &mut account);
+        assert_eq!(told.open, BTreeSet::new(), "runs without an end: {job}");
+        if job["tool_name"] == "shell" {
+            written.extend(told.completed.iter().copied());
+        }
+        attempts.extend(told.attempts);
+    }
+    account.attempts = attempts.len();
+    account.executions = check_executions(book, &attempts, &written);
+    account
+}
+
+async fn read(client: &Client, job: &Value, account: &mut Account) -> Told {
+    let mut told = Told::default();
+    for event in pages(client, &format!("/v1/streams/ordo-job-{}", job["id"].as_str().unwrap())).await {
+        let event: Event = serde_json::from_value(event).unwrap();
+        note(event, &mut told, account);
+    }
+    told
+}
+
+fn note(event: Event, told: &mut Told, account: &mut Account) {
+    match event {
+        Event::JobTriggered { run_id, cause, .. } => {
+            let Cause::Schedule { occurrence, .. } = cause else { panic!("nobody asked for {run_id}") };
+            *told.outcomes.entry(occurrence.nominal).or_default() += 1;
+            assert!(told.open.insert(run_id), "{run_id} was triggered twice");
+            account.triggered += 1;
+        }
+        Event::JobSkipped { gap: Some(gap), .. } => {
+            told.gaps.push(gap);
+            account.gaps += 1;
+        }
+        Event::JobSkipped { cause, gap: None, .. } => {
+            let nominal = cause.occurrence().expect("only occurrences are skipped here").nominal;
+            *told.outcomes.entry(nominal).or_default() += 1;
+            account.skipped += 1;
+        }
+        Event::JobStarted { run_id, attempt, .. } => {
+            assert!(told.attempts.insert((run_id, attempt)), "attempt {attempt} of {run_id} was started twice");
+        }
+        Event::JobExecuted { run_id, attempt, .. } => {
+            assert!(told.open.remove(&run_id), "{run_id} ended twice");
+            told.completed.insert((run_id, attempt));
+            account.completed += 1;
+        }
+        Event::JobFailed { run_id, reason, retry_at, .. } => {
+            account.recovered += usize::from(reason == "recovered from restart");
+            if retry_at.is_none() {
+                assert!(told.open.remove(&run_id), "{run_id} ended twice");
+                account.failed += 1;
+            }
+        }
+        Event::RunCancelled { run_id, .. } => panic!("nobody cancelled {run_id}"),
+        Event::JobScheduled { .. }
+        | Event::JobUpdated { .. }
+        | Event::JobPaused { .. }
+        | Event::JobResumed { .. }
+        | Event::JobCancelled { .. }
+        | Event::RunReady { .. }
+        | Event::RunCancelRequested { .. }
+        | Event::RunOrphaned { .. }
+        | Event::BackfillRequested { .. }
+        | Event::HistoryTrimmed { .. } => {}
+    }
+}
+
+/// Each nominal time has exactly one outcome, and nothing else has one.
+fn check_occurrences(job: &Value, told: &Told, account: &mut Account) {
+    let id: JobId = job["id"].as_str().unwrap().parse().unwrap();
+    let trigger: Trigger = serde_json::from_value(job["trigger"].clone()).unwrap();
+    let promised = trigger.schedule().unwrap().between(Timestamp::MIN, Timestamp::MAX, MANY, id.0);
+    let promised: BTreeSet<Timestamp> = promised.into_iter().map(|occurrence| occurrence.nominal).collect();
+    account.occurrences += promised.len();
+    for nominal in &promised {
+        let in_gaps = told.gaps.iter().filter(|gap| (gap.from..=gap.to).contains(nominal)).count();
+        let outcomes = told.outcomes.get(nominal).copied().unwrap_or(0) + in_gaps;
+        assert_eq!(outcomes, 1, "{nominal} has {outcomes} outcomes: {job:#}\n{:?} {:?}", told.outcomes, told.gaps);
+    }
+    let unpromised: Vec<_> = told.outcomes.keys().filter(|nominal| !promised.contains(nominal)).collect();
+    assert!(unpromised.is_empty(), "never promised: {unpromised:?} of {job:#}");
+    for gap in &told.gaps {
+        assert_eq!(gap.count, promised.range(gap.from..=gap.to).count() as u64, "{gap:?} of {job:#}");
+    }
+}
+
+/// Nothing ran without its attempt being recorded before, no attempt ran twice, and what completed did run.
+fn check_executions(book: &str, attempts: &BTreeSet<(RunId, u32)>, completed: &BTreeSet<(RunId, u32)>) -> usize {
+    let mut executed = BTreeSet::new();
+    for line in book.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [run, attempt, scheduled_for] = words.as_slice() else { panic!("torn: {line:?}") };
+        let key: (RunId, u32) = (run.parse().unwrap(), attempt.parse().unwrap());
+        assert!(executed.insert(key), "executed twice: {line}");
+        assert!(attempts.contains(&key), "executed without a record: {line}");
+        scheduled_for.parse::<Timestamp>().unwrap();
+    }
+    let missing: Vec<_> = completed.difference(&executed).collect();
+    assert!(missing.is_empty(), "said to be completed, but never ran: {missing:?}");
+    executed.len()
+}
+
+pub(crate) fn check_acknowledged(jobs: &[Value], acknowledged: &[String]) {
+    let there: BTreeSet<&str> = jobs.iter().filter_map(|job| job["id"].as_str()).collect();
+    let lost: Vec<_> = acknowledged.iter().filter(|id| !there.contains(id.as_str())).collect();
+    assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+}
+
+/// All items of a list.
+pub(crate) async fn pages(client: &Client, path: &str) -> Vec<Value> {
+    let (mut items, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let mut page = client.get(&format!("{path}?limit=200{cursor}")).await.unwrap();
+        if let Value::Array(more) = page["items"].take() {
+            items.extend(more);
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return items,
+        }
+    }
+}

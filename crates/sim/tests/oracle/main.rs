@@ -1,0 +1,51 @@
+//! The oracle must find every lie: a check that cannot fail proves nothing.
+
+mod doctor;
+
+use std::sync::OnceLock;
+
+use ordo_sim::{History, World, judge};
+
+/// Enough worlds that each kind of lie finds one in which it can be told.
+const WORLDS: u64 = 40;
+
+fn worlds() -> &'static [History] {
+    static WORLDS_MADE: OnceLock<Vec<History>> = OnceLock::new();
+    WORLDS_MADE.get_or_init(|| (1..=WORLDS).map(|seed| World::new(seed, false).run().0).collect())
+}
+
+#[test]
+fn every_world_as_it_happened_is_believed() {
+    for (seed, history) in (1..).zip(worlds()) {
+        let violations = judge(history);
+        assert!(violations.is_empty(), "cargo xtask sim {seed}: {}", violations[0]);
+    }
+}
+
+#[test]
+fn every_lie_is_found_out() {
+    let mut missed = Vec::new();
+    for (lie, doctor) in doctor::ALL {
+        let mut told = 0;
+        for history in worlds() {
+            let mut history = history.clone();
+            if doctor(&mut history).is_some() {
+                told += 1;
+                if judge(&history).is_empty() {
+                    missed.push(lie);
+                }
+            }
+        }
+        assert!(told > 0, "no world in which this could be told: {lie}");
+    }
+    assert!(missed.is_empty(), "believed: {missed:?}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_world() {
+    for seed in [3, 7, 11] {
+        let (one, two) = (World::new(seed, false).run().1, World::new(seed, true).run().1);
+        assert_eq!((one.hash(), one.len()), (two.hash(), two.len()));
+    }
+    assert_ne!(World::new(3, false).run().1.hash(), World::new(4, false).run().1.hash());
+}

@@ -2,6 +2,8 @@
 //!
 //! Invariant: reads only. The orders say who came up and when; what becomes of the attempts is the model's rule.
 
+use std::collections::BTreeSet;
+
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::{Incarnation, JobId, Millis, RunId};
 use ordo_store::{Fault, KeyRange, Order, View};
@@ -13,25 +15,27 @@ use crate::queries::Queries;
 /// How many running runs are read at a time.
 const RECOVERY_PAGE: usize = 500;
 
-/// One order for each job that has a running attempt. Each stands alone.
+/// One order for each job and executor with a running attempt. Each stands alone.
+///
+/// The store has one node, so every attempt in it was executed by a former life of this one, under whatever name.
 pub async fn orders(queries: &Queries, me: &Incarnation, settle_after: Millis) -> Result<Vec<Request>, Fault> {
-    let orphan = || Command::Orphan { executor: me.clone(), settle_after };
-    Ok(jobs_with_running_attempts(queries).await?.into_iter().map(|job| Request::new(job, orphan())).collect())
+    let orphan = |executor| Command::Orphan { executor: Incarnation { executor, life: me.life }, settle_after };
+    let running = running_attempts(queries).await?;
+    Ok(running.into_iter().map(|(job, executor)| Request::new(job, orphan(executor))).collect())
 }
 
-async fn jobs_with_running_attempts(queries: &Queries) -> Result<Vec<JobId>, Fault> {
-    let mut jobs: Vec<JobId> = Vec::new();
+async fn running_attempts(queries: &Queries) -> Result<BTreeSet<(JobId, String)>, Fault> {
+    let mut attempts = BTreeSet::new();
     let mut range = KeyRange::prefix(&[RunStatus::Running { cancelling: None }.code()]);
     loop {
         let rows = queries.store().rows(View::RunsByStatus, &range, Order::Ascending, RECOVERY_PAGE).await?;
         for row in &rows {
             let Some(id) = keys::trailing_id(&row.key) else { continue };
-            jobs.extend(queries.run(RunId(id)).await?.map(|run| run.job_id));
+            let run = queries.run(RunId(id)).await?;
+            attempts.extend(run.and_then(|run| Some((run.job_id, run.executor?))));
         }
         let Some(last) = rows.last().filter(|_| rows.len() == RECOVERY_PAGE) else { break };
         range.from = [last.key.as_slice(), &[0]].concat();
     }
-    jobs.sort_unstable();
-    jobs.dedup();
-    Ok(jobs)
+    Ok(attempts)
 }

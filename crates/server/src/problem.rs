@@ -128,7 +128,8 @@ fn of_fault(fault: &Fault) -> Problem {
         Fault::NotAPosition { .. } => Code::InvalidCursor,
         Fault::Misuse { .. } => Code::Internal,
     };
-    Problem::new(code, fault.to_string())
+    // With its causes: "no space left" is what the caller can do something about.
+    Problem::new(code, chain(fault))
 }
 
 impl From<MaintenanceError> for Problem {

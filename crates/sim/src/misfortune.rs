@@ -85,6 +85,7 @@ impl World {
             Misfortune::ClockJumps { by } => {
                 self.trouble(self.mono);
                 self.set_clock(by);
+                self.notice_jump();
                 self.trouble(self.mono + by.abs().min(1_000) + 1_000);
             }
             Misfortune::Stalls { ms } => {

@@ -23,7 +23,8 @@ use crate::history::{End, What};
 use crate::ready::ready;
 use crate::world::{Crash, Happening, World};
 
-/// The shell asks the core at least this often.
+/// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the
+/// world does it only after a jump.
 const LONGEST_SLEEP_MS: i64 = 1_000;
 /// How often the keepers make a pass.
 const KEEPER_MS: i64 = 60_000;
@@ -182,8 +183,17 @@ impl World {
         let node = self.node();
         node.generation += 1;
         let (life, generation) = (node.number, node.generation);
-        let wait = node.core.next_wake().map_or(LONGEST_SLEEP_MS, |at| at.ms() - now);
-        self.after(wait.clamp(1, LONGEST_SLEEP_MS), Happening::Timer { life, generation });
+        if let Some(at) = node.core.next_wake() {
+            self.after((at.ms() - now).max(1), Happening::Timer { life, generation });
+        }
+    }
+
+    /// The clock was set: the core notices when its longest sleep is over.
+    pub(crate) fn notice_jump(&mut self) {
+        let Some(node) = &self.node else { return };
+        let timer = Happening::Timer { life: node.number, generation: node.generation };
+        let sleeps = self.rng.between(1, LONGEST_SLEEP_MS);
+        self.after(sleeps, timer);
     }
 
     fn perform(&mut self, effect: Effect) {

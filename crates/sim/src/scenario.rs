@@ -40,7 +40,7 @@ impl Scenario {
             length_ms,
             tick_ms,
             pools: pools(rng),
-            jobs: rng.between(2, 9) as usize,
+            jobs: rng.between(2, 7) as usize,
             commands: rng.between(0, 40) as usize,
             misfortunes: if rng.chance(150) { 0 } else { rng.between(1, 9) as usize },
             commit_ms: rng.skewed(1, 30),

@@ -20,7 +20,7 @@ const CRONS: [&str; 10] = [
 ];
 
 /// About how many occurrences a schedule may have before it ends or the world does.
-const OCCURRENCES_MAX: i64 = 120;
+const OCCURRENCES_MAX: i64 = 90;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {

@@ -24,7 +24,7 @@ use crate::scenario::Scenario;
 use crate::trace::Trace;
 
 /// How long everything goes well before the world is asked to stand still.
-const CALM_MS: i64 = 6 * 60_000;
+const CALM_MS: i64 = 4 * 60_000;
 /// By then at the latest every run must have come to its end once nothing new is asked: timeouts, graces, retries.
 const SETTLE_MS: i64 = 40 * 60_000;
 /// Room on both sides of the simulated time, for the oracle's calendar.

@@ -10,9 +10,10 @@ use ordo_model::RunId;
 use ordo_model::job::Command;
 use ordo_store::{Batch, Fault, Outcome};
 
+use crate::happening::Happening;
 use crate::history::What;
 use crate::ready::ready;
-use crate::world::{Crash, Happening, World};
+use crate::world::{Crash, World};
 
 const ROUND_MAX: usize = 1_024;
 /// How many orders may be on their way to the disk.

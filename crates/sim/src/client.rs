@@ -13,9 +13,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::batcher::{Submission, To};
+use crate::happening::Happening;
 use crate::history::{Ask, Reply, What};
+use crate::misfortune::Misfortune;
 use crate::workload::{self, Span};
-use crate::world::{Crash, Happening, World};
+use crate::world::{Crash, World};
 
 /// How often somebody asks for the same creation again until it is known what became of it.
 const CREATE_TRIES: u32 = 20;
@@ -28,6 +30,8 @@ pub(crate) struct Client {
     /// Creations that bear a key, so that they may be asked for again.
     keyed: BTreeMap<u32, Keyed>,
     jobs: Vec<JobId>,
+    /// Until then mostly this one is asked for.
+    focus: Option<(JobId, i64)>,
     pub(crate) runs: Vec<(JobId, RunId)>,
     pub(crate) started: Vec<(JobId, RunId, u64)>,
 }
@@ -95,6 +99,23 @@ impl World {
         Ok(())
     }
 
+    pub(crate) fn ask_storm(&mut self) -> Result<(), Crash> {
+        if self.node.is_none() {
+            return Ok(());
+        }
+        let (op, marker) = self.next_op();
+        let span = self.span();
+        let definition = workload::storm(&mut self.rng, &marker, span);
+        let job = self.new_job_id();
+        self.client.jobs.push(job);
+        let command = Command::Schedule { definition: Box::new(definition.clone()), held: false };
+        let ask = Ask::Create { marker, definition: Box::new(definition), held: false };
+        self.ask(op, job, ask, Request::new(job, command));
+        let (after, ms) = (self.rng.between(100, 2_000), self.rng.between(1_000, 9_000));
+        self.after(after, Happening::Misfortune(Misfortune::Stalls { ms }));
+        Ok(())
+    }
+
     fn draw_keyed(&mut self, marker: &str) -> Keyed {
         let span = self.span();
         Keyed { marker: marker.to_owned(), definition: workload::definition(&mut self.rng, marker, span), tries: 0 }
@@ -112,7 +133,7 @@ impl World {
         if self.node.is_none() || self.client.jobs.is_empty() {
             return Ok(());
         }
-        let job = *self.rng.pick(&self.client.jobs.clone());
+        let job = self.some_job();
         match self.rng.between(0, 15) {
             0..=2 => self.ask_update(job),
             3 | 4 => self.ask_pause(job),
@@ -125,6 +146,31 @@ impl World {
             _ => self.send_stale_report(),
         }
         Ok(())
+    }
+
+    /// For a while many things are asked of one job.
+    pub(crate) fn focus(&mut self, until: i64) {
+        if self.node.is_some() && !self.client.jobs.is_empty() {
+            self.client.focus = Some((self.some_job(), until));
+        }
+    }
+
+    /// Mostly one that is still there.
+    fn some_job(&mut self) -> JobId {
+        let jobs = self.client.jobs.clone();
+        if let Some((job, until)) = self.client.focus
+            && self.mono < until
+            && self.rng.chance(850)
+        {
+            return job;
+        }
+        for _ in 0..4 {
+            let job = *self.rng.pick(&jobs);
+            if self.job_row(job).is_some() {
+                return job;
+            }
+        }
+        *self.rng.pick(&jobs)
     }
 
     fn ask_plain(&mut self, job: JobId, ask: Ask, command: Command) {

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_store_redb::Disk;
-use ordo_store_redb::simdisk::{self, SimDisk};
+use ordo_store_redb::simdisk::{self, Failing, Op, SimDisk};
 use redb::StorageBackend;
 
 /// What happens when a fuse has burned down.
@@ -19,6 +19,8 @@ pub(crate) enum Burst {
     Fails { times: u32 },
     /// The sync happens and is reported as failed.
     DoneButFails,
+    /// The sync fails, and some of what it should have made durable never will be, though it can still be read.
+    Loses,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +98,7 @@ impl State {
         let burst = fuse.burst;
         match &mut fuse.burst {
             Burst::Fails { times } if *times > 1 => *times -= 1,
-            Burst::Fails { .. } | Burst::Cut | Burst::DoneButFails => self.fuse = None,
+            Burst::Fails { .. } | Burst::Cut | Burst::DoneButFails | Burst::Loses => self.fuse = None,
         }
         Some(burst)
     }
@@ -142,6 +144,12 @@ impl StorageBackend for Plug {
             }
             Some(Burst::Fails { .. }) => Err(failed()),
             Some(Burst::DoneButFails) => state.disk.sync_data().and(Err(failed())),
+            Some(Burst::Loses) => {
+                state.disk.fail(Failing { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
+                let lost = state.disk.sync_data();
+                state.disk.heal();
+                lost
+            }
         }
     }
 
@@ -154,7 +162,7 @@ impl StorageBackend for Plug {
                 state.cut = true;
                 Err(failed())
             }
-            Some(Burst::Fails { .. } | Burst::DoneButFails) => Err(failed()),
+            Some(Burst::Fails { .. } | Burst::DoneButFails | Burst::Loses) => Err(failed()),
         }
     }
 }

@@ -10,8 +10,9 @@ use ordo_model::job::Report;
 use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
 use serde_json::json;
 
+use crate::happening::Happening;
 use crate::history::What;
-use crate::world::{Crash, Happening, World};
+use crate::world::{Crash, World};
 
 /// How the work itself ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl World {
 
     /// When and how an attempt ends if nobody interferes.
     fn fate(&mut self, timeout_ms: i64) -> (i64, Ended) {
-        let longest = if self.calm { 60 } else { *self.rng.pick(&[20, 500, 4_000, 100_000]) };
+        let longest = if self.calm { 60 } else { *self.rng.pick(&[20, 500, 10_000, 100_000]) };
         let takes = self.rng.skewed(1, longest);
         let hangs = !self.calm && self.rng.chance(30);
         if hangs || takes >= timeout_ms {

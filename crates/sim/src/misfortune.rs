@@ -1,11 +1,13 @@
 //! What goes wrong: crashes at any effect and any sync, failing disks, jumping clocks, stalls.
 
 use crate::disk::{Burst, Fused};
+use crate::happening::Happening;
 use crate::rng::Rng;
 use crate::world::{Crash, World};
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600_000;
+const SQUALL_MS: i64 = 4 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Misfortune {
@@ -32,8 +34,15 @@ pub(crate) enum Misfortune {
     Stalls {
         ms: i64,
     },
-    SlowCommits {
+    /// The disk is slow.
+    Slow {
         ms: i64,
+    },
+    /// The disk is slow and then fails, while somebody asks for many things of one job.
+    Squall {
+        commands: u32,
+        left: u32,
+        burst: Burst,
     },
 }
 
@@ -42,14 +51,21 @@ impl Misfortune {
         let left = rng.skewed(1, 60) as u32 - 1;
         let power_lost = rng.chance(500);
         let on = if rng.chance(600) { Fused::Syncs } else { Fused::Writes };
-        match rng.between(0, 11) {
+        match rng.between(0, 13) {
             0..=2 => Misfortune::DiesAtEffect { left, power_lost },
             3..=5 => Misfortune::DiesAtDisk { on, left: left % 20, power_lost },
             6 => Misfortune::DiskFails { on, left: left % 20, burst: Burst::Fails { times: rng.skewed(1, 8) as u32 } },
-            7 => Misfortune::DiskFails { on: Fused::Syncs, left: left % 20, burst: Burst::DoneButFails },
+            7 => {
+                let burst = if rng.chance(500) { Burst::DoneButFails } else { Burst::Loses };
+                Misfortune::DiskFails { on: Fused::Syncs, left: left % 20, burst }
+            }
             8 | 9 => Misfortune::ClockJumps { by: jump(rng) },
             10 => Misfortune::Stalls { ms: rng.skewed(500, 40 * SECOND) },
-            _ => Misfortune::SlowCommits { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
+            11 => Misfortune::Slow { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
+            _ => {
+                let burst = *rng.pick(&[Burst::Cut, Burst::Fails { times: 1 }, Burst::DoneButFails]);
+                Misfortune::Squall { commands: rng.between(3, 9) as u32, left: left % 12, burst }
+            }
         }
     }
 }
@@ -92,9 +108,20 @@ impl World {
                 self.stalled_until = self.stalled_until.max(self.mono + ms);
                 self.trouble(self.stalled_until);
             }
-            Misfortune::SlowCommits { ms } => self.slow_until = self.mono + ms,
+            Misfortune::Slow { ms } => self.slow_until = self.mono + ms,
+            Misfortune::Squall { commands, left, burst } => self.squall(commands, left, burst),
         }
         Ok(())
+    }
+
+    fn squall(&mut self, commands: u32, left: u32, burst: Burst) {
+        self.slow_until = self.mono + SQUALL_MS;
+        self.focus(self.mono + SQUALL_MS);
+        for _ in 0..commands {
+            self.soon(SQUALL_MS / 2, Happening::Command);
+        }
+        self.power_lost = self.rng.chance(500);
+        self.plug.lay_fuse(Fused::Syncs, left, burst);
     }
 
     /// Sometimes the next life dies while it is still recovering.

@@ -19,17 +19,20 @@ use uuid::Uuid;
 use crate::batcher::{Batcher, Submission, To};
 use crate::closing;
 use crate::executor::Executor;
+use crate::happening::Happening;
 use crate::history::{End, What};
 use crate::ready::ready;
-use crate::world::{Crash, Happening, World};
+use crate::world::{Crash, World};
 
 /// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the
 /// world does it only after a jump.
 const LONGEST_SLEEP_MS: i64 = 1_000;
+/// A slow read is still fast enough for the horizon.
+const SLOW_READ_MS: i64 = 1_000;
 /// How often the keepers make a pass.
 const KEEPER_MS: i64 = 60_000;
 /// How long whoever supervises the process waits before it starts it again, at most.
-const RESTART_MS: i64 = 30_000;
+const RESTART_MS: i64 = 15 * 60_000;
 
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -197,7 +200,7 @@ impl World {
     }
 
     fn perform(&mut self, effect: Effect) {
-        let (life, read_ms) = (self.life(), self.scenario.read_ms);
+        let (life, read_ms) = (self.life(), self.read_takes());
         match effect {
             Effect::Look(look) => self.soon(read_ms, Happening::Look { life, look }),
             Effect::FindWaiting { limit } => self.soon(read_ms, Happening::FindWaiting { life, limit }),
@@ -235,11 +238,16 @@ impl World {
         self.deliver_read(input)
     }
 
+    /// The longest a read takes to be made, and again to come back.
+    fn read_takes(&self) -> i64 {
+        if self.mono < self.slow_until { SLOW_READ_MS } else { self.scenario.read_ms }
+    }
+
     fn deliver_read(&mut self, input: Input) -> Result<(), Crash> {
         if self.plug.is_cut() {
             return Err(Crash);
         }
-        let (life, read_ms) = (self.life(), self.scenario.read_ms);
+        let (life, read_ms) = (self.life(), self.read_takes());
         self.soon(read_ms, Happening::Input { life, input: Box::new(input) });
         Ok(())
     }

@@ -45,6 +45,16 @@ pub(crate) fn definition(rng: &mut Rng, marker: &str, span: Span) -> Definition 
     serde_json::from_value(form).expect("the workload writes what can be read")
 }
 
+/// A job that fires every few milliseconds for some seconds.
+pub(crate) fn storm(rng: &mut Rng, marker: &str, span: Span) -> Definition {
+    let every = rng.skewed(2, 40);
+    let end = span.now_ms + rng.between(1_000, 6_000);
+    let mut storm = Map::new();
+    let trigger = json!({ "type": "scheduled", "every": millis(every), "end": time(end) });
+    storm.insert("trigger".into(), trigger);
+    definition(rng, marker, span).patched(&storm).expect("the workload writes what can be read")
+}
+
 /// A change of a job that is never without effect: it bears the marker.
 pub(crate) fn patch(rng: &mut Rng, marker: &str, span: Span) -> Map<String, Value> {
     let mut patch = Map::new();
@@ -70,7 +80,8 @@ pub(crate) fn patch(rng: &mut Rng, marker: &str, span: Span) -> Map<String, Valu
 fn trigger(rng: &mut Rng, span: Span) -> Value {
     match rng.between(0, 9) {
         0 => json!({ "type": "manual" }),
-        1 | 2 => json!({ "type": "scheduled", "at": time(span.now_ms + rng.between(-50_000, span.length_ms / 2)) }),
+        1 => json!({ "type": "scheduled", "at": time(span.now_ms + rng.between(-50_000, span.length_ms / 2)) }),
+        2 => json!({ "type": "scheduled", "at": time(span.now_ms + rng.between(100, 7_000)) }),
         3 | 4 => cron(rng, span),
         5 => burst(rng, span),
         _ => every(rng, span),
@@ -92,7 +103,8 @@ fn every(rng: &mut Rng, span: Span) -> Value {
     let every = rng.skewed((span.length_ms / OCCURRENCES_MAX).max(1_000), span.length_ms);
     let mut trigger = json!({ "type": "scheduled", "every": millis(every) });
     if rng.chance(400) {
-        trigger["start"] = json!(time(span.now_ms + rng.between(-span.length_ms, span.length_ms / 4)));
+        let furthest = *rng.pick(&[8_000, span.length_ms / 4]);
+        trigger["start"] = json!(time(span.now_ms + rng.between(-span.length_ms, furthest)));
     }
     if rng.chance(200) {
         trigger["end"] = json!(time(span.now_ms + rng.between(span.length_ms / 4 + 1, span.length_ms)));
@@ -107,7 +119,9 @@ fn every(rng: &mut Rng, span: Span) -> Value {
 fn burst(rng: &mut Rng, span: Span) -> Value {
     let every = rng.skewed(1, 900);
     let start = span.now_ms + rng.between(0, span.length_ms / 2);
-    let end = start + every * rng.between(1, OCCURRENCES_MAX);
+    // Now and then more than a queue holds and one wake may fire.
+    let most = if rng.chance(100) { 5 * OCCURRENCES_MAX } else { OCCURRENCES_MAX };
+    let end = start + every * rng.between(1, most);
     json!({ "type": "scheduled", "every": millis(every), "start": time(start), "end": time(end) })
 }
 
@@ -138,7 +152,7 @@ fn retry(rng: &mut Rng) -> Value {
 }
 
 fn retention(rng: &mut Rng, span: Span) -> Value {
-    json!({ "runs": rng.skewed(1, 50), "age": millis(rng.skewed(1_000, span.length_ms)) })
+    json!({ "runs": rng.skewed(1, 50), "age": millis(rng.skewed(20_000, span.length_ms)) })
 }
 
 fn millis(ms: i64) -> String {

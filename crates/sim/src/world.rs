@@ -5,28 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_engine::codec::{self, Recorded};
-use ordo_engine::core::Input;
-use ordo_engine::timekeeper::Look;
-use ordo_model::job::Event;
-use ordo_model::{JobId, Millis, RunId, Timestamp};
-use ordo_store::{Position, Store};
+use ordo_model::{Millis, RunId, Timestamp};
+use ordo_store::Position;
 
 use crate::client::Client;
 use crate::disk::Plug;
-use crate::executor::Ended;
+use crate::happening::Happening;
 use crate::history::{Fact, History, What};
 use crate::misfortune::Misfortune;
 use crate::node::Node;
-use crate::ready::ready;
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
-/// How long everything goes well before the world is asked to stand still.
-const CALM_MS: i64 = 4 * 60_000;
-/// By then at the latest every run must have come to its end once nothing new is asked: timeouts, graces, retries.
-const SETTLE_MS: i64 = 40 * 60_000;
 /// Room on both sides of the simulated time, for the oracle's calendar.
 const MARGIN_MS: i64 = 2 * 86_400_000;
 /// A world in which this much happens has gone round in circles.
@@ -35,27 +26,6 @@ const HAPPENINGS_MAX: u64 = 400_000;
 /// The process is gone: nothing it meant to do next is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Crash;
-
-/// What the world does next, at its time. Those with a life are void once that life is over.
-#[derive(Debug)]
-pub(crate) enum Happening {
-    Timer { life: u32, generation: u64 },
-    Input { life: u32, input: Box<Input> },
-    Look { life: u32, look: Look },
-    FindWaiting { life: u32, limit: usize },
-    TakeOff { life: u32 },
-    Commit { life: u32 },
-    Land { life: u32 },
-    AttemptEnds { life: u32, run: RunId, token: u64, ended: Ended },
-    Keeper { life: u32 },
-    Boot,
-    Create { again: Option<u32> },
-    Command,
-    Misfortune(Misfortune),
-    Calm,
-    Quiet,
-    Watch,
-}
 
 pub struct World {
     pub(crate) rng: Rng,
@@ -72,14 +42,14 @@ pub struct World {
     pub(crate) stalled_until: i64,
     pub(crate) slow_until: i64,
     pub(crate) calm: bool,
-    quiet_since: Option<i64>,
-    set_back_ms: i64,
-    wall_max: i64,
+    pub(crate) quiet_since: Option<i64>,
+    pub(crate) set_back_ms: i64,
+    pub(crate) wall_max: i64,
     pub(crate) client: Client,
     pub(crate) history: History,
-    cursor: Position,
+    pub(crate) cursor: Position,
     /// The log could not be read to its end the last time.
-    behind: bool,
+    pub(crate) behind: bool,
     /// Runs that are not over, as the log tells.
     pub(crate) active: BTreeSet<RunId>,
 }
@@ -138,16 +108,31 @@ impl World {
             let at = self.rng.between(0, length / 3);
             self.at(at, Happening::Create { again: None });
         }
+        let knots: Vec<i64> = (0..4).map(|_| self.rng.between(0, length)).collect();
         for _ in 0..self.scenario.commands {
-            let at = self.rng.between(length / 20, length);
+            let at = self.moment(&knots, 300).max(length / 50);
             self.at(at, Happening::Command);
         }
         for _ in 0..self.scenario.misfortunes {
-            let at = self.rng.between(0, length);
+            let at = self.moment(&knots, 2_000);
             let misfortune = Misfortune::draw(&mut self.rng);
             self.at(at, Happening::Misfortune(misfortune));
         }
+        if self.scenario.misfortunes > 0 && self.rng.chance(100) {
+            let at = self.rng.between(length / 3, 2 * length / 3);
+            self.at(at, Happening::Storm);
+        }
         self.at(length, Happening::Calm);
+    }
+
+    /// Any time, but as often shortly after one of the knots: troubles come together.
+    fn moment(&mut self, knots: &[i64], spread_ms: i64) -> i64 {
+        let length = self.scenario.length_ms;
+        if self.rng.chance(500) {
+            let near = *self.rng.pick(knots) + self.rng.between(0, spread_ms);
+            return near.min(length);
+        }
+        self.rng.between(0, length)
     }
 
     /// Lets the whole world happen.
@@ -194,6 +179,7 @@ impl World {
             Happening::Keeper { .. } => self.keep(),
             Happening::Boot => self.boot(),
             Happening::Create { again } => self.ask_create(again),
+            Happening::Storm => self.ask_storm(),
             Happening::Command => self.ask_command(),
             Happening::Misfortune(misfortune) => self.suffer(misfortune),
             Happening::Calm => self.begin_calm(),
@@ -255,125 +241,5 @@ impl World {
 
     pub(crate) fn trouble(&mut self, until: i64) {
         self.fact(What::Trouble { until });
-    }
-
-    /// Reads what an earlier failure left in the log, before anything is added to it.
-    pub(crate) fn catch_up(&mut self, store: &dyn Store) {
-        if self.behind {
-            self.tail(store, None);
-        }
-    }
-
-    /// Reads what is new in the log. `acked`: when that was decided of which the store just said that it is durable.
-    pub(crate) fn tail(&mut self, store: &dyn Store, acked: Option<i64>) {
-        self.behind = true;
-        // A disk that fails just now is read again later; nothing is lost by that.
-        while let Ok(page) = ready(store.events(&self.cursor, 200)) {
-            let Some(last) = page.last() else {
-                self.behind = false;
-                break;
-            };
-            self.cursor = last.position.clone();
-            for stored in &page {
-                let (job, at) = (JobId(stored.entity.id), stored.at.ms());
-                match codec::decode_event(stored).expect("what is in the log can be read") {
-                    Recorded::Happened(event) => self.logged(job, stored.version, at, acked == Some(at), event),
-                    Recorded::Checkpoint(_) => {}
-                }
-            }
-        }
-    }
-
-    fn logged(&mut self, job: JobId, version: u64, at: i64, acked: bool, event: Event) {
-        match &event {
-            Event::JobTriggered { run_id, .. } => {
-                self.active.insert(*run_id);
-                self.client.runs.push((job, *run_id));
-            }
-            Event::JobStarted { run_id, token, .. } => self.client.started.push((job, *run_id, token.0)),
-            Event::JobExecuted { run_id, .. }
-            | Event::RunCancelled { run_id, .. }
-            | Event::JobFailed { run_id, retry_at: None, .. } => {
-                self.active.remove(run_id);
-            }
-            _ => {}
-        }
-        self.fact(What::Logged { job, version, at, acked, event: Box::new(event) });
-    }
-
-    // --- the last part: nothing goes wrong any more ---------------------------------------------
-
-    fn begin_calm(&mut self) -> Result<(), Crash> {
-        self.calm = true;
-        self.plug.clear_fuse();
-        self.slow_until = 0;
-        self.stalled_until = 0;
-        if let Some(node) = &mut self.node {
-            node.crash_in = None;
-        } else {
-            self.after(1, Happening::Boot);
-        }
-        self.release_deaf();
-        self.trouble(self.mono);
-        self.fact(What::Calm);
-        self.after(CALM_MS, Happening::Quiet);
-        Ok(())
-    }
-
-    fn begin_quiet(&mut self) -> Result<(), Crash> {
-        self.fact(What::Quiet);
-        self.quiet_since = Some(self.mono);
-        self.after(1_000, Happening::Watch);
-        self.ask_to_pause_all()
-    }
-
-    fn watch(&mut self) -> Result<(), Crash> {
-        self.after(2_000, Happening::Watch);
-        Ok(())
-    }
-
-    /// Nothing is under way any more, or it should long not have been.
-    fn is_over(&self) -> bool {
-        let Some(since) = self.quiet_since else { return false };
-        let quiet = self.mono - since;
-        let idle = self.active.is_empty() && self.client.is_idle() && self.node.as_ref().is_some_and(Node::is_idle);
-        (idle && quiet > 5_000) || quiet > SETTLE_MS + self.set_back_ms
-    }
-
-    fn end(&mut self) {
-        let Some(node) = self.node.take() else {
-            self.history.end.differences.push("the node is down at the end".into());
-            return;
-        };
-        self.tail(node.store.as_ref(), None);
-        self.history.end.mono = self.mono;
-        self.history.end.wall = self.wall_ms();
-        self.history.end.wall_max = self.wall_max;
-        node.close(&mut self.history.end);
-        let end = format!("{:?}", self.history.end);
-        self.note(format_args!("{end}"));
-    }
-}
-
-impl Happening {
-    fn life(&self) -> Option<u32> {
-        match self {
-            Happening::Timer { life, .. }
-            | Happening::Input { life, .. }
-            | Happening::Look { life, .. }
-            | Happening::FindWaiting { life, .. }
-            | Happening::TakeOff { life }
-            | Happening::Commit { life }
-            | Happening::Land { life }
-            | Happening::AttemptEnds { life, .. }
-            | Happening::Keeper { life } => Some(*life),
-            Happening::Boot
-            | Happening::Create { .. }
-            | Happening::Command
-            | Happening::Misfortune(_)
-            | Happening::Calm
-            | Happening::Quiet
-            | Happening::Watch => None,
-        }
     }
 }

@@ -10,7 +10,7 @@ use tower_http::trace::TraceLayer;
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
-use crate::{auth, batch, cron, health, job_orders, jobs, logs, metrics, runs, status, store, streams};
+use crate::{auth, batch, cron, events, health, job_orders, jobs, logs, metrics, runs, status, store, streams};
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -35,6 +35,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/runs/{id}/cancel", post(runs::cancel))
         .route("/v1/runs/{id}/retry", post(runs::retry))
         .route("/v1/streams/{stream}", get(streams::read))
+        .route("/v1/events", get(events::read))
         .route("/v1/store/stats", get(store::stats))
         .route("/v1/store/backup", post(store::backup))
         .route("/v1/store/check", post(store::check))

@@ -4,6 +4,7 @@
 
 mod batch;
 mod errors;
+mod events;
 mod idempotency;
 mod jobs;
 mod lists;

@@ -10,7 +10,9 @@ use tower_http::trace::TraceLayer;
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
-use crate::{auth, batch, cron, events, health, job_orders, jobs, logs, metrics, runs, status, store, streams};
+use crate::{
+    auth, batch, cron, events, health, job_list, job_orders, jobs, logs, metrics, runs, status, store, streams,
+};
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -21,7 +23,7 @@ pub fn router(app: App) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .route("/v1/status", get(status::show))
-        .route("/v1/jobs", get(jobs::list).post(jobs::create))
+        .route("/v1/jobs", get(job_list::read).post(jobs::create))
         .route("/v1/jobs/batch", post(batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES)))
         .route("/v1/jobs/{id}", get(jobs::show).patch(jobs::update).delete(jobs::cancel))
         .route("/v1/jobs/{id}/trigger", post(job_orders::trigger))

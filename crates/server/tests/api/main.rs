@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod contract;
 mod errors;
 mod events;
 mod idempotency;
 mod jobs;
 mod lists;
 mod logs;
+mod openapi;
 mod orders;
 mod runs;
 mod status;

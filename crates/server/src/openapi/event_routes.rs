@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::operation::{Operation, READS, shared};
-use super::schemas::list;
+use super::schemas::{list, sent_event};
 use crate::code::Code;
 
 pub(super) fn all() -> Vec<Operation> {
@@ -24,8 +24,9 @@ fn stream() -> Operation {
 }
 
 fn events() -> Operation {
-    let events = json!({ "type": "string", "description": "Events without a name (data: an Event, id: its position). \
-        An event `error` (data: a Problem) comes before an end that nobody asked for." });
+    let told = "Events without a name (data: an Event, id: its position). An event `error` (data: a Problem) comes \
+                before an end that nobody asked for.";
+    let events = sent_event(&["message", "error"], told);
     operation("/v1/events", "readEvents", "All events, oldest first: a page, or all of them as they are written")
         .saying(
             "With `Accept: text/event-stream` the answer goes on for as long as the client listens. A client that \

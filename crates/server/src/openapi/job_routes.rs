@@ -11,6 +11,10 @@ use crate::code::Code;
 /// What is wrong with a job that a tool or the model does not take.
 const UNFIT: &[Code] = &[Code::InvalidJob, Code::UnknownTool, Code::InvalidToolInput];
 
+/// What can be done with a job once it is there.
+const TAKES_JOB: &[&str] =
+    &["readJob", "updateJob", "cancelJob", "triggerJob", "pauseJob", "resumeJob", "backfillJob", "previewJob"];
+
 pub(super) fn all() -> Vec<Operation> {
     vec![create(), batch(), read_all(), read(), update(), cancel(), trigger(), pause(), resume(), backfill(), preview()]
 }
@@ -30,6 +34,8 @@ fn create() -> Operation {
         .body(component("NewJob"), true);
     answers_job(operation, 201, "The job, durable.")
         .header(201, "Location", "The path of the job.")
+        .leads_to(201, TAKES_JOB, "id", "$response.body#/id")
+        .leads_to(201, &["readStream"], "stream", "ordo-job-{$response.body#/id}")
         .header(201, "Idempotency-Replayed", "`true` when an earlier request with the same key created it.")
         .refuses(UNFIT)
         .refuses(&[Code::InvalidHeader, Code::IdempotencyKeyReused, Code::JobNotFound, Code::WrongState])
@@ -98,6 +104,7 @@ fn trigger() -> Operation {
     operation("post", "/v1/jobs/{id}/trigger", "triggerJob", "Run a job now")
         .body(object(&[], json!({ "tool_input": input })), false)
         .answers(202, "The run that was begun, or skipped by the block strategy.", &component("RunBegun"))
+        .leads_to(202, &["readRun", "cancelRun", "retryRun"], "id", "$response.body#/run_id")
         .refuses(UNFIT)
         .refuses(&[Code::JobNotFound, Code::WrongState, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)

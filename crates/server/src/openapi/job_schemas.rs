@@ -71,7 +71,13 @@ fn new_job() -> Value {
         json!({ "type": "boolean", "default": false,
         "description": "The job does not run before it is resumed." }),
     );
-    object(&["label", "tool_name", "trigger"], Value::Object(properties))
+    let mut form = object(&["label", "tool_name", "trigger"], Value::Object(properties));
+    form["examples"] = json!([
+        { "label": "nightly-report", "tool_name": "shell", "tool_input": { "command": "make", "args": ["report"] },
+            "trigger": { "type": "scheduled", "cron": "0 2 * * *", "timezone": "Europe/Berlin" } },
+        { "label": "on demand", "tool_name": "noop", "trigger": { "type": "manual" } },
+    ]);
+    form
 }
 
 /// Null means the default, where there is one.

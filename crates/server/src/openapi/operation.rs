@@ -102,6 +102,16 @@ impl Operation {
         self
     }
 
+    /// What can be done next with what the answer with this status holds: operations and their one parameter.
+    pub(super) fn leads_to(mut self, status: u16, operations: &[&str], parameter: &str, value: &str) -> Operation {
+        if let Some(answer) = self.answers.get_mut(&status) {
+            for name in operations {
+                answer["links"][*name] = json!({ "operationId": name, "parameters": { parameter: value } });
+            }
+        }
+        self
+    }
+
     pub(super) fn refuses(mut self, codes: &[Code]) -> Operation {
         self.codes.extend_from_slice(codes);
         self

@@ -4,7 +4,7 @@ use ordo_model::job::RunStatus;
 use serde_json::json;
 
 use super::operation::{Operation, READS, WRITES, component, shared};
-use super::schemas::{list, object};
+use super::schemas::{list, object, sent_event};
 use crate::code::Code;
 
 pub(super) fn all() -> Vec<Operation> {
@@ -33,8 +33,9 @@ fn read() -> Operation {
 }
 
 fn logs() -> Operation {
-    let events = json!({ "type": "string", "description": "Events `line` (data: a LogLine, id: where to go on), then \
-        one event `end` (data: the status of the run)." });
+    let told = "Events `line` (data: a LogLine), then one event `end` (data: the status of the run). An event `error` \
+                (data: a Problem) comes before an end that nobody asked for.";
+    let events = sent_event(&["line", "end", "error"], told);
     operation("get", "/v1/runs/{id}/logs", "readLogs", "The log of a run: a page, or all of it as it is written")
         .query("follow", json!({ "type": "boolean" }), "Stream, as with `Accept: text/event-stream`.")
         .parameter(shared("LastEventId"))
@@ -63,6 +64,7 @@ fn cancel() -> Operation {
 fn retry() -> Operation {
     operation("post", "/v1/runs/{id}/retry", "retryRun", "Run a finished run once more")
         .answers(202, "The run that was begun.", &component("RunBegun"))
+        .leads_to(202, &["readRun", "cancelRun"], "id", "$response.body#/run_id")
         .refuses(&[Code::RunNotFound, Code::WrongState, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }

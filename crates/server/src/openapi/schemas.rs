@@ -49,6 +49,16 @@ pub(super) fn list(item: &str) -> Value {
     })
 }
 
+/// One event of a stream: `text/event-stream` is described by its events.
+pub(super) fn sent_event(names: &[&str], description: &str) -> Value {
+    let properties = json!({
+        "id": { "type": "string", "description": "Where to go on: a `Last-Event-ID`." },
+        "event": { "type": "string", "enum": names },
+        "data": { "type": "string", "contentMediaType": "application/json" },
+    });
+    json!({ "type": "object", "required": ["data"], "properties": properties, "description": description })
+}
+
 pub(super) fn or_null(schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }
@@ -68,7 +78,7 @@ fn common() -> Value {
         "Id": { "type": "string", "format": "uuid" },
         "Time": { "type": "string", "format": "date-time", "examples": ["2026-11-15T19:20:00.000Z"],
             "description": "RFC 3339; answered in UTC with milliseconds. From 1970 to 9999." },
-        "Duration": { "type": "string", "examples": ["1h30m", "500ms", "PT5M"],
+        "Duration": { "type": "string", "pattern": "^(([0-9]{1,9}(d|h|m|s|ms))+|P[0-9.DTHMS]+)$", "examples": ["1h30m", "500ms", "PT5M"],
             "description": "Answered in the shortest form: `1h30m`, `500ms`, `2d`. ISO 8601 is read too." },
         "Problem": answer(json!({
             "type": { "type": "string", "description": "`urn:ordo:error:<code>`" },

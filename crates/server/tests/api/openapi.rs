@@ -75,3 +75,22 @@ fn every_operation_has_a_name_of_its_own() {
     let names: BTreeSet<&str> = operations.iter().map(|operation| operation["operationId"].as_str().unwrap()).collect();
     assert_eq!(names.len(), operations.len());
 }
+
+/// What an answer leads to is an operation, and the parameter is one of its own.
+#[test]
+fn every_link_leads_to_an_operation() {
+    let items = openapi()["paths"].as_object().unwrap().iter();
+    let operations =
+        || items.clone().flat_map(|(path, item)| item.as_object().unwrap().values().map(move |o| (path, o)));
+    let mut seen = 0;
+    for (_, operation) in operations() {
+        let answers = operation["responses"].as_object().unwrap().values();
+        for link in answers.filter_map(|answer| answer["links"].as_object()).flat_map(|links| links.values()) {
+            let (path, _) = operations().find(|(_, o)| o["operationId"] == link["operationId"]).expect("an operation");
+            let parameter = link["parameters"].as_object().unwrap().keys().next().unwrap();
+            assert!(path.contains(&format!("{{{parameter}}}")), "{path} has no {parameter}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen} links");
+}

@@ -7,6 +7,7 @@ mod auth;
 mod batch;
 mod body;
 mod code;
+mod compression;
 mod cron;
 mod event_follow;
 mod events;

@@ -11,7 +11,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status, store, streams,
+    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status,
+    store, streams,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -54,6 +55,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
+        .layer(compression::layer())
         .layer(TraceLayer::new_for_http())
         .with_state(app)
 }

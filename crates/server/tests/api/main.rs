@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod compression;
 mod contract;
 mod errors;
 mod events;

@@ -87,3 +87,25 @@ async fn what_is_no_http_is_refused_and_the_next_one_is_served() {
     let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN.to_owned()));
     client.get("/v1/status").await.unwrap();
 }
+
+/// Half-sent heads and half-sent bodies wait for their time to run out; nobody waits with them.
+#[tokio::test]
+async fn clients_that_never_finish_their_requests_hold_up_nobody() {
+    let mut world = World::new().await;
+    let address = world.tcp().await;
+    let head = format!("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n");
+    let mut stuck = Vec::new();
+    for n in 0..200 {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let body = "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+        let sent = if n % 2 == 0 { head.clone() } else { format!("{head}{body}") };
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        stuck.push(stream);
+    }
+    let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN.to_owned()));
+    for _ in 0..20 {
+        client.post("/v1/jobs", Some(&job(json!({})))).await.unwrap();
+    }
+    assert_eq!(client.get("/v1/jobs").await.unwrap()["items"].as_array().unwrap().len(), 20);
+    drop(stuck);
+}

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
@@ -47,6 +48,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) json: Value,
     pub(crate) text: String,
+    pub(crate) bytes: Bytes,
 }
 
 impl Answer {
@@ -125,7 +127,7 @@ impl World {
         let bytes = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answer { status: parts.status, headers: parts.headers, json, text }
+        Answer { status: parts.status, headers: parts.headers, json, text, bytes }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

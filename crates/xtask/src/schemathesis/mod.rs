@@ -15,7 +15,8 @@ use crate::cargo::cargo;
 use crate::tree;
 use daemon::Daemon;
 
-const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+    response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance,ignored_auth";
 /// Requests per operation and kind of test: about a minute in all.
 const EXAMPLES: u32 = 50;
 /// The same requests every time, so that a failure is the change's own.

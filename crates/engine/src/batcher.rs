@@ -98,7 +98,8 @@ impl Batcher {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
                 }
-                gathered = gather(&mut self.queue, &mut self.again), if !stop && in_flight < IN_FLIGHT_MAX => {
+                gathered = gather(&mut self.queue, &mut self.again),
+                    if !stop && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
                     stop = gathered.stop;
                     let flight = self.take_off(gathered).await;
                     in_flight += flight.1.max(1);

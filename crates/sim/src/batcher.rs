@@ -83,8 +83,10 @@ impl World {
 
     fn kick(&mut self) {
         let (life, now) = (self.life(), self.mono);
+        let must_settle = self.node().committer.must_settle();
         let batcher = &mut self.node().batcher;
-        if !batcher.gathering && !batcher.queue.is_empty() && batcher.in_flight() < IN_FLIGHT_MAX {
+        let may_gather = !batcher.gathering && !must_settle && batcher.in_flight() < IN_FLIGHT_MAX;
+        if may_gather && !batcher.queue.is_empty() {
             batcher.gathering = true;
             let at = batcher.rests_until.max(now);
             self.at(at, Happening::TakeOff { life });
@@ -96,6 +98,9 @@ impl World {
         let (now, decided_at) = (self.now(), self.wall_ms());
         let node = self.node();
         node.batcher.gathering = false;
+        if node.committer.must_settle() {
+            return Ok(());
+        }
         let gathered = node.batcher.queue.len().min(ROUND_MAX);
         let (mut requests, mut waiting) = (Vec::new(), Vec::new());
         for Submission { request, to } in node.batcher.queue.drain(..gathered) {

@@ -20,6 +20,8 @@ const ROUND_MAX: usize = 1_024;
 const IN_FLIGHT_MAX: usize = 2_048;
 /// How long a store that failed is left alone.
 const FAULT_PAUSE_MS: i64 = 500;
+/// A slow commit takes at most this long.
+const SLOWEST_MS: i64 = 1_200;
 /// A commit that takes longer than this may make others late.
 const SLOW_MS: i64 = 100;
 
@@ -126,8 +128,10 @@ impl World {
     }
 
     fn commit_takes(&mut self) -> i64 {
-        let longest = if self.mono < self.slow_until { 3_000 } else { self.scenario.commit_ms };
-        self.rng.skewed(1, longest)
+        if self.mono < self.slow_until {
+            return self.rng.between(50, SLOWEST_MS);
+        }
+        self.rng.skewed(1, self.scenario.commit_ms)
     }
 
     /// The oldest round that has not been there reaches the disk. Whoever asked hears of it a little later.

@@ -51,7 +51,7 @@ impl Misfortune {
         let left = rng.skewed(1, 60) as u32 - 1;
         let power_lost = rng.chance(500);
         let on = if rng.chance(600) { Fused::Syncs } else { Fused::Writes };
-        match rng.between(0, 13) {
+        match rng.between(0, 15) {
             0..=2 => Misfortune::DiesAtEffect { left, power_lost },
             3..=5 => Misfortune::DiesAtDisk { on, left: left % 20, power_lost },
             6 => Misfortune::DiskFails { on, left: left % 20, burst: Burst::Fails { times: rng.skewed(1, 8) as u32 } },
@@ -64,7 +64,7 @@ impl Misfortune {
             11 => Misfortune::Slow { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
             _ => {
                 let burst = *rng.pick(&[Burst::Cut, Burst::Fails { times: 1 }, Burst::DoneButFails]);
-                Misfortune::Squall { commands: rng.between(3, 9) as u32, left: left % 12, burst }
+                Misfortune::Squall { commands: rng.between(6, 16) as u32, left: left % 12, burst }
             }
         }
     }

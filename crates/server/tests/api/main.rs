@@ -4,10 +4,12 @@
 
 mod batch;
 mod errors;
+mod exposition;
 mod idempotency;
 mod jobs;
 mod lists;
 mod logs;
+mod metrics;
 mod orders;
 mod runs;
 mod status;

@@ -1,6 +1,7 @@
 //! The metrics: a page that Prometheus reads, numbers that are true, and no more of them with more jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -77,4 +78,46 @@ async fn more_jobs_do_not_mean_more_metrics() {
     for (name, _) in labels {
         assert!(["le", "pool", "reason", "version"].contains(&name.as_str()), "{name}");
     }
+}
+
+#[tokio::test]
+async fn dashboard_alerts_and_documentation_name_only_what_there_is() {
+    let world = World::new().await;
+    let families = scrape(&world).await;
+    let samples = families.values().flat_map(|family| &family.samples).map(|(name, ..)| name.as_str());
+    let there: BTreeSet<&str> = families.keys().map(String::as_str).chain(samples).collect();
+    for file in ["deploy/grafana/ordo.json", "deploy/prometheus/alerts.yml", "docs/operations.md"] {
+        let text = text_of(file);
+        let named = metrics_in(&text);
+        assert!(named.len() >= 5, "{file} names hardly any: {named:?}");
+        let unknown: Vec<_> = named.difference(&there).collect();
+        assert!(unknown.is_empty(), "{file} names {unknown:?}");
+    }
+    let documented = text_of("docs/operations.md");
+    for name in families.keys() {
+        assert!(documented.contains(&format!("| `{name}` |")), "docs/operations.md does not name {name}");
+    }
+}
+
+#[test]
+fn the_dashboard_can_be_imported() {
+    let board: serde_json::Value = serde_json::from_str(&text_of("deploy/grafana/ordo.json")).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len(), "every panel has its own id");
+    for panel in panels.iter().filter(|panel| panel["type"] != "row") {
+        assert!(!panel["targets"].as_array().unwrap().is_empty(), "{}", panel["title"]);
+        assert!(panel["targets"][0]["expr"].as_str().unwrap().contains("ordo_"), "{}", panel["title"]);
+    }
+}
+
+fn text_of(file: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// Every word that begins like a metric of ours.
+fn metrics_in(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("ordo_")).collect()
 }

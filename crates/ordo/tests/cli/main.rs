@@ -11,4 +11,5 @@ mod first_steps;
 mod jobs;
 mod refusals;
 mod runs;
+mod service;
 mod store;

@@ -14,6 +14,10 @@ use crate::fields::InputError;
 /// Ours; the server's own hold its token and its configuration.
 const RESERVED: &str = "ORDO_";
 
+/// What a service manager says to the server alone: a command that used it would speak in the server's name.
+const OF_THE_SERVICE: [&str; 6] =
+    ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
+
 /// What commands inherit.
 #[derive(Clone)]
 pub struct Environment(Arc<BTreeMap<OsString, OsString>>);
@@ -24,7 +28,7 @@ impl Environment {
     }
 
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
-        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name));
+        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name) && !is_of_the_service(name));
         Environment(Arc::new(inherited.collect()))
     }
 
@@ -46,6 +50,10 @@ impl std::fmt::Debug for Environment {
 
 fn is_reserved(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(RESERVED.as_bytes())
+}
+
+fn is_of_the_service(name: &OsStr) -> bool {
+    OF_THE_SERVICE.iter().any(|known| name == OsStr::new(known))
 }
 
 fn about(work: &Work) -> Vec<(&'static str, String)> {

@@ -16,5 +16,6 @@ mod status;
 mod store;
 mod streams;
 mod tools;
+mod trace;
 mod wire;
 mod world;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use ordo_engine::tool::Work;
 
 use crate::fields::InputError;
+use crate::trace_context;
 
 /// Ours; the server's own hold its token and its configuration.
 const RESERVED: &str = "ORDO_";
@@ -35,6 +36,7 @@ impl Environment {
     /// Everything one attempt's command is started with.
     pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
         let mut all = BTreeMap::clone(&self.0);
+        all.insert(trace_context::VARIABLE.into(), trace_context::traceparent(work).into());
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
         all

@@ -148,6 +148,7 @@ impl Batcher {
             drop(reply.send(fault.clone().map_or(Ok(()), Err)));
         }
         if let Some(fault) = &fault {
+            self.metrics.round_failed();
             tracing::error!(error = %chain(fault), orders = waiting.len(), "a round could not be committed");
         }
         for ((kept, reply, tries), answer) in waiting.into_iter().zip(answers) {

@@ -3,14 +3,13 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
-use tower_http::trace::TraceLayer;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
-use crate::{auth, batch, cron, health, job_orders, jobs, logs, metrics, runs, status, store, streams};
+use crate::{auth, batch, cron, health, job_orders, jobs, logs, metrics, runs, status, store, streams, trace};
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -43,7 +42,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
-        .layer(TraceLayer::new_for_http())
+        .layer(from_fn(trace::request))
         .with_state(app)
 }
 

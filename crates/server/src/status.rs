@@ -27,14 +27,18 @@ pub(crate) async fn show(State(app): State<App>) -> Json<Value> {
 }
 
 fn counters(metrics: &Metrics) -> Value {
+    let skipped: serde_json::Map<String, Value> =
+        metrics.skipped().map(|(reason, count)| (reason.to_owned(), json!(count))).collect();
     json!({
         "triggered": Metrics::read(&metrics.triggered),
         "late": Metrics::read(&metrics.late),
-        "skipped": Metrics::read(&metrics.skipped),
+        "skipped": metrics.skipped().map(|(_, count)| count).sum::<u64>(),
+        "skipped_by_reason": skipped,
         "completed": Metrics::read(&metrics.completed),
         "failed": Metrics::read(&metrics.failed),
-        "orders": Metrics::read(&metrics.orders),
-        "rounds": Metrics::read(&metrics.rounds),
-        "round_micros": Metrics::read(&metrics.round_micros),
+        "cancelled": Metrics::read(&metrics.cancelled),
+        "orders": metrics.commit_orders.sum(),
+        "rounds": metrics.commit_orders.count(),
+        "round_micros": metrics.commit_micros.sum(),
     })
 }

@@ -4,15 +4,18 @@
 
 mod batch;
 mod errors;
+mod exposition;
 mod idempotency;
 mod jobs;
 mod lists;
 mod logs;
+mod metrics;
 mod orders;
 mod runs;
 mod status;
 mod store;
 mod streams;
 mod tools;
+mod trace;
 mod wire;
 mod world;

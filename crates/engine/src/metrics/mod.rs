@@ -30,7 +30,7 @@ pub struct Metrics {
     pub cancelled: AtomicU64,
     /// Rounds that the store could not make durable.
     pub commit_faults: AtomicU64,
-    /// From the time a run was due to the start of its first attempt.
+    /// From the time a run was scheduled for, jitter included, to the start of its first attempt.
     pub lateness_ms: Histogram,
     /// From the start of a run's first attempt to the run's end.
     pub duration_ms: Histogram,

@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use crate::common::{Daemon, World};
 
+const TRACE: &str = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 /// One request over TCP, with the token.
 fn get(world: &World, daemon: &Daemon, path: &str, id: &str) -> String {
     let mut stream = TcpStream::connect(daemon.place.trim_start_matches("http://")).unwrap();
     let token = world.read(".ordo/token");
-    let head = format!("host: localhost\r\nauthorization: Bearer {}\r\nx-request-id: {id}", token.trim());
+    let head = format!("host: localhost\r\nauthorization: Bearer {}\r\nx-request-id: {id}\r\n{TRACE}", token.trim());
     write!(stream, "GET {path} HTTP/1.1\r\n{head}\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -53,6 +55,7 @@ fn json_logs_name_runs_and_requests_by_their_ids() {
     let asked = answered.iter().find(|line| line["span"]["request_id"] == "ask-1").unwrap();
     assert_eq!((&asked["method"], &asked["route"]), (&"GET".into(), &"/v1/runs".into()), "{asked}");
     assert_eq!(asked["status"], 200);
+    assert_eq!(asked["span"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "the trace of the caller");
     assert!(asked["latency_ms"].is_f64() && asked["level"] == "DEBUG", "{asked}");
 }
 

@@ -48,7 +48,7 @@ fn runs(page: &mut Page, metrics: &Metrics) {
     page.counter("ordo_runs_completed_total", "Runs that completed.", read(&metrics.completed));
     page.counter("ordo_runs_failed_total", "Runs that failed for good.", read(&metrics.failed));
     page.counter("ordo_runs_cancelled_total", "Runs that were cancelled.", read(&metrics.cancelled));
-    let help = "From the time a run was due to the start of its first attempt, counted when that attempt is over.";
+    let help = "From the time a run was scheduled for to the start of its first attempt, counted when that is over.";
     page.histogram("ordo_run_lateness_seconds", help, &metrics.lateness_ms, 1e3);
     let help = "From the start of a run's first attempt to the run's end.";
     page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);

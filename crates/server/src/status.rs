@@ -27,13 +27,10 @@ pub(crate) async fn show(State(app): State<App>) -> Json<Value> {
 }
 
 fn counters(metrics: &Metrics) -> Value {
-    let skipped: serde_json::Map<String, Value> =
-        metrics.skipped().map(|(reason, count)| (reason.to_owned(), json!(count))).collect();
     json!({
         "triggered": Metrics::read(&metrics.triggered),
         "late": Metrics::read(&metrics.late),
         "skipped": metrics.skipped().map(|(_, count)| count).sum::<u64>(),
-        "skipped_by_reason": skipped,
         "completed": Metrics::read(&metrics.completed),
         "failed": Metrics::read(&metrics.failed),
         "cancelled": Metrics::read(&metrics.cancelled),

@@ -15,6 +15,14 @@ pub fn job_by_label(label: &str, job: JobId) -> Vec<u8> {
     [label_prefix(label).as_slice(), job.0.as_bytes()].concat()
 }
 
+/// Reads back what `job_by_label` wrote.
+pub fn read_job_by_label(key: &[u8]) -> Option<(&str, JobId)> {
+    let (rest, id) = key.split_last_chunk::<16>()?;
+    let (end, label) = rest.split_last()?;
+    let label = std::str::from_utf8(label).ok()?;
+    (*end == END).then_some((label, JobId(Uuid::from_bytes(*id))))
+}
+
 /// All jobs with exactly this label.
 pub fn label_prefix(label: &str) -> Vec<u8> {
     [label.as_bytes(), &[END]].concat()
@@ -92,5 +100,7 @@ mod tests {
         let job = JobId(Uuid::from_u128(1));
         assert!(!job_by_label("backup-daily", job).starts_with(&label_prefix("backup")));
         assert_eq!(trailing_id(&job_by_label("backup", job)), Some(job.0));
+        assert_eq!(read_job_by_label(&job_by_label("grün", job)), Some(("grün", job)));
+        assert_eq!(read_job_by_label(job.0.as_bytes()), None);
     }
 }

@@ -13,6 +13,7 @@ pub mod committer;
 pub mod core;
 pub mod dispatcher;
 pub mod engine;
+pub mod job_search;
 pub mod keys;
 pub mod live;
 pub mod log_reader;

@@ -23,11 +23,24 @@ impl std::fmt::Debug for Queries {
     }
 }
 
+/// How many jobs one call looks at when a filter has no view of its own; a page may then be short of its limit.
+pub const SCAN_MAX: usize = 20_000;
+
 /// Which jobs a list shows.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
     pub label: Option<String>,
     pub state: Option<JobState>,
+    /// The name of a trigger's type. Has no view: every job that fits the rest is looked at.
+    pub trigger: Option<&'static str>,
+}
+
+impl JobFilter {
+    /// Whether the job passes what no view narrowed down.
+    pub(crate) fn shows(&self, job: &Job) -> bool {
+        self.state.is_none_or(|state| job.state() == state)
+            && self.trigger.is_none_or(|name| job.definition.trigger.name() == name)
+    }
 }
 
 /// Which runs a list shows.
@@ -42,7 +55,7 @@ pub struct RunFilter {
 #[derive(Debug, Clone)]
 pub struct Page<T> {
     pub items: Vec<T>,
-    /// Where the next page begins: the id of the last item of this one.
+    /// Where the next page begins: behind this id.
     pub next: Option<Uuid>,
 }
 
@@ -67,28 +80,28 @@ impl Queries {
 
     /// Jobs with this label, at most `limit`.
     pub async fn jobs_labelled(&self, label: &str, limit: usize) -> Result<Vec<Job>, Fault> {
-        let filter = JobFilter { label: Some(label.to_owned()), state: None };
+        let filter = JobFilter { label: Some(label.to_owned()), ..JobFilter::default() };
         Ok(self.jobs(&filter, None, limit).await?.items)
     }
 
-    /// Jobs in the order of their creation, newest last.
+    /// Jobs in the order of their creation, newest last. Looks at [`SCAN_MAX`] jobs or a few more, so a page may be short.
     pub async fn jobs(&self, filter: &JobFilter, after: Option<Uuid>, limit: usize) -> Result<Page<Job>, Fault> {
-        let mut found = Vec::new();
+        let mut items = Vec::new();
         let mut after = after;
+        let mut seen = 0;
         loop {
             let (ids, more) = self.job_ids(filter, after, limit).await?;
+            seen += ids.len();
             after = ids.last().map(|id| id.0).or(after);
-            for job in self.jobs_by_id(&ids).await? {
-                // With both filters one view narrows and the other is checked.
-                if filter.state.is_none_or(|state| job.state() == state) {
-                    found.push(job);
-                }
+            // With two filters one view narrows and the other is checked.
+            items.extend(self.jobs_by_id(&ids).await?.into_iter().filter(|job| filter.shows(job)));
+            if items.len() > limit {
+                items.truncate(limit);
+                let next = items.last().map(|job| job.id.0);
+                return Ok(Page { items, next });
             }
-            if !more || found.len() >= limit {
-                let more = more || found.len() > limit;
-                found.truncate(limit);
-                let next = more.then(|| found.last().map(|job| job.id.0)).flatten();
-                return Ok(Page { items: found, next });
+            if !more || items.len() == limit || seen >= SCAN_MAX {
+                return Ok(Page { items, next: after.filter(|_| more) });
             }
         }
     }

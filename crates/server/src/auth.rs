@@ -15,7 +15,7 @@ use crate::peer::Peer;
 use crate::problem::Problem;
 
 /// Routes that need no token.
-const OPEN: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/openapi.json"];
 
 /// The tokens that are let in over TCP.
 #[derive(Clone)]

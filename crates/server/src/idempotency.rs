@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::app::App;
 use crate::code::Code;
+use crate::hex;
 use crate::problem::Problem;
 
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -41,7 +42,7 @@ impl Once {
             let detail = format!("Idempotency-Key must have between 1 and {KEY_MAX_BYTES} bytes");
             return Err(Problem::new(Code::InvalidHeader, detail));
         }
-        Ok(Some(Once { key: hash(&[route.as_bytes(), key]), body: hex(&hash(&[body])) }))
+        Ok(Some(Once { key: hash(&[route.as_bytes(), key]), body: hex::encode(&hash(&[body])) }))
     }
 
     /// The same for one of many that were asked for together.
@@ -96,8 +97,4 @@ fn hash(parts: &[&[u8]]) -> [u8; 32] {
         hash.update(part);
     }
     hash.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

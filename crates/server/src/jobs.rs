@@ -1,24 +1,21 @@
-//! Jobs: create, list, read, change, cancel.
+//! Jobs: create, read, change, cancel.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
-use ordo_engine::queries::JobFilter;
 use ordo_model::JobId;
-use ordo_model::job::{Command, Job, JobState, Refusal};
+use ordo_model::job::{Command, Job, Refusal};
 use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::body::Body;
-use crate::code::Code;
 use crate::idempotency::{Once, REPLAYED};
 use crate::if_match::IfMatch;
 use crate::job_form::{JobForm, check_patch, concerns_tool};
-use crate::job_json::{JobJson, answer, created};
-use crate::params::{Cursor, List, Params, next_cursor};
+use crate::job_json::{answer, created};
+use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
 use crate::tool_check;
@@ -55,29 +52,6 @@ async fn replayed(app: &App, id: JobId) -> Result<Response, Problem> {
     let mut answer = created(&find(app, id).await?);
     answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     Ok(answer)
-}
-
-pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
-    let filter = JobFilter { label: params.take_text("label"), state: take_state(&mut params)? };
-    let limit = params.take_limit()?;
-    let after = params.take_cursor::<Cursor>()?.map(|cursor| cursor.0);
-    params.finish()?;
-    let page = app.engine.queries().jobs(&filter, after, limit).await?;
-    let items: Vec<JobJson<'_>> = page.items.iter().map(JobJson::of).collect();
-    Ok(Json(List { items, next_cursor: next_cursor(page.next) }).into_response())
-}
-
-/// `state` by its name in the job, or `status` as people say.
-fn take_state(params: &mut Params) -> Result<Option<JobState>, Problem> {
-    for name in ["state", "status"] {
-        let Some(given) = params.take_text(name) else { continue };
-        let unknown = || {
-            let known = JobState::ALL.map(JobState::name).join(", ");
-            Problem::field(Code::InvalidQuery, name, format!("must be one of {known}"))
-        };
-        return JobState::named(&given).map(Some).ok_or_else(unknown);
-    }
-    Ok(None)
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {

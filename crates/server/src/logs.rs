@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_engine::logs::LogStream;
@@ -10,15 +10,13 @@ use ordo_model::{RunId, Timestamp};
 use serde::Serialize;
 
 use crate::app::App;
-use crate::code::Code;
 use crate::log_follow;
 use crate::params::{List, Params};
 use crate::path::Named;
 use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::runs::find;
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+use crate::sse::{last_event_id, wants_events};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct LineJson {
@@ -71,16 +69,4 @@ async fn page(app: &App, id: RunId, after: Option<u64>, limit: usize) -> Result<
     let items: Vec<LineJson> = lines.into_iter().map(LineJson::from).collect();
     let next_cursor = items.last().filter(|_| is_cut).map(|line| line.id.clone());
     Ok(Json(List { items, next_cursor }).into_response())
-}
-
-fn wants_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/event-stream"))
-}
-
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
-    let refuse = || Problem::new(Code::InvalidHeader, "Last-Event-ID is not one that this stream gave out");
-    let text = value.to_str().map_err(|_| refuse())?.trim();
-    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| refuse()) }
 }

@@ -14,18 +14,19 @@ use crate::params::{List, Params};
 use crate::path::Named;
 use crate::problem::Problem;
 
+/// An event as it is answered, here and in the log of all events.
 #[derive(Debug, Serialize)]
-struct EventJson {
+pub(crate) struct EventJson {
     stream: String,
     version: u64,
-    position: String,
+    pub(crate) position: String,
     at: Timestamp,
     r#type: String,
     data: Box<RawValue>,
 }
 
 impl EventJson {
-    fn of(event: Event) -> Result<EventJson, Fault> {
+    pub(crate) fn of(event: Event) -> Result<EventJson, Fault> {
         let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
         let text = String::from_utf8(event.data).map_err(|_| unreadable())?;
         Ok(EventJson {

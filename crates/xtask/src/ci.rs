@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::step::{Record, Step, table};
-use crate::{deny, docs, fence, rust, sim, tree};
+use crate::{deny, docs, fence, rust, schemathesis, sim, tree};
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "format", work: || done(rust::check_format()) },
     Step { name: "fence", work: || done(fence::check(&tree::root())) },
     Step { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -13,6 +13,7 @@ const STEPS: [Step; 8] = [
     Step { name: "test", work: || done(rust::test(&[])) },
     Step { name: "doc test", work: || done(rust::doc_test()) },
     Step { name: "sim", work: || done(sim::run_for_ci()) },
+    Step { name: "schemathesis", work: || schemathesis::run(&[]) },
     Step { name: "deny", work: deny::check },
 ];
 

@@ -9,6 +9,7 @@ mod deny;
 mod docs;
 mod fence;
 mod rust;
+mod schemathesis;
 mod sim;
 mod step;
 mod tree;
@@ -24,6 +25,7 @@ cargo xtask test ARGS                    those the test runner chooses by ARGS: 
 cargo xtask e2e [ARGS]                   only the tests that drive the real binary
 cargo xtask sim SEED                     replays one simulated world
 cargo xtask sim --seeds N [--from M]     simulates N worlds
+cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask docs                         are the documents true?
 cargo xtask fence                        does every crate know only what it may?
@@ -55,11 +57,17 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "bench" => bench::run(rest),
         "docs" => docs::check(&tree::root()),
         "fence" => fence::check(&tree::root()),
-        "deny" => deny::check().map(|note| note.into_iter().for_each(|note| println!("skipped: {note}"))),
+        "deny" => deny::check().map(tell),
+        "schemathesis" => schemathesis::run(rest).map(tell),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())
         }
         unknown => anyhow::bail!("unknown chore {unknown:?}\n\n{USAGE}"),
     }
+}
+
+/// Why a chore could not be done here.
+fn tell(note: Option<String>) {
+    note.into_iter().for_each(|note| println!("skipped: {note}"));
 }

@@ -55,14 +55,14 @@ impl Record {
             End::Skipped(note) => format!("skipped: {note}"),
             End::Failed(reason) => format!("FAILED: {}", reason.lines().next().unwrap_or_default()),
         };
-        format!("{:<12}{:>8.1} s  {end}", self.name, self.took.as_secs_f64())
+        format!("{:<14}{:>8.1} s  {end}", self.name, self.took.as_secs_f64())
     }
 }
 
 pub(crate) fn table(records: &[Record]) -> String {
     let total: f64 = records.iter().map(|record| record.took.as_secs_f64()).sum();
     let mut lines: Vec<String> = records.iter().map(Record::line).collect();
-    lines.push(format!("{:<12}{total:>8.1} s", "all"));
+    lines.push(format!("{:<14}{total:>8.1} s", "all"));
     lines.join("\n")
 }
 
@@ -89,10 +89,10 @@ mod tests {
             ended("deny", End::Skipped("not installed".to_owned())),
         ];
         let expected = "\
-format           1.2 s  passed
-lint             1.2 s  FAILED: cargo clippy: exit status: 101
-deny             1.2 s  skipped: not installed
-all              3.8 s";
+format             1.2 s  passed
+lint               1.2 s  FAILED: cargo clippy: exit status: 101
+deny               1.2 s  skipped: not installed
+all                3.8 s";
         assert_eq!(table(&records), expected);
     }
 

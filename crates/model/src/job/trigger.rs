@@ -14,6 +14,17 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    pub const NAMES: [&'static str; 3] = ["scheduled", "webhook", "manual"];
+
+    /// Its `type` on the wire.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Trigger::Scheduled(_) => Self::NAMES[0],
+            Trigger::Webhook { .. } => Self::NAMES[1],
+            Trigger::Manual => Self::NAMES[2],
+        }
+    }
+
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             Trigger::Scheduled(schedule) => Some(schedule),
@@ -160,7 +171,9 @@ mod tests {
             r#"{"type":"webhook","hook":"github"}"#,
             r#"{"type":"manual"}"#,
         ] {
-            assert_eq!(serde_json::to_string(&read(text).unwrap()).unwrap(), text);
+            let trigger = read(text).unwrap();
+            assert_eq!(serde_json::to_string(&trigger).unwrap(), text);
+            assert!(text.starts_with(&format!("{{\"type\":\"{}\"", trigger.name())));
         }
     }
 

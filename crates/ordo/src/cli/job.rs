@@ -83,6 +83,12 @@ pub(crate) struct ListArgs {
     /// Only jobs in this state: active, paused, held, finished or cancelled
     #[arg(long, value_name = "STATE")]
     pub(crate) state: Option<String>,
+    /// Only jobs with this trigger: scheduled, webhook or manual
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) trigger: Option<String>,
+    /// Only jobs whose label contains this, in capitals or small letters
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
 }

@@ -99,6 +99,9 @@ async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
         ("/v1/jobs?limit=1&limit=2", "limit"),
         ("/v1/jobs?state=sleeping", "state"),
         ("/v1/jobs?colour=red", "colour"),
+        ("/v1/jobs?trigger=cron", "trigger"),
+        ("/v1/jobs?search=a&label=b", "label"),
+        ("/v1/jobs?search=a&colour=red", "colour"),
         ("/v1/runs?status=great", "status"),
         ("/v1/runs?job_id=7", "job_id"),
         ("/v1/runs?since=whenever", "since"),
@@ -125,4 +128,74 @@ async fn pages_by_label_and_state_lose_no_job() {
         }
     }
     assert_eq!(ids(&pages(&world, "/v1/jobs?label=same&state=paused&limit=2", async || {}).await), paused);
+}
+
+#[tokio::test]
+async fn jobs_are_found_by_trigger_and_by_a_part_of_their_label() {
+    let world = World::new().await;
+    for (label, trigger) in [
+        ("Backup nightly", json!({ "type": "scheduled", "cron": "0 2 * * *" })),
+        ("backup-hook", json!({ "type": "webhook", "hook": "b" })),
+        ("the GRÜN one", json!({ "type": "manual" })),
+        ("z-backup", json!({ "type": "manual" })),
+    ] {
+        world.job(json!({ "label": label, "trigger": trigger })).await;
+    }
+    for (query, expected) in [
+        ("trigger=manual", vec!["the GRÜN one", "z-backup"]),
+        ("trigger=webhook", vec!["backup-hook"]),
+        ("trigger=scheduled", vec!["Backup nightly"]),
+        ("trigger=manual&label=z-backup", vec!["z-backup"]),
+        ("trigger=manual&label=backup-hook", vec![]),
+        ("search=BACKUP", vec!["Backup nightly", "backup-hook", "z-backup"]),
+        ("search=backup&trigger=manual", vec!["z-backup"]),
+        ("search=backup&state=paused", vec![]),
+        ("search=gr%C3%BCn", vec!["the GRÜN one"]),
+        ("search=", vec!["Backup nightly", "backup-hook", "the GRÜN one", "z-backup"]),
+        ("label_prefix=backup", vec!["backup-hook"]),
+        ("label_prefix=B&search=night", vec!["Backup nightly"]),
+        ("label_prefix=B&search=hook", vec![]),
+        ("search=%25", vec![]),
+    ] {
+        for limit in [1, 2, 50] {
+            let found = pages(&world, &format!("/v1/jobs?{query}&limit={limit}"), async || {}).await;
+            assert_eq!(texts(&json!(found), "label"), expected, "{query} by {limit}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_belongs_to_its_list() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.job(json!({ "label": "same" })).await;
+    }
+    let by_age = text(&world.get("/v1/jobs?limit=1").await.expect(200)["next_cursor"]);
+    let by_label = text(&world.get("/v1/jobs?limit=1&search=a").await.expect(200)["next_cursor"]);
+    world.get(&format!("/v1/jobs?search=a&cursor={by_age}")).await.refused(422, "invalid_cursor");
+    world.get(&format!("/v1/jobs?cursor={by_label}")).await.refused(422, "invalid_cursor");
+    // A place that lies before the prefix asked for does not widen the search.
+    let found = world.get(&format!("/v1/jobs?label_prefix=t&cursor={by_label}")).await.expect(200);
+    assert_eq!(found["items"], json!([]));
+}
+
+/// The filter has no view: the whole list is looked through in pieces, and none is lost at their borders.
+#[tokio::test]
+async fn a_needle_in_a_large_haystack_is_found_piece_by_piece() {
+    let world = World::new().await;
+    let many = |n: usize| {
+        let trigger = if n == 24_999 { json!({ "type": "webhook", "hook": "x" }) } else { json!({ "type": "manual" }) };
+        json!({ "label": format!("{n:05}"), "tool_name": "noop", "trigger": trigger })
+    };
+    for batch in (0..25_000).collect::<Vec<_>>().chunks(5_000) {
+        let jobs: Vec<Value> = batch.iter().map(|n| many(*n)).collect();
+        world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.expect(200);
+    }
+    for query in ["trigger=webhook", "search=24999", "search=9&trigger=webhook"] {
+        let first = world.get(&format!("/v1/jobs?{query}")).await.expect(200);
+        assert_eq!(first["items"], json!([]), "{query}");
+        assert!(first["next_cursor"].is_string(), "{query}");
+        let found = pages(&world, &format!("/v1/jobs?{query}"), async || {}).await;
+        assert_eq!(texts(&json!(found), "label"), ["24999"], "{query}");
+    }
 }

@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod contract;
 mod errors;
+mod events;
 mod exposition;
 mod idempotency;
 mod jobs;
 mod lists;
 mod logs;
 mod metrics;
+mod openapi;
 mod orders;
 mod runs;
 mod status;

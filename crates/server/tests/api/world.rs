@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use crate::contract;
 use crate::tools::tools;
 
 pub(crate) const TOKEN: &str = "s3cret";
@@ -117,7 +118,9 @@ impl World {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().as_str().to_lowercase(), request.uri().path().to_owned());
         let answer = self.router.clone().oneshot(request).await.unwrap();
+        contract::check(&method, &path, &answer);
         let (parts, body) = answer.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

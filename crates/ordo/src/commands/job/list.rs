@@ -13,7 +13,12 @@ use crate::output::{self, table, time};
 const TRIGGER_SHOWN: usize = 48;
 
 pub(crate) async fn run(talk: &Talk, args: &ListArgs) -> Result<Exit> {
-    let filters = [("label", args.label.clone()), ("state", args.state.clone())];
+    let filters = [
+        ("label", args.label.clone()),
+        ("state", args.state.clone()),
+        ("trigger", args.trigger.clone()),
+        ("search", args.search.clone()),
+    ];
     let listed = pages::items(talk, "/v1/jobs", &filters, args.pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &listed.items))?;
     if listed.more {

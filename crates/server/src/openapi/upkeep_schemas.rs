@@ -1,0 +1,74 @@
+//! The store as a whole and the server itself.
+
+use serde_json::{Value, json};
+
+use super::operation::component;
+use super::schemas::{answer, integer, text};
+
+pub(super) fn all() -> Value {
+    json!({
+        "Health": answer(json!({ "status": { "type": "string", "enum": ["ok", "ready"] } }), &[]),
+        "Status": status(),
+        "CronExplained": answer(json!({
+            "expr": text(),
+            "timezone": text(),
+            "schedule": { "type": "string", "description": "As a sentence." },
+            "items": { "type": "array", "items": component("PreviewedOccurrence") },
+            "next_cursor": { "type": "null" },
+        }), &[]),
+        "StoreStats": store_stats(),
+        "StoreCopy": answer(json!({ "to": text(), "bytes": integer() }), &[]),
+        "StoreCheck": store_check(),
+    })
+}
+
+fn status() -> Value {
+    let pool = answer(json!({ "name": text(), "running": integer(), "waiting": integer() }), &[]);
+    answer(
+        json!({
+            "node": text(),
+            "version": text(),
+            "ready": { "type": "boolean" },
+            "now": component("Time"),
+            "tick_rate": component("Duration"),
+            "uptime": component("Duration"),
+            "uptime_ms": integer(),
+            "ring": { "type": "integer", "minimum": 0, "description": "Alarms of the near future held in memory." },
+            "pools": { "type": "array", "items": pool },
+            "tools": { "type": "array", "items": text() },
+            "counters": { "type": "object", "additionalProperties": integer() },
+        }),
+        &[],
+    )
+}
+
+fn store_stats() -> Value {
+    let rows = json!({ "type": "object", "additionalProperties": integer(), "description": "By view." });
+    answer(
+        json!({
+            "driver": text(),
+            "format": integer(),
+            "bytes_on_disk": integer(),
+            "entities": integer(),
+            "events": integer(),
+            "alarms": integer(),
+            "chunks": integer(),
+            "rows": rows,
+        }),
+        &[],
+    )
+}
+
+fn store_check() -> Value {
+    answer(
+        json!({
+            "clean": { "type": "boolean" },
+            "entities": integer(),
+            "events": integer(),
+            "rows": integer(),
+            "differences": integer(),
+            "shown": { "type": "array", "items": text(), "description": "The first differences, for people." },
+        }),
+        &[],
+    )
+}

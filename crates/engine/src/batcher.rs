@@ -98,7 +98,8 @@ impl Batcher {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
                 }
-                gathered = gather(&mut self.queue, &mut self.again), if !stop && in_flight < IN_FLIGHT_MAX => {
+                gathered = gather(&mut self.queue, &mut self.again),
+                    if !stop && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
                     stop = gathered.stop;
                     let flight = self.take_off(gathered).await;
                     in_flight += flight.1.max(1);
@@ -147,6 +148,7 @@ impl Batcher {
             drop(reply.send(fault.clone().map_or(Ok(()), Err)));
         }
         if let Some(fault) = &fault {
+            self.metrics.round_failed();
             tracing::error!(error = %chain(fault), orders = waiting.len(), "a round could not be committed");
         }
         for ((kept, reply, tries), answer) in waiting.into_iter().zip(answers) {

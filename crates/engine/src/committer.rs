@@ -81,6 +81,13 @@ impl Committer {
         self.store.clone()
     }
 
+    /// A round was lost, and rounds that built on it are still under way. Nothing must be prepared until they are
+    /// settled: what is read from the store meanwhile may come to have the same version as what they are writing,
+    /// and the guard of the commit, which compares versions only, would take one for the other.
+    pub fn must_settle(&self) -> bool {
+        !self.tainted.is_empty()
+    }
+
     /// A whole round: prepared, committed, settled.
     pub async fn round(&mut self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Round {
         let mut prepared = self.prepare(requests, chunks, now).await;
@@ -89,6 +96,7 @@ impl Committer {
     }
 
     pub async fn prepare(&mut self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Prepared {
+        assert!(!self.must_settle(), "nothing is prepared beside rounds that were built on a lost one");
         self.open += 1;
         let asked: Vec<Asked> = requests.iter().map(Asked::of).collect();
         let plan = self.load(&asked).await.map(|jobs| {

@@ -213,6 +213,13 @@ impl Engine {
         load.await.unwrap_or_default()
     }
 
+    /// Whether the core takes its turn: false when its task is gone; never, when it hangs.
+    pub async fn is_answering(&self) -> bool {
+        let (reply, load) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Load(reply)));
+        load.await.is_ok()
+    }
+
     /// One pass of every keeper.
     pub async fn keep(&self) -> Result<usize, Fault> {
         let now = self.shared.clock.now();

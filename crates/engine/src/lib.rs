@@ -26,6 +26,7 @@ pub mod queries;
 pub mod recovery;
 pub mod retention;
 pub mod ring;
+mod run_log;
 pub mod runner;
 mod shell;
 pub mod slowness;

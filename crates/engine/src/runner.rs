@@ -19,6 +19,7 @@ use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
+use crate::run_log;
 use crate::tool::{Failure, Tool, Work};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
@@ -93,6 +94,7 @@ impl Runner {
     }
 
     async fn attempt(self, started: Started, cancel: CancellationToken) {
+        run_log::began(&started);
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
@@ -108,6 +110,7 @@ impl Runner {
             (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
             (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
         };
+        run_log::ended(&started, watch.elapsed(), &report);
         let finished = Finished {
             job_id: started.job_id,
             run_id: started.run_id,

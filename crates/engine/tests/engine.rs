@@ -200,3 +200,11 @@ async fn a_finished_job_is_forgotten_when_its_age_is_over() {
     assert_eq!(world.engine.queries().store().stats().await.unwrap().events, 0);
     world.assert_clean().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_core_answers_until_it_is_stopped() {
+    let world = World::new().await;
+    assert!(world.engine.is_answering().await);
+    world.engine.shutdown(Duration::ZERO).await;
+    assert!(!world.engine.is_answering().await);
+}

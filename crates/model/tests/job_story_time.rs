@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use ordo_model::Millis;
 use ordo_model::job::Timeliness::{Late, Misfire, OnTime};
 use ordo_model::job::{Command, JobState, SkipReason};
 use serde_json::json;
@@ -245,4 +246,11 @@ fn a_schedule_with_excluded_times_fires_around_them() {
     assert_eq!(job.job.next_wake(), Some(t("40s")));
     job.at("40s").wake();
     assert_eq!((job.fired(), job.skipped()), (vec![t("40s")], vec![]));
+}
+
+#[test]
+fn a_one_off_that_came_late_says_how_late_it_was() {
+    let mut job = given(json!({"trigger": at(noon().minus(Millis::from_secs(30)))}));
+    job.wake_and_start();
+    assert_eq!(job.runs[&job.newest()].lateness_ms, Some(30_000));
 }

@@ -37,6 +37,7 @@ mod status;
 mod store;
 mod streams;
 mod tool_check;
+mod trace;
 
 pub use app::{App, Node};
 pub use auth::Auth;

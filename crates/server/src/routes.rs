@@ -3,16 +3,15 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
-use tower_http::trace::TraceLayer;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
     auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status,
-    store, streams,
+    store, streams, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -56,7 +55,7 @@ pub fn router(app: App) -> Router {
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
         .layer(compression::layer())
-        .layer(TraceLayer::new_for_http())
+        .layer(from_fn(trace::request))
         .with_state(app)
 }
 

@@ -30,11 +30,12 @@ fn counters(metrics: &Metrics) -> Value {
     json!({
         "triggered": Metrics::read(&metrics.triggered),
         "late": Metrics::read(&metrics.late),
-        "skipped": Metrics::read(&metrics.skipped),
+        "skipped": metrics.skipped().map(|(_, count)| count).sum::<u64>(),
         "completed": Metrics::read(&metrics.completed),
         "failed": Metrics::read(&metrics.failed),
-        "orders": Metrics::read(&metrics.orders),
-        "rounds": Metrics::read(&metrics.rounds),
-        "round_micros": Metrics::read(&metrics.round_micros),
+        "cancelled": Metrics::read(&metrics.cancelled),
+        "orders": metrics.commit_orders.sum(),
+        "rounds": metrics.commit_orders.count(),
+        "round_micros": metrics.commit_micros.sum(),
     })
 }

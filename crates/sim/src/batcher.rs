@@ -20,6 +20,8 @@ const ROUND_MAX: usize = 1_024;
 const IN_FLIGHT_MAX: usize = 2_048;
 /// How long a store that failed is left alone.
 const FAULT_PAUSE_MS: i64 = 500;
+/// A slow commit takes at most this long.
+const SLOWEST_MS: i64 = 1_200;
 /// A commit that takes longer than this may make others late.
 const SLOW_MS: i64 = 100;
 
@@ -83,8 +85,10 @@ impl World {
 
     fn kick(&mut self) {
         let (life, now) = (self.life(), self.mono);
+        let must_settle = self.node().committer.must_settle();
         let batcher = &mut self.node().batcher;
-        if !batcher.gathering && !batcher.queue.is_empty() && batcher.in_flight() < IN_FLIGHT_MAX {
+        let may_gather = !batcher.gathering && !must_settle && batcher.in_flight() < IN_FLIGHT_MAX;
+        if may_gather && !batcher.queue.is_empty() {
             batcher.gathering = true;
             let at = batcher.rests_until.max(now);
             self.at(at, Happening::TakeOff { life });
@@ -96,6 +100,9 @@ impl World {
         let (now, decided_at) = (self.now(), self.wall_ms());
         let node = self.node();
         node.batcher.gathering = false;
+        if node.committer.must_settle() {
+            return Ok(());
+        }
         let gathered = node.batcher.queue.len().min(ROUND_MAX);
         let (mut requests, mut waiting) = (Vec::new(), Vec::new());
         for Submission { request, to } in node.batcher.queue.drain(..gathered) {
@@ -121,8 +128,10 @@ impl World {
     }
 
     fn commit_takes(&mut self) -> i64 {
-        let longest = if self.mono < self.slow_until { 3_000 } else { self.scenario.commit_ms };
-        self.rng.skewed(1, longest)
+        if self.mono < self.slow_until {
+            return self.rng.between(50, SLOWEST_MS);
+        }
+        self.rng.skewed(1, self.scenario.commit_ms)
     }
 
     /// The oldest round that has not been there reaches the disk. Whoever asked hears of it a little later.

@@ -134,15 +134,15 @@ impl World {
             return Ok(());
         }
         let job = self.some_job();
-        match self.rng.between(0, 15) {
-            0..=2 => self.ask_update(job),
-            3 | 4 => self.ask_pause(job),
-            5 | 6 => self.ask_plain(job, Ask::Resume, Command::Resume),
-            7 => self.ask_cancel(job),
-            8 | 9 => self.ask_trigger(job),
-            10 | 11 => self.ask_backfill(job),
-            12 => self.ask_cancel_run(),
-            13 | 14 => self.ask_retry_run(),
+        match self.rng.between(0, 17) {
+            0..=3 => self.ask_update(job),
+            4 | 5 => self.ask_pause(job),
+            6 | 7 => self.ask_plain(job, Ask::Resume, Command::Resume),
+            8 => self.ask_cancel(job),
+            9 | 10 => self.ask_trigger(job),
+            11 | 12 => self.ask_backfill(job),
+            13 => self.ask_cancel_run(),
+            14 | 15 => self.ask_retry_run(),
             _ => self.send_stale_report(),
         }
         Ok(())
@@ -233,17 +233,20 @@ impl World {
         self.client.runs.get(len.checked_sub(back)?).copied()
     }
 
-    /// The report of an attempt that another one has followed is sent once more.
+    /// The report of an attempt that is over is sent once more; if there is one, of a run that is being tried again.
     fn send_stale_report(&mut self) {
-        if self.client.started.len() < 2 {
+        let followed = |(place, attempt): &(usize, &(JobId, RunId, u64))| {
+            self.client.started[place + 1..].iter().any(|later| later.1 == attempt.1)
+        };
+        let all = || self.client.started.iter().enumerate();
+        let tried_again: Vec<_> = all().filter(|at| self.active.contains(&at.1.1) && followed(at)).collect();
+        let over: Vec<_> = all().filter(|at| !self.active.contains(&at.1.1)).collect();
+        let known: Vec<(JobId, RunId, u64)> =
+            if tried_again.is_empty() { over } else { tried_again }.into_iter().map(|(_, attempt)| *attempt).collect();
+        if known.is_empty() {
             return;
         }
-        let place = self.rng.place(self.client.started.len() - 1);
-        let (job, run, token) = self.client.started[place];
-        let newer = self.client.started[place + 1..].iter().any(|later| later.0 == job && later.1 == run);
-        if self.active.contains(&run) && !newer {
-            return;
-        }
+        let (job, run, token) = *self.rng.pick(&known);
         let report = Report::Failed { started_at: None, reason: "stale".into() };
         let command = Command::Report { run_id: run, token: Token(token), report };
         self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });

@@ -38,6 +38,10 @@ pub(crate) enum Misfortune {
     Slow {
         ms: i64,
     },
+    /// Nothing goes wrong, but reads take their time while somebody asks for many things of one job.
+    Flurry {
+        commands: u32,
+    },
     /// The disk is slow and then fails, while somebody asks for many things of one job.
     Squall {
         commands: u32,
@@ -51,7 +55,7 @@ impl Misfortune {
         let left = rng.skewed(1, 60) as u32 - 1;
         let power_lost = rng.chance(500);
         let on = if rng.chance(600) { Fused::Syncs } else { Fused::Writes };
-        match rng.between(0, 13) {
+        match rng.between(0, 17) {
             0..=2 => Misfortune::DiesAtEffect { left, power_lost },
             3..=5 => Misfortune::DiesAtDisk { on, left: left % 20, power_lost },
             6 => Misfortune::DiskFails { on, left: left % 20, burst: Burst::Fails { times: rng.skewed(1, 8) as u32 } },
@@ -61,10 +65,11 @@ impl Misfortune {
             }
             8 | 9 => Misfortune::ClockJumps { by: jump(rng) },
             10 => Misfortune::Stalls { ms: rng.skewed(500, 40 * SECOND) },
-            11 => Misfortune::Slow { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
+            11 | 12 => Misfortune::Flurry { commands: rng.between(4, 12) as u32 },
+            13 => Misfortune::Slow { ms: rng.skewed(5 * SECOND, 60 * SECOND) },
             _ => {
                 let burst = *rng.pick(&[Burst::Cut, Burst::Fails { times: 1 }, Burst::DoneButFails]);
-                Misfortune::Squall { commands: rng.between(3, 9) as u32, left: left % 12, burst }
+                Misfortune::Squall { commands: rng.between(6, 16) as u32, left: left % 12, burst }
             }
         }
     }
@@ -103,23 +108,34 @@ impl World {
                 self.set_clock(by);
                 self.notice_jump();
                 self.trouble(self.mono + by.abs().min(1_000) + 1_000);
+                if by < 0 {
+                    self.flurry(4);
+                }
             }
             Misfortune::Stalls { ms } => {
                 self.stalled_until = self.stalled_until.max(self.mono + ms);
                 self.trouble(self.stalled_until);
             }
             Misfortune::Slow { ms } => self.slow_until = self.mono + ms,
+            Misfortune::Flurry { commands } => {
+                self.slow_reads_until = self.mono + SQUALL_MS;
+                self.flurry(commands);
+            }
             Misfortune::Squall { commands, left, burst } => self.squall(commands, left, burst),
         }
         Ok(())
     }
 
-    fn squall(&mut self, commands: u32, left: u32, burst: Burst) {
-        self.slow_until = self.mono + SQUALL_MS;
+    fn flurry(&mut self, commands: u32) {
         self.focus(self.mono + SQUALL_MS);
         for _ in 0..commands {
             self.soon(SQUALL_MS / 2, Happening::Command);
         }
+    }
+
+    fn squall(&mut self, commands: u32, left: u32, burst: Burst) {
+        self.slow_until = self.mono + SQUALL_MS;
+        self.flurry(commands);
         self.power_lost = self.rng.chance(500);
         self.plug.lay_fuse(Fused::Syncs, left, burst);
     }

@@ -240,7 +240,7 @@ impl World {
 
     /// The longest a read takes to be made, and again to come back.
     fn read_takes(&self) -> i64 {
-        if self.mono < self.slow_until { SLOW_READ_MS } else { self.scenario.read_ms }
+        if self.mono < self.slow_until.max(self.slow_reads_until) { SLOW_READ_MS } else { self.scenario.read_ms }
     }
 
     fn deliver_read(&mut self, input: Input) -> Result<(), Crash> {

@@ -12,6 +12,7 @@ mod process;
 mod shell;
 mod template;
 mod toolbox;
+mod trace_context;
 
 pub use fields::InputError;
 pub use http::guard::{Allowed, Forbidden, NotAllowable};

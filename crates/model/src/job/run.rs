@@ -21,7 +21,7 @@ pub struct Run {
     pub fired_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
-    /// Start of the first attempt minus the time it was due.
+    /// Start of the first attempt minus `scheduled_for` (minus the jitter, which is no lateness).
     pub lateness_ms: Option<i64>,
     pub attempt: u32,
     pub executor: Option<String>,

@@ -273,9 +273,19 @@ impl ActiveRun {
         self.view_as(job, status, None)
     }
 
+    /// The moment against which lateness counts: the nominal time, with its jitter if the job has any. A run that
+    /// nobody scheduled for a moment of its own cannot be late.
+    fn on_time(&self, job: &Job) -> Option<Timestamp> {
+        let jittered = job.definition.trigger.schedule().is_some_and(|schedule| schedule.jitter.is_some());
+        match self.cause {
+            Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
+            Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
+            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } => None,
+        }
+    }
+
     pub(super) fn view_as(&self, job: &Job, status: RunStatus, finished_at: Option<Timestamp>) -> Run {
         let occurrence = self.cause.occurrence();
-        let due = occurrence.map(|o| o.due);
         Run {
             id: self.id,
             job_id: job.id,
@@ -285,7 +295,7 @@ impl ActiveRun {
             fired_at: self.fired_at,
             started_at: self.first_started_at,
             finished_at,
-            lateness_ms: self.first_started_at.zip(due).map(|(start, due)| start.ms() - due.ms()),
+            lateness_ms: self.first_started_at.zip(self.on_time(job)).map(|(start, due)| start.ms() - due.ms()),
             attempt: self.attempts,
             executor: self.attempt().map(|attempt| attempt.executor.executor.clone()),
             parent_id: None,

@@ -76,12 +76,12 @@ impl Stage {
     /// How the batcher gathered: rounds, orders in a round, time from decision to durable.
     pub(super) fn rounds(&self) -> serde_json::Value {
         let metrics = self.engine.metrics();
-        let rounds = Metrics::read(&metrics.rounds).max(1);
+        let rounds = metrics.commit_orders.count().max(1);
         let mean = |sum: u64| (sum as f64 / rounds as f64).round();
         json!({
             "rounds": rounds,
-            "mean_orders": mean(Metrics::read(&metrics.orders)),
-            "mean_us": mean(Metrics::read(&metrics.round_micros)),
+            "mean_orders": mean(metrics.commit_orders.sum()),
+            "mean_us": mean(metrics.commit_micros.sum()),
         })
     }
 

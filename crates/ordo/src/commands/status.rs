@@ -25,7 +25,13 @@ fn human(talk: &Talk, status: &Value) -> String {
             "fired",
             format!("{}, of these {} late; {} skipped", counters["triggered"], counters["late"], counters["skipped"]),
         ),
-        ("ended", format!("{} completed, {} failed", counters["completed"], counters["failed"])),
+        (
+            "ended",
+            format!(
+                "{} completed, {} failed, {} cancelled",
+                counters["completed"], counters["failed"], counters["cancelled"]
+            ),
+        ),
         ("soon", format!("{} jobs in the ring", status["ring"])),
     ];
     for pool in status["pools"].as_array().into_iter().flatten() {

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::signals::Signals;
-use super::{Plan, logging, parts, socket};
+use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -49,7 +49,10 @@ async fn begin(plan: Plan) -> Result<Exit> {
     let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
     let work = async {
         app.set_ready(true);
-        ready(url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket()))));
+        let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        ready(&place);
+        service::ready(&place);
+        let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;
         shutdown.cancel();
     };
@@ -81,6 +84,7 @@ async fn serve(app: &App, unix: UnixListener, tcp: Option<TcpListener>, shutdown
 async fn wait(signals: &mut Signals, app: &App, engine: &Engine, settings: &Settings) {
     let signal = signals.next().await;
     app.set_ready(false);
+    service::stopping();
     let grace = settings.serve.grace;
     let running: usize = engine.load().await.pools.iter().map(|(_, running, _)| running).sum();
     tracing::info!(signal, running, %grace, "stopping: what runs may finish; the same signal again ends it now");

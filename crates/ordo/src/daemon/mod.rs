@@ -3,6 +3,7 @@
 mod life;
 mod logging;
 mod parts;
+mod service;
 mod signals;
 mod socket;
 

@@ -56,8 +56,10 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
 
 pub(super) async fn engine(store: &Arc<RedbStore>, tools: Toolbox, options: Options) -> Result<Engine> {
     // Also what was started by a tool that is no longer offered.
-    if let Err(error) = tools.sweep().await {
-        tracing::error!(%error, "could not look for what a former life left running");
+    match tools.sweep().await {
+        Ok(0) => {}
+        Ok(ended) => tracing::warn!(ended, "ended processes that a former life left running"),
+        Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
     }
     let (node, tick_rate) = (options.node.clone(), options.tick_rate);
     let engine = Engine::start(store.clone(), tools.into_tools(), Arc::new(SystemClock), options).await?;

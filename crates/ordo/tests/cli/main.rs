@@ -9,6 +9,8 @@ mod configuration;
 mod daemon;
 mod first_steps;
 mod jobs;
+mod log_lines;
 mod refusals;
 mod runs;
+mod service;
 mod store;

@@ -31,22 +31,3 @@ async fn the_status_tells_how_busy_the_server_is() {
     assert_eq!(told["pools"][0]["name"], "fast");
     assert_eq!((&told["counters"]["triggered"], &told["counters"]["completed"]), (&json!(1), &json!(1)));
 }
-
-#[tokio::test]
-async fn metrics_are_text_that_prometheus_reads() {
-    let world = World::new().await;
-    let run = world.trigger(&world.job(json!({})).await).await;
-    world.until(&run, "completed").await;
-    let scrape = || world.send(Request::get("/metrics").body(Body::empty()).unwrap());
-    world.eventually(async || scrape().await.text.contains("\nordo_runs_completed_total 1\n")).await;
-    let answer = scrape().await;
-    assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
-    assert!(
-        answer.text.contains("# TYPE ordo_pool_running gauge\nordo_pool_running{pool=\"fast\"} "),
-        "{}",
-        answer.text
-    );
-    for line in answer.text.lines() {
-        assert!(line.starts_with("# ") || line.split(' ').count() == 2, "{line}");
-    }
-}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::asks::Asks;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Told};
 use super::occurrences::{Ledger, Phase};
 use super::runs::{Failure, Runs};
 use super::{Verdict, require};
@@ -78,8 +78,7 @@ impl<'h> Books<'h> {
             }
             What::Executing { life, job, run, token, .. } => {
                 let book = self.jobs.get(job);
-                let width = book.map_or(0, |book| book.definition.block.width());
-                self.evidence.executing(*job, *run, *token, *life, book.map(|book| &book.runs), width)
+                self.evidence.executing(*job, *run, *token, *life, book.map(|book| &book.runs))
             }
             What::Reported { run, token, report } => self.evidence.reported(*run, *token, report),
             What::Stale { run, token, refused } => {
@@ -161,7 +160,9 @@ impl<'h> Books<'h> {
             Event::BackfillRequested { from, to, .. } => book.ledger.backfill(from.ms(), to.ms(), at),
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
-                evidence.started(entry.job, (*run_id, token.0), executor.life, at, entry.acked);
+                let (life, width) = (executor.life, book.definition.block.width());
+                let told = Told { job: entry.job, life, at, width, surely: entry.acked };
+                evidence.started((*run_id, token.0), told);
                 let who = (*attempt, token.0, executor);
                 book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;
                 require(!entry.acked || Some(executor.life) == alive, || "started by a life that is over".into())

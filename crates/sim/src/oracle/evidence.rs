@@ -20,12 +20,14 @@ pub(super) struct Evidence {
 
 /// To whom an attempt was given.
 #[derive(Debug, Clone, Copy)]
-struct Told {
-    job: JobId,
-    life: Uuid,
-    at: i64,
+pub(super) struct Told {
+    pub(super) job: JobId,
+    pub(super) life: Uuid,
+    pub(super) at: i64,
+    /// How many of the job were allowed to run at once then.
+    pub(super) width: usize,
     /// The store said that it is durable, and the node believed it.
-    surely: bool,
+    pub(super) surely: bool,
 }
 
 impl Evidence {
@@ -33,8 +35,8 @@ impl Evidence {
         self.reports.get(&(run, token)).cloned()
     }
 
-    pub(super) fn started(&mut self, job: JobId, attempt: (RunId, u64), life: Uuid, at: i64, surely: bool) {
-        self.started.insert(attempt, Told { job, life, at, surely });
+    pub(super) fn started(&mut self, attempt: (RunId, u64), told: Told) {
+        self.started.insert(attempt, told);
     }
 
     /// The node does not know that these were written.
@@ -44,25 +46,19 @@ impl Evidence {
         }
     }
 
-    pub(super) fn executing(
-        &mut self,
-        job: JobId,
-        run: RunId,
-        token: u64,
-        life: Uuid,
-        runs: Option<&Runs>,
-        width: usize,
-    ) -> Verdict {
+    pub(super) fn executing(&mut self, job: JobId, run: RunId, token: u64, life: Uuid, runs: Option<&Runs>) -> Verdict {
         let first = self.executed.insert((run, token));
         self.executing.insert((run, token), job);
         require(first, || format!("run {run} token {token} was executed twice"))?;
-        let by = self.started.get(&(run, token)).map(|told| told.life);
-        require(by == Some(life), || format!("run {run} token {token} was executed; the log gave it to {by:?}"))?;
+        let told = self.started.get(&(run, token)).copied();
+        let told = told.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
+        let (by, width) = (told.life, told.width);
+        require(by == life, || format!("run {run} token {token} was executed; the log gave it to {by}"))?;
         let runs = runs.ok_or_else(|| format!("run {run} of a job nobody knows was executed"))?;
         let beside =
             self.executing.iter().filter(|((other, token), of)| **of == job && is_current(runs, *other, *token));
         let beside = beside.count();
-        require(beside <= width.max(1), || format!("{beside} attempts of {job} execute at once, width {width}"))
+        require(beside <= width, || format!("{beside} attempts of {job} execute at once, width {width}"))
     }
 
     pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report) -> Verdict {

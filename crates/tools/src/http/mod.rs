@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_engine::tool::{Failure, Tool, Work};
+use reqwest::header::HeaderValue;
 use reqwest::{Client, redirect};
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,6 +26,7 @@ use self::guard::{Allowed, Guard};
 use self::input::HttpInput;
 use self::resolver::{GuardedResolver, Lookup, SystemLookup};
 use crate::limits::{CONNECT_TIMEOUT, IDLE_CONNECTION_KEPT};
+use crate::trace_context;
 
 /// `[tools.http]` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -67,7 +69,10 @@ impl Http {
     }
 
     async fn exchange(&self, work: &Work) -> Result<Value, Failure> {
-        let input = self.parse(&work.input).map_err(Failure::new)?;
+        let mut input = self.parse(&work.input).map_err(Failure::new)?;
+        if let Ok(value) = HeaderValue::try_from(trace_context::traceparent(work)) {
+            input.headers.entry(trace_context::HEADER).or_insert(value);
+        }
         let client = self.client.as_ref().map_err(Failure::new)?;
         let (expect, url) = (input.expect.clone(), input.url.clone());
         let response = Exchange { client, guard: &self.guard, log: &work.log }.respond(input).await?;

@@ -10,9 +10,14 @@ use std::sync::Arc;
 use ordo_engine::tool::Work;
 
 use crate::fields::InputError;
+use crate::trace_context;
 
 /// Ours; the server's own hold its token and its configuration.
 const RESERVED: &str = "ORDO_";
+
+/// What a service manager says to the server alone: a command that used it would speak in the server's name.
+const OF_THE_SERVICE: [&str; 6] =
+    ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
 /// What commands inherit.
 #[derive(Clone)]
@@ -24,13 +29,14 @@ impl Environment {
     }
 
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
-        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name));
+        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name) && !is_of_the_service(name));
         Environment(Arc::new(inherited.collect()))
     }
 
     /// Everything one attempt's command is started with.
     pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
         let mut all = BTreeMap::clone(&self.0);
+        all.insert(trace_context::VARIABLE.into(), trace_context::traceparent(work).into());
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
         all
@@ -46,6 +52,10 @@ impl std::fmt::Debug for Environment {
 
 fn is_reserved(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(RESERVED.as_bytes())
+}
+
+fn is_of_the_service(name: &OsStr) -> bool {
+    OF_THE_SERVICE.iter().any(|known| name == OsStr::new(known))
 }
 
 fn about(work: &Work) -> Vec<(&'static str, String)> {

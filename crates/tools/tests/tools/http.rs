@@ -85,6 +85,19 @@ async fn a_post_sends_its_body_and_headers_as_given() {
 }
 
 #[tokio::test]
+async fn a_request_says_which_trace_it_belongs_to() {
+    let sent = async |headers: Value| {
+        let answer = send(json!({"url": "/echo", "headers": headers})).await.unwrap();
+        answer["body"]["headers"]["traceparent"].as_str().unwrap().to_owned()
+    };
+    let trace = sent(json!({})).await;
+    let parts: Vec<(usize, bool)> =
+        trace.split('-').map(|part| (part.len(), part.bytes().all(|byte| byte.is_ascii_hexdigit()))).collect();
+    assert_eq!(parts, [(2, true), (32, true), (16, true), (2, true)], "{trace}");
+    assert_eq!(sent(json!({"Traceparent": "mine"})).await, "mine");
+}
+
+#[tokio::test]
 async fn an_unexpected_status_is_a_failure_with_a_short_body() {
     assert_eq!(reason(json!({"url": "/fail"})).await, "status 500 (expected 200-299): database is down");
     assert_eq!(

@@ -149,6 +149,8 @@ async fn the_environment_is_the_servers_without_its_own_and_with_the_attempts() 
     let lines = log.lines();
     let mut seen = variables(&texts(&lines, LogStream::Stdout));
     seen.remove("PATH");
+    let trace = seen.remove("TRACEPARENT").unwrap();
+    assert!(trace.starts_with(&format!("00-{}-", work.run_id.0.simple())) && trace.len() == 55, "{trace}");
     let expected = [
         ("HOME", "/h".to_owned()),
         ("A", "2".to_owned()),
@@ -163,6 +165,25 @@ async fn the_environment_is_the_servers_without_its_own_and_with_the_attempts() 
         ("ORDO_SHARD_TOTAL", "4".to_owned()),
     ];
     assert_eq!(seen, expected.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+}
+
+#[tokio::test]
+async fn every_attempt_is_a_span_of_its_own_unless_the_input_names_another() {
+    let bench = Bench::with_environment([
+        ("PATH".into(), std::env::var_os("PATH").unwrap()),
+        ("TRACEPARENT".into(), "00-the-servers-01".into()),
+    ]);
+    let (mut work, mut log) = attempt(json!({"script": "echo $TRACEPARENT"}));
+    bench.shell().run(work.clone()).await.unwrap();
+    let first = log.next().await;
+    work.attempt = 2;
+    bench.shell().run(work.clone()).await.unwrap();
+    let second = log.next().await;
+    assert_eq!(first[..35], second[..35], "the trace is the run's");
+    assert_ne!(first, second);
+    work.input = json!({"script": "echo $TRACEPARENT", "env": {"TRACEPARENT": "mine"}});
+    bench.shell().run(work).await.unwrap();
+    assert_eq!(log.next().await, "mine");
 }
 
 #[tokio::test]

@@ -1,0 +1,78 @@
+//! What the engine counted, in the Prometheus text format.
+//!
+//! Invariant: the labels here are `pool`, `reason`, `version` and `le`, each with a few values known beforehand:
+//! the page does not grow with the number of jobs.
+
+mod page;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use ordo_engine::engine::Load;
+use ordo_engine::metrics::Metrics;
+use ordo_store::Stats;
+
+use self::page::Page;
+use crate::app::App;
+
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+pub(crate) async fn show(State(app): State<App>) -> Response {
+    let mut page = Page::default();
+    node(&mut page, &app);
+    runs(&mut page, app.engine.metrics());
+    commits(&mut page, app.engine.metrics());
+    load(&mut page, &app.engine.load().await);
+    match app.engine.queries().store().stats().await {
+        Ok(stats) => store(&mut page, &stats),
+        // What is known is told: a scrape must not fail because the store does.
+        Err(error) => tracing::warn!(%error, "the store could not be measured"),
+    }
+    ([(header::CONTENT_TYPE, TEXT)], page.into_text()).into_response()
+}
+
+fn node(page: &mut Page, app: &App) {
+    let version = [("version", env!("CARGO_PKG_VERSION"), 1)];
+    page.gauges("ordo_build_info", "The version of this node, in its label.", version);
+    page.gauge("ordo_ready", "Whether this node takes work.", u8::from(app.is_ready()));
+    let uptime_seconds = app.since.elapsed().ms() as f64 / 1e3;
+    page.gauge("ordo_uptime_seconds", "Time since this node started.", uptime_seconds);
+}
+
+fn runs(page: &mut Page, metrics: &Metrics) {
+    let read = Metrics::read;
+    page.counter("ordo_runs_triggered_total", "Runs that came to be.", read(&metrics.triggered));
+    page.counter("ordo_runs_late_total", "Runs fired more than 5 s after they were due.", read(&metrics.late));
+    let skipped = metrics.skipped().map(|(reason, count)| ("reason", reason, count));
+    page.counters("ordo_occurrences_skipped_total", "Occurrences that led to no run, by reason.", skipped);
+    page.counter("ordo_runs_completed_total", "Runs that completed.", read(&metrics.completed));
+    page.counter("ordo_runs_failed_total", "Runs that failed for good.", read(&metrics.failed));
+    page.counter("ordo_runs_cancelled_total", "Runs that were cancelled.", read(&metrics.cancelled));
+    let help = "From the time a run was scheduled for to the start of its first attempt, counted when that is over.";
+    page.histogram("ordo_run_lateness_seconds", help, &metrics.lateness_ms, 1e3);
+    let help = "From the start of a run's first attempt to the run's end.";
+    page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);
+}
+
+fn commits(page: &mut Page, metrics: &Metrics) {
+    let help = "From the decision of a group commit until it is durable.";
+    page.histogram("ordo_commit_seconds", help, &metrics.commit_micros, 1e6);
+    page.histogram("ordo_commit_orders", "Orders in a group commit.", &metrics.commit_orders, 1.0);
+    let help = "Group commits that the store could not make durable.";
+    page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
+}
+
+fn load(page: &mut Page, load: &Load) {
+    page.gauge("ordo_ring_alarms", "Alarms of the near future held in memory.", load.ring);
+    let running = load.pools.iter().map(|(pool, running, _)| ("pool", *pool, *running));
+    page.gauges("ordo_pool_running", "Attempts that execute, by pool.", running);
+    let waiting = load.pools.iter().map(|(pool, _, waiting)| ("pool", *pool, *waiting));
+    page.gauges("ordo_pool_waiting", "Runs in memory that wait for a place, by pool.", waiting);
+}
+
+fn store(page: &mut Page, stats: &Stats) {
+    page.gauge("ordo_store_bytes", "Size of the store on disk.", stats.bytes_on_disk);
+    page.gauge("ordo_store_entities", "Jobs that are kept.", stats.entities);
+    page.gauge("ordo_store_events", "Events that are kept.", stats.events);
+    page.gauge("ordo_store_alarms", "Jobs that have something to do at some time.", stats.alarms);
+}

@@ -19,6 +19,8 @@ use crate::timekeeper::Look;
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How long a store that could not be read is left alone.
+const FAULT_PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) enum CoreMessage {
@@ -118,6 +120,7 @@ impl CoreShell {
                 }
                 Err(fault) => {
                     tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
+                    tokio::time::sleep(FAULT_PAUSE).await;
                     (Vec::new(), false)
                 }
             };

@@ -34,13 +34,13 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn draw(rng: &mut Rng) -> Scenario {
         let length_ms = *rng.pick(&LENGTHS_MS);
-        let tick_ms = rng.skewed((length_ms / 900).max(200), (length_ms / 100).clamp(400, 60_000));
+        let tick_ms = rng.skewed((length_ms / 500).max(200), (length_ms / 100).clamp(400, 60_000));
         Scenario {
             begin_ms: begin(rng),
             length_ms,
             tick_ms,
             pools: pools(rng),
-            jobs: rng.between(2, 7) as usize,
+            jobs: rng.between(2, 6) as usize,
             commands: rng.between(0, 40) as usize,
             misfortunes: if rng.chance(150) { 0 } else { rng.between(1, 9) as usize },
             commit_ms: rng.skewed(1, 30),

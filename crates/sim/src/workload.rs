@@ -120,7 +120,7 @@ fn burst(rng: &mut Rng, span: Span) -> Value {
     let every = rng.skewed(1, 900);
     let start = span.now_ms + rng.between(0, span.length_ms / 2);
     // Now and then more than a queue holds and one wake may fire.
-    let most = if rng.chance(100) { 5 * OCCURRENCES_MAX } else { OCCURRENCES_MAX };
+    let most = if rng.chance(50) { 5 * OCCURRENCES_MAX } else { OCCURRENCES_MAX };
     let end = start + every * rng.between(1, most);
     json!({ "type": "scheduled", "every": millis(every), "start": time(start), "end": time(end) })
 }

@@ -120,7 +120,7 @@ impl World {
             let misfortune = Misfortune::draw(&mut self.rng);
             self.at(at, Happening::Misfortune(misfortune));
         }
-        if self.scenario.misfortunes > 0 && self.rng.chance(100) {
+        if self.scenario.misfortunes > 0 && self.rng.chance(50) {
             let at = self.rng.between(length / 3, 2 * length / 3);
             self.at(at, Happening::Storm);
         }

@@ -10,12 +10,14 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::evidence::{Evidence, Told};
 use super::occurrences::{Ledger, Phase};
-use super::runs::{Failure, Runs};
+use super::runs::{Failure, NO_REPORT, Runs};
 use super::{Verdict, require};
 use crate::history::{Fact, History, What};
 
 /// How late something may be without anything having gone wrong.
 const PUNCTUAL_MS: i64 = 1_500;
+/// How long a report may take to be written down when nothing goes wrong.
+const HEARING_MS: i64 = 10_000;
 /// How long trouble may still be felt.
 const ECHO_MS: i64 = 3_000;
 
@@ -80,7 +82,7 @@ impl<'h> Books<'h> {
                 let book = self.jobs.get(job);
                 self.evidence.executing(*job, *run, *token, *life, book.map(|book| &book.runs))
             }
-            What::Reported { run, token, report } => self.evidence.reported(*run, *token, report),
+            What::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
             What::Stale { run, token, refused } => {
                 require(*refused, || format!("a second report of run {run} token {token} was accepted"))
             }
@@ -173,6 +175,11 @@ impl<'h> Books<'h> {
             Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
                 let failure = Failure { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
                 let report = |token| evidence.report(*run_id, token);
+                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.told_at(*run_id, token));
+                let unheard = heard.filter(|told| entry.mono - told.max(&self.trouble_until) > HEARING_MS);
+                require(reason != NO_REPORT || unheard.is_none(), || {
+                    format!("run {run_id} was reported, and not heard")
+                })?;
                 book.runs.failed(*run_id, &failure, &book.definition, alive, report)
             }
             Event::RunReady { run_id } => book.runs.ready(*run_id, at),

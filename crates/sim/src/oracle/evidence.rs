@@ -16,6 +16,8 @@ pub(super) struct Evidence {
     executed: BTreeSet<(RunId, u64)>,
     executing: BTreeMap<(RunId, u64), JobId>,
     reports: BTreeMap<(RunId, u64), Report>,
+    /// When the node was told, by `mono`; what a dead one was told is forgotten.
+    told_at: BTreeMap<(RunId, u64), i64>,
 }
 
 /// To whom an attempt was given.
@@ -61,7 +63,13 @@ impl Evidence {
         require(beside <= width, || format!("{beside} attempts of {job} execute at once, width {width}"))
     }
 
-    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report) -> Verdict {
+    /// Since when the node that lives knows how the attempt ended.
+    pub(super) fn told_at(&self, run: RunId, token: u64) -> Option<i64> {
+        self.told_at.get(&(run, token)).copied()
+    }
+
+    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report, mono: i64) -> Verdict {
+        self.told_at.insert((run, token), mono);
         let known = self.executing.remove(&(run, token)).is_some();
         self.reports.insert((run, token), report.clone());
         require(known, || format!("run {run} token {token} was reported but did not execute"))
@@ -69,6 +77,7 @@ impl Evidence {
 
     pub(super) fn crashed(&mut self) {
         self.executing.clear();
+        self.told_at.clear();
     }
 
     /// What the last life was told to execute, and heard of, it did execute.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{Verdict, require};
 
 const RECOVERED: &str = "recovered from restart";
-const NO_REPORT: &str = "no report within the timeout";
+pub(super) const NO_REPORT: &str = "no report within the timeout";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -59,6 +59,13 @@ pub(super) struct Failure<'a> {
 impl Runs {
     pub(super) fn get(&self, run: RunId) -> Option<&Run> {
         self.all.get(&run)
+    }
+
+    pub(super) fn running_token(&self, run: RunId) -> Option<u64> {
+        match &self.all.get(&run)?.stage {
+            Stage::Running(running) => Some(running.token),
+            Stage::Queued | Stage::Backoff { .. } | Stage::Over => None,
+        }
     }
 
     pub(super) fn active(&self) -> &[RunId] {
@@ -215,6 +222,8 @@ fn check_reason(
         }
         NO_REPORT => {
             require(at >= running.deadline, || format!("run {run} was given up before its deadline"))?;
+            let minded = Some(running.life) == now_alive || running.settle_at.is_some();
+            require(minded, || format!("run {run} was left behind by a life that is over, and nobody minded"))?;
             Ok(false)
         }
         reason => match reported {

@@ -299,10 +299,15 @@ fn leave_a_run_stuck(history: &mut History) -> Option<()> {
 }
 
 fn succeed_by_itself(history: &mut History) -> Option<()> {
-    let done = |fact: &Fact| matches!(&fact.what, What::Reported { report: Report::Completed { .. }, .. });
-    let place = find(history, done)?;
-    if let What::Reported { report, .. } = &mut history.facts[place].what {
-        *report = Report::Failed { started_at: None, reason: "broke".into() };
+    let place = find_event(history, |event| matches!(event, Event::JobExecuted { .. }))?;
+    let succeeded = run_of(event_mut(history, place).1)?;
+    for fact in &mut history.facts {
+        match &mut fact.what {
+            What::Reported { run, report, .. } if *run == succeeded => {
+                *report = Report::Failed { started_at: None, reason: "broke".into() };
+            }
+            _ => {}
+        }
     }
     Some(())
 }

@@ -35,11 +35,13 @@ struct Pool {
     reserved: usize,
     running: usize,
     queue: BTreeSet<Waiting>,
+    /// There may be waiting runs that are not in memory. They are asked for when the queue has shrunk to this.
+    refill_at: Option<usize>,
 }
 
 impl Pool {
     fn new(size: PoolSize) -> Pool {
-        Pool { size, reserved: 0, running: 0, queue: BTreeSet::new() }
+        Pool { size, reserved: 0, running: 0, queue: BTreeSet::new(), refill_at: Some(usize::MAX) }
     }
 
     fn has_free_slot(&self) -> bool {
@@ -63,8 +65,6 @@ pub struct Dispatcher {
     /// Attempts that execute here. One that was given up may go on beside the next attempt of its run.
     running: BTreeMap<(RunId, Token), PoolName>,
     slowness: Slowness,
-    /// There may be waiting runs that are not in memory. They are asked for when the queues have shrunk to this.
-    refill_at: Option<usize>,
     reading: bool,
     stopped: bool,
 }
@@ -78,7 +78,6 @@ impl Dispatcher {
             known: HashSet::new(),
             running: BTreeMap::new(),
             slowness: Slowness::default(),
-            refill_at: Some(usize::MAX),
             reading: false,
             stopped: false,
         }
@@ -159,13 +158,8 @@ impl Dispatcher {
             pool.queue.insert(waiting);
             self.known.insert(waiting.run_id);
         } else {
-            let half = pool.size.queue / 2;
-            self.refill_at.get_or_insert(half);
+            pool.refill_at.get_or_insert(pool.size.queue / 2);
         }
-    }
-
-    fn queued(&self) -> usize {
-        self.pools.values().map(|pool| pool.queue.len()).sum()
     }
 
     /// Waiting runs for which there is a place now.
@@ -187,11 +181,12 @@ impl Dispatcher {
 
     /// Whether the store should be asked for waiting runs that are not in memory; how many.
     pub fn wants_waiting(&mut self) -> Option<usize> {
-        if self.stopped || self.reading || self.refill_at.is_none_or(|mark| self.queued() > mark) {
+        let scarce = self.pools.values().any(|pool| pool.refill_at.is_some_and(|mark| pool.queue.len() <= mark));
+        if self.stopped || self.reading || !scarce {
             return None;
         }
         self.reading = true;
-        self.refill_at = None;
+        self.pools.values_mut().for_each(|pool| pool.refill_at = None);
         let capacity: usize = self.pools.values().map(|pool| pool.size.queue).sum();
         Some(capacity + self.known.len())
     }
@@ -202,9 +197,14 @@ impl Dispatcher {
         for waiting in found {
             self.add_waiting(*waiting, now);
         }
-        if !complete {
-            // More is there. The best of it is in memory now: it is enough to look again when half of that is gone.
-            self.refill_at = Some(self.queued() / 2);
+        if complete {
+            return;
+        }
+        // More is there. The best of it is in memory now: it is enough to look again when half of a queue is gone.
+        // Nothing at all in memory means that the store could not be read: then it is asked again.
+        let nothing = self.pools.values().all(|pool| pool.queue.is_empty());
+        for pool in self.pools.values_mut().filter(|pool| nothing || !pool.queue.is_empty()) {
+            pool.refill_at = Some(pool.queue.len() / 2);
         }
     }
 
@@ -330,6 +330,29 @@ mod tests {
         dispatcher.found_waiting(&rest, true, NOW);
         assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
         assert_eq!(dispatcher.load()[0], (PoolName::Fast, 0, 4));
+    }
+
+    #[test]
+    fn a_pool_that_overflowed_is_refilled_however_long_the_queue_of_the_other_is() {
+        let mut dispatcher = dispatcher(1, 4);
+        for _ in 0..=crate::slowness::SLOW_RUNS {
+            dispatcher.slowness.note(job(100), Millis::from_secs(1), NOW);
+        }
+        for n in 0..4 {
+            dispatcher.add_waiting(Waiting { job_id: job(100), ..waiting(1_000 + n, 0) }, NOW);
+        }
+        for n in 0..5 {
+            dispatcher.add_waiting(waiting(n, 0), NOW);
+        }
+        assert_eq!(dispatcher.load().iter().map(|(_, _, queued)| *queued).collect::<Vec<_>>(), [4, 4]);
+        assert_eq!(dispatcher.wants_waiting(), None);
+        dispatcher.take_startable();
+        for n in 0..2 {
+            dispatcher.began(&started(n));
+            finish(&mut dispatcher, n);
+            dispatcher.take_startable();
+        }
+        assert!(dispatcher.wants_waiting().is_some(), "half of the fast queue is gone");
     }
 
     #[test]

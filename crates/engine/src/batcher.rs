@@ -3,22 +3,24 @@
 //!
 //! Invariant: an answer is sent only after the round it belongs to is durable, or known not to be.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
+use ordo_model::EntityId;
 use ordo_model::job::Command;
 use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::clock::{SharedClock, Stopwatch};
-use crate::committer::{Answer, Committer, Prepared, Round, SubmitError, commit};
+use crate::committer::{Answer, Answered, Committer, Prepared, Round, SubmitError, commit};
 use crate::core::Input;
 use crate::live::Live;
 use crate::metrics::Metrics;
+use crate::object::ask::{Ask, Lost};
 use crate::planner::Request;
 
 /// How many orders one round takes at most.
@@ -33,6 +35,7 @@ const CONTENTION_MAX: u32 = 16;
 #[derive(Debug)]
 pub enum Message {
     Order(Box<Submission>),
+    Ask(Asking),
     Chunks { chunks: Vec<Chunk>, reply: oneshot::Sender<Result<(), Arc<Fault>>> },
     Stop,
 }
@@ -42,6 +45,18 @@ pub struct Submission {
     pub request: Request,
     pub reply: Option<oneshot::Sender<Answer>>,
     pub tries: u32,
+}
+
+/// A command on an object, and how often it was lost to somebody else.
+pub struct Asking {
+    pub(crate) ask: Box<dyn Ask>,
+    pub(crate) tries: u32,
+}
+
+impl std::fmt::Debug for Asking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asking").field("entity", &self.ask.entity()).field("tries", &self.tries).finish()
+    }
 }
 
 impl Submission {
@@ -61,6 +76,36 @@ pub struct Batcher {
     pub metrics: Arc<Metrics>,
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
+    pub asks: Desk,
+}
+
+/// Asks on objects. An object has an ask in one round at a time, so that each is decided on what the store holds.
+#[derive(Debug, Default)]
+pub struct Desk {
+    busy: BTreeSet<EntityId>,
+    waiting: VecDeque<Asking>,
+}
+
+impl Desk {
+    /// Those that may be decided now, in the order they came. All asks on one object may share a round.
+    fn take(&mut self, max: usize) -> Vec<Asking> {
+        let mut taken = Vec::new();
+        let mut left = VecDeque::new();
+        for asking in self.waiting.drain(..) {
+            if taken.len() >= max || self.busy.contains(&asking.ask.entity()) {
+                left.push_back(asking);
+            } else {
+                taken.push(asking);
+            }
+        }
+        self.waiting = left;
+        self.busy.extend(taken.iter().map(|asking: &Asking| asking.ask.entity()));
+        taken
+    }
+
+    fn has_ready(&self) -> bool {
+        self.waiting.iter().any(|asking| !self.busy.contains(&asking.ask.entity()))
+    }
 }
 
 type ChunkReply = oneshot::Sender<Result<(), Arc<Fault>>>;
@@ -69,6 +114,7 @@ type ChunkReply = oneshot::Sender<Result<(), Arc<Fault>>>;
 #[derive(Default)]
 struct Gathered {
     submissions: Vec<Submission>,
+    asks: Vec<Asking>,
     chunks: Vec<Chunk>,
     chunk_replies: Vec<ChunkReply>,
     stop: bool,
@@ -78,6 +124,8 @@ struct Gathered {
 struct Flight {
     prepared: Prepared,
     waiting: Vec<(Option<Request>, Option<oneshot::Sender<Answer>>, u32)>,
+    /// How often each ask was lost before.
+    ask_tries: Vec<u32>,
     chunk_replies: Vec<ChunkReply>,
     watch: Stopwatch,
 }
@@ -93,21 +141,24 @@ impl Batcher {
             tokio::select! {
                 biased;
                 Some((flight, outcomes)) = flights.next(), if in_flight > 0 => {
-                    in_flight -= flight.waiting.len().max(1);
+                    in_flight -= flight.weight();
                     if self.land(flight, outcomes) {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
                 }
-                gathered = gather(&mut self.queue, &mut self.again),
+                gathered = gather(&mut self.queue, &mut self.again, &mut self.asks),
                     if !stop && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
                     stop = gathered.stop;
                     let flight = self.take_off(gathered).await;
-                    in_flight += flight.1.max(1);
+                    in_flight += flight.1;
                     flights.push_back(flight.0);
                 }
             }
         }
         self.queue.close();
+        for asking in self.asks.waiting.drain(..) {
+            asking.ask.answer(Some(Lost::Stopped));
+        }
         while let Ok(message) = self.queue.try_recv() {
             refuse(message);
         }
@@ -115,35 +166,37 @@ impl Batcher {
 
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
-        let Gathered { submissions, chunks, chunk_replies, .. } = gathered;
+        let Gathered { submissions, asks, chunks, chunk_replies, .. } = gathered;
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
         for Submission { request, reply, tries } in submissions {
             waiting.push((keepsake(&request), reply, tries));
             requests.push(request);
         }
-        let (orders, watch) = (waiting.len(), Stopwatch::start());
-        let mut prepared = self.committer.prepare(requests, chunks, self.clock.now()).await;
+        let (asks, ask_tries) = asks.into_iter().map(|Asking { ask, tries }| (ask, tries)).unzip();
+        let watch = Stopwatch::start();
+        let mut prepared = self.committer.prepare_with(requests, asks, chunks, self.clock.now()).await;
         let (store, batch) = (self.committer.store(), prepared.take_batch());
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
-        let flight = Flight { prepared, waiting, chunk_replies, watch };
+        let flight = Flight { prepared, waiting, ask_tries, chunk_replies, watch };
+        let weight = flight.weight();
         let landing = async move {
             match at_once {
                 Poll::Ready(outcomes) => (flight, outcomes),
                 Poll::Pending => (flight, committing.await),
             }
         };
-        (Box::pin(landing), orders)
+        (Box::pin(landing), weight)
     }
 
     /// Tells everybody what became of a round. Answers whether the store failed.
     fn land(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
-        let Flight { prepared, waiting, chunk_replies, watch } = flight;
+        let Flight { prepared, waiting, ask_tries, chunk_replies, watch } = flight;
         let fault = outcomes.as_ref().err().cloned().map(Arc::new);
-        let Round { answers, changes } = self.committer.settle(prepared, outcomes);
-        self.metrics.round(waiting.len(), watch.elapsed_micros());
+        let Round { answers, changes, asks } = self.committer.settle(prepared, outcomes);
+        self.metrics.round(waiting.len() + asks.len(), watch.elapsed_micros());
         for reply in chunk_replies {
             drop(reply.send(fault.clone().map_or(Ok(()), Err)));
         }
@@ -153,6 +206,9 @@ impl Batcher {
         }
         for ((kept, reply, tries), answer) in waiting.into_iter().zip(answers) {
             self.answer(kept, reply, tries, answer);
+        }
+        for (answered, tries) in asks.into_iter().zip(ask_tries) {
+            self.answer_ask(answered, tries);
         }
         if !changes.is_empty() {
             drop(self.core.send(Input::Changed(changes)));
@@ -183,6 +239,31 @@ impl Batcher {
     }
 }
 
+impl Batcher {
+    fn answer_ask(&mut self, answered: Answered, tries: u32) {
+        let Answered { ask, lost } = answered;
+        self.asks.busy.remove(&ask.entity());
+        match lost {
+            Some(Lost::Contended) if tries < CONTENTION_MAX => {
+                self.asks.waiting.push_back(Asking { ask, tries: tries + 1 });
+            }
+            lost => {
+                if lost.is_none() {
+                    drop(self.live.send(Live::Object(ask.entity())));
+                }
+                ask.answer(lost);
+            }
+        }
+    }
+}
+
+impl Flight {
+    /// How much of what may be in flight at once it takes up.
+    fn weight(&self) -> usize {
+        (self.waiting.len() + self.ask_tries.len()).max(1)
+    }
+}
+
 /// A report must reach the store however often that takes: its attempt cannot be run again to find out.
 fn keepsake(request: &Request) -> Option<Request> {
     match &request.order.command {
@@ -192,28 +273,34 @@ fn keepsake(request: &Request) -> Option<Request> {
 }
 
 /// Waits for something to do and takes all that is there. Safe to be dropped while it waits.
-async fn gather(queue: &mut mpsc::UnboundedReceiver<Message>, again: &mut VecDeque<Submission>) -> Gathered {
+async fn gather(
+    queue: &mut mpsc::UnboundedReceiver<Message>,
+    again: &mut VecDeque<Submission>,
+    desk: &mut Desk,
+) -> Gathered {
     let mut gathered = Gathered::default();
-    if again.is_empty() {
+    if again.is_empty() && !desk.has_ready() {
         match queue.recv().await {
-            Some(message) => gathered.take(message),
+            Some(message) => gathered.take(message, desk),
             None => gathered.stop = true,
         }
     }
     gathered.submissions.extend(again.drain(..));
-    while gathered.submissions.len() < ROUND_MAX
+    while gathered.submissions.len() + desk.waiting.len() < ROUND_MAX
         && !gathered.stop
         && let Ok(message) = queue.try_recv()
     {
-        gathered.take(message);
+        gathered.take(message, desk);
     }
+    gathered.asks = desk.take(ROUND_MAX);
     gathered
 }
 
 impl Gathered {
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: Message, desk: &mut Desk) {
         match message {
             Message::Order(submission) => self.submissions.push(*submission),
+            Message::Ask(asking) => desk.waiting.push_back(asking),
             Message::Chunks { chunks, reply } => {
                 self.chunks.extend(chunks);
                 self.chunk_replies.push(reply);
@@ -230,6 +317,7 @@ fn refuse(message: Message) {
                 drop(reply.send(Err(SubmitError::Stopped)));
             }
         }
+        Message::Ask(asking) => asking.ask.answer(Some(Lost::Stopped)),
         Message::Chunks { reply, .. } => {
             let stopped = Fault::Held { what: "Ordo is shutting down".into() };
             drop(reply.send(Err(Arc::new(stopped))));

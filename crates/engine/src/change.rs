@@ -1,6 +1,6 @@
 //! What a commit changed, as far as the engine must act on it.
 
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token};
 use serde_json::Value;
 
 /// Which pool a seat belongs to.
@@ -19,10 +19,10 @@ impl PoolName {
     }
 }
 
-/// One job after the orders of one round.
+/// One entity after the orders of one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    pub job_id: JobId,
+    pub entity: EntityId,
     pub rank: u8,
     pub alarm: Option<Timestamp>,
     /// Attempts that may begin now.
@@ -37,14 +37,16 @@ pub struct Change {
     pub ended: Vec<RunId>,
     /// Runs that could start if there were a place.
     pub waiting: Vec<Waiting>,
+    /// Entities that have something to do now, without waiting for their alarm.
+    pub attend: Vec<EntityId>,
     /// The orders could not be committed at all.
     pub failed: bool,
 }
 
 impl Change {
-    pub fn of(job_id: JobId) -> Change {
+    pub fn of(entity: impl Into<EntityId>) -> Change {
         Change {
-            job_id,
+            entity: entity.into(),
             rank: 0,
             alarm: None,
             started: Vec::new(),
@@ -53,6 +55,7 @@ impl Change {
             cancel: Vec::new(),
             ended: Vec::new(),
             waiting: Vec::new(),
+            attend: Vec::new(),
             failed: false,
         }
     }

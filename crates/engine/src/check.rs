@@ -3,12 +3,14 @@
 //! Invariant: checking reads only; rebuilding writes only what it folded from events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ordo_model::job::{Job, Run};
-use ordo_model::{EntityId, RunId};
-use ordo_store::{Alarm, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
+use ordo_model::{EntityId, Kind, RunId};
+use ordo_store::{Alarm, Event, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
 
-use crate::{codec, projection};
+use crate::object::state::State;
+use crate::{codec, object, projection};
 
 const ENTITIES_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 1_000;
@@ -39,21 +41,89 @@ impl Report {
 }
 
 /// What one stream says.
+#[derive(Default)]
 struct Folded {
-    job: Option<Job>,
+    state: Option<FoldedState>,
     runs: BTreeMap<RunId, Run>,
     events: u64,
 }
 
-impl Folded {
-    fn rows(&self) -> Vec<RowWrite> {
-        let job = self.job.iter().flat_map(projection::job_rows);
-        job.chain(self.runs.values().flat_map(projection::run_rows)).collect()
+enum FoldedState {
+    Job(Box<Job>),
+    Object(Arc<dyn State>),
+}
+
+impl FoldedState {
+    fn version(&self) -> u64 {
+        match self {
+            FoldedState::Job(job) => job.version,
+            FoldedState::Object(state) => state.version(),
+        }
     }
 
     fn alarm(&self) -> Option<Alarm> {
-        let job = self.job.as_ref()?;
-        job.next_wake().map(|at| Alarm { at, rank: job.rank() })
+        match self {
+            FoldedState::Job(job) => job.next_wake().map(|at| Alarm { at, rank: job.rank() }),
+            FoldedState::Object(state) => state.alarm(),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        match self {
+            FoldedState::Job(job) => codec::encode_job(job),
+            FoldedState::Object(state) => state.encode(),
+        }
+    }
+
+    fn is_like(&self, snapshot: &[u8]) -> Result<bool, Fault> {
+        match self {
+            FoldedState::Job(job) => Ok(codec::decode_job(snapshot)? == **job),
+            FoldedState::Object(state) => state.is_like(snapshot),
+        }
+    }
+
+    fn rows(&self) -> Vec<RowWrite> {
+        match self {
+            FoldedState::Job(job) => projection::job_rows(job),
+            FoldedState::Object(state) => state.rows(),
+        }
+    }
+}
+
+impl Folded {
+    fn rows(&self) -> Vec<RowWrite> {
+        let own = self.state.iter().flat_map(FoldedState::rows);
+        own.chain(self.runs.values().flat_map(projection::run_rows)).collect()
+    }
+
+    fn take(&mut self, event: &Event) -> Result<(), Fault> {
+        self.events += 1;
+        match (event.entity.kind, self.state.take()) {
+            (Kind::Job, Some(FoldedState::Job(job))) => self.take_of_job(Some(*job), event),
+            (Kind::Job, _) => self.take_of_job(None, event),
+            (_, before) => {
+                let before = match before {
+                    Some(FoldedState::Object(state)) => Some(state),
+                    Some(FoldedState::Job(_)) | None => None,
+                };
+                self.state = Some(FoldedState::Object(object::fold(before, event)?));
+                Ok(())
+            }
+        }
+    }
+
+    fn take_of_job(&mut self, mut job: Option<Job>, event: &Event) -> Result<(), Fault> {
+        let fresh = job.is_none();
+        let moved = codec::fold(&mut job, event)?;
+        self.runs.extend(moved.run.map(|run| (run.id, run)));
+        if let Some(below) = moved.forgotten_below {
+            self.runs.retain(|_, run| run.version >= below || !run.status.is_terminal());
+        }
+        if let Some(job) = job.as_ref().filter(|_| fresh) {
+            self.runs.extend(job.active.iter().map(|run| (run.id, run.view(job))));
+        }
+        self.state = job.map(|job| FoldedState::Job(Box::new(job)));
+        Ok(())
     }
 }
 
@@ -94,27 +164,30 @@ async fn check_stream(
     let folded = fold(store, entity).await?;
     report.entities += 1;
     report.events += folded.events;
-    let Some(job) = &folded.job else {
+    let Some(state) = &folded.state else {
         report.differ(format!("{entity} has no beginning"));
         return Ok(());
     };
     match store.load(&[entity]).await?.pop().flatten() {
         None => report.differ(format!("{entity} has no snapshot")),
         Some(snapshot) => {
-            if snapshot.version != job.version {
-                report.differ(format!("{entity}: snapshot at version {}, events at {}", snapshot.version, job.version));
+            let (stored, folded) = (snapshot.version, state.version());
+            if stored != folded {
+                report.differ(format!("{entity}: snapshot at version {stored}, events at {folded}"));
             }
-            if codec::decode_job(&snapshot.state)? != *job {
+            if !state.is_like(&snapshot.state)? {
                 report.differ(format!("{entity}: the snapshot differs from the events"));
             }
-            if snapshot.alarm != folded.alarm() {
-                report.differ(format!("{entity}: alarm {:?}, the events say {:?}", snapshot.alarm, folded.alarm()));
+            if snapshot.alarm != state.alarm() {
+                report.differ(format!("{entity}: alarm {:?}, the events say {:?}", snapshot.alarm, state.alarm()));
             }
         }
     }
-    let kept = folded.runs.values().filter(|run| run.status.is_terminal()).count() as u64;
-    if u64::from(job.history.kept) != kept {
-        report.differ(format!("{entity}: counts {} runs, the events tell of {kept}", job.history.kept));
+    if let FoldedState::Job(job) = state {
+        let kept = folded.runs.values().filter(|run| run.status.is_terminal()).count() as u64;
+        if u64::from(job.history.kept) != kept {
+            report.differ(format!("{entity}: counts {} runs, the events tell of {kept}", job.history.kept));
+        }
     }
     for row in folded.rows() {
         *expected.entry(row.view).or_default() += 1;
@@ -129,21 +202,12 @@ async fn check_stream(
 
 /// Folds one stream from its oldest event to its newest.
 async fn fold(store: &dyn Store, entity: EntityId) -> Result<Folded, Fault> {
-    let mut folded = Folded { job: None, runs: BTreeMap::new(), events: 0 };
+    let mut folded = Folded::default();
     let mut from = 0;
     loop {
         let history = store.history(entity, from, EVENTS_PER_READ).await?;
         for event in &history.events {
-            let fresh = folded.job.is_none();
-            let moved = codec::fold(&mut folded.job, event)?;
-            folded.runs.extend(moved.run.map(|run| (run.id, run)));
-            if let Some(below) = moved.forgotten_below {
-                folded.runs.retain(|_, run| run.version >= below || !run.status.is_terminal());
-            }
-            if let Some(job) = folded.job.as_ref().filter(|_| fresh) {
-                folded.runs.extend(job.active.iter().map(|run| (run.id, run.view(job))));
-            }
-            folded.events += 1;
+            folded.take(event)?;
             from = event.version + 1;
         }
         if history.events.len() < EVENTS_PER_READ {
@@ -173,7 +237,7 @@ pub async fn reindex(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) 
 }
 
 fn rebuilt(entity: EntityId, folded: &Folded) -> Option<Rebuilt> {
-    let job = folded.job.as_ref()?;
-    let snapshot = Snapshot { version: job.version, alarm: folded.alarm(), state: codec::encode_job(job) };
+    let state = folded.state.as_ref()?;
+    let snapshot = Snapshot { version: state.version(), alarm: state.alarm(), state: state.encode() };
     Some(Rebuilt { entity, snapshot, rows: folded.rows() })
 }

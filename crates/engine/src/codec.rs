@@ -6,6 +6,9 @@ use ordo_store::{Event as Stored, Fault, NewEvent};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The name under which a checkpoint stands in a stream; its data is the folded state.
+pub const CHECKPOINT: &str = Event::CHECKPOINT;
+
 pub fn encode_job(job: &Job) -> Vec<u8> {
     serde_json::to_vec(job).expect("a job is plain data")
 }

@@ -13,6 +13,9 @@ use ordo_store::{Batch, Chunk, Fault, Outcome, Store};
 use crate::cache::Cache;
 use crate::change::{Change, PoolName};
 use crate::codec;
+use crate::object;
+use crate::object::ask::{Ask, Lost};
+use crate::object::planner::{Loaded, ObjectPlan};
 use crate::planner::{Accepted, Plan, Request, plan};
 
 /// Why an order was not carried out.
@@ -39,6 +42,20 @@ pub type Answer = Result<Accepted, SubmitError>;
 pub struct Round {
     pub answers: Vec<Answer>,
     pub changes: Vec<Change>,
+    /// The asks on objects, each with why it was not carried out, if it was not.
+    pub(crate) asks: Vec<Answered>,
+}
+
+/// An ask that came back from the store.
+pub(crate) struct Answered {
+    pub(crate) ask: Box<dyn Ask>,
+    pub(crate) lost: Option<Lost>,
+}
+
+impl std::fmt::Debug for Answered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answered").field("entity", &self.ask.entity()).field("lost", &self.lost).finish()
+    }
 }
 
 /// Rounds may be prepared while earlier ones are still being committed: they build on what those will leave behind.
@@ -62,7 +79,21 @@ impl std::fmt::Debug for Committer {
 #[derive(Debug)]
 pub struct Prepared {
     asked: Vec<Asked>,
+    asks: Asks,
     plan: Result<Plan, Fault>,
+}
+
+/// The asks of a round, with what was planned for them.
+#[derive(Default)]
+struct Asks {
+    asks: Vec<Box<dyn Ask>>,
+    plan: ObjectPlan,
+}
+
+impl std::fmt::Debug for Asks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Asks({})", self.asks.len())
+    }
 }
 
 impl Prepared {
@@ -96,12 +127,31 @@ impl Committer {
     }
 
     pub async fn prepare(&mut self, requests: Vec<Request>, chunks: Vec<Chunk>, now: Timestamp) -> Prepared {
+        self.prepare_with(requests, Vec::new(), chunks, now).await
+    }
+
+    /// No object may have an ask in two rounds that are both under way.
+    pub(crate) async fn prepare_with(
+        &mut self,
+        requests: Vec<Request>,
+        mut asks: Vec<Box<dyn Ask>>,
+        chunks: Vec<Chunk>,
+        now: Timestamp,
+    ) -> Prepared {
         assert!(!self.must_settle(), "nothing is prepared beside rounds that were built on a lost one");
         self.open += 1;
         let asked: Vec<Asked> = requests.iter().map(Asked::of).collect();
-        let plan = self.load(&asked).await.map(|jobs| {
+        let loaded = match self.load(&asked).await {
+            Ok(jobs) => self.load_objects(&asks).await.map(|objects| (jobs, objects)),
+            Err(fault) => Err(fault),
+        };
+        let mut object_plan = ObjectPlan::default();
+        let plan = loaded.map(|(jobs, objects)| {
             let mut plan = plan(jobs, requests, now);
             plan.batch.chunks = chunks;
+            object_plan = object::planner::plan(objects, &mut asks, now);
+            plan.batch.chunks.append(&mut object_plan.chunks);
+            plan.batch.items.append(&mut object_plan.items);
             plan
         });
         if let Ok(plan) = &plan {
@@ -112,18 +162,23 @@ impl Committer {
                 }
             }
         }
-        Prepared { asked, plan }
+        Prepared { asked, asks: Asks { asks, plan: object_plan }, plan }
     }
 
     /// Joins a round with what became of its commit. Rounds are settled in the order in which they were prepared.
     pub fn settle(&mut self, prepared: Prepared, outcomes: Result<Vec<Outcome>, Fault>) -> Round {
-        let Prepared { asked, plan } = prepared;
+        let Prepared { asked, asks, plan } = prepared;
         let round = match plan.and_then(|plan| outcomes.map(|outcomes| (plan, outcomes))) {
-            Ok((plan, outcomes)) => self.settle_plan(plan, &asked, outcomes),
+            Ok((plan, mut outcomes)) => {
+                let object_outcomes = outcomes.split_off(plan.item_jobs.len());
+                let mut round = self.settle_plan(plan, &asked, outcomes);
+                settle_asks(asks, object_outcomes, &mut round);
+                round
+            }
             Err(fault) => {
                 // Whether the batch became durable is unknown: what is stored now must be read again.
                 asked.iter().for_each(|asked| self.lose(asked.job_id));
-                failed_round(&asked, &Arc::new(fault))
+                failed_round(&asked, asks.asks, &Arc::new(fault))
             }
         };
         self.open -= 1;
@@ -160,7 +215,21 @@ impl Committer {
             None => change,
             Some(_) => undone(change),
         });
-        Round { answers, changes: changes.collect() }
+        Round { answers, changes: changes.collect(), asks: Vec::new() }
+    }
+
+    async fn load_objects(&self, asks: &[Box<dyn Ask>]) -> Result<Loaded, Fault> {
+        let entities: BTreeSet<EntityId> = asks.iter().map(|ask| ask.entity()).collect();
+        let entities: Vec<EntityId> = entities.into_iter().collect();
+        if entities.is_empty() {
+            return Ok(Loaded::new());
+        }
+        let snapshots = self.store.load(&entities).await?;
+        let states = entities.into_iter().zip(snapshots).map(|(entity, snapshot)| {
+            let state = snapshot.map(|snapshot| object::decode(entity, &snapshot)).transpose()?;
+            Ok((entity, state))
+        });
+        states.collect()
     }
 
     async fn load(&self, asked: &[Asked]) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Fault> {
@@ -184,7 +253,7 @@ pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fau
 /// Nothing of it happened: places go back, the wake is tried again.
 fn undone(change: Change) -> Change {
     let returned = change.returned.into_iter().chain(change.started.iter().map(|started| started.pool)).collect();
-    Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.job_id) }
+    Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }
 
 /// What must be undone if a request cannot be carried out.
@@ -207,7 +276,32 @@ impl Asked {
     }
 }
 
-fn failed_round(asked: &[Asked], fault: &Arc<Fault>) -> Round {
+/// Joins the asks of a round with what became of their items.
+fn settle_asks(asks: Asks, outcomes: Vec<Outcome>, round: &mut Round) {
+    let Asks { asks, mut plan } = asks;
+    let mut lost: BTreeMap<EntityId, Outcome> = BTreeMap::new();
+    for (entity, outcome) in std::mem::take(&mut plan.item_entities).into_iter().zip(outcomes) {
+        match outcome {
+            Outcome::Committed { .. } => {}
+            Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
+        }
+    }
+    for (ask, too_late) in asks.into_iter().zip(plan.too_late) {
+        let lost = match lost.get(&ask.entity()) {
+            None => too_late.then_some(Lost::Contended),
+            Some(Outcome::Duplicate { value }) if ask.is_keyed() => Some(Lost::Duplicate(value.clone())),
+            Some(_) => Some(Lost::Contended),
+        };
+        round.asks.push(Answered { ask, lost });
+    }
+    let undone = |entity: &EntityId| lost.contains_key(entity);
+    round.changes.extend(plan.changes.into_iter().map(|(entity, change)| match undone(&entity) {
+        true => Change { failed: true, rank: change.rank, ..Change::of(entity) },
+        false => change,
+    }));
+}
+
+fn failed_round(asked: &[Asked], asks: Vec<Box<dyn Ask>>, fault: &Arc<Fault>) -> Round {
     let mut changes: BTreeMap<JobId, Change> = BTreeMap::new();
     for Asked { job_id, pool, start, .. } in asked {
         let change = changes.entry(*job_id).or_insert_with(|| Change { failed: true, ..Change::of(*job_id) });
@@ -215,5 +309,8 @@ fn failed_round(asked: &[Asked], fault: &Arc<Fault>) -> Round {
         change.answered.extend(*start);
     }
     let answers = asked.iter().map(|_| Err(SubmitError::Store(fault.clone()))).collect();
-    Round { answers, changes: changes.into_values().collect() }
+    let mut changes: Vec<Change> = changes.into_values().collect();
+    changes.extend(asks.iter().map(|ask| Change { failed: true, ..Change::of(ask.entity()) }));
+    let asks = asks.into_iter().map(|ask| Answered { ask, lost: Some(Lost::Store(fault.clone())) }).collect();
+    Round { answers, changes, asks }
 }

@@ -4,7 +4,7 @@
 //! server and in a simulation.
 
 use ordo_model::job::{Command, Order, Report};
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, Incarnation, JobId, Kind, Millis, RunId, Timestamp, Token};
 use ordo_store::Ringing;
 
 use crate::change::{Change, PoolName, Started, Waiting};
@@ -55,6 +55,8 @@ pub enum Effect {
     Submit(Vec<Ticketed>),
     Execute(Box<Started>),
     Kill(RunId),
+    /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
+    Attend(EntityId),
 }
 
 /// An order of the core, with the pool its seat was reserved in.
@@ -118,7 +120,7 @@ impl Core {
         }
         effects.extend(self.timekeeper.tick(now).map(Effect::Look));
         orders.extend(self.starts());
-        orders.extend(self.fires(now));
+        orders.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::Look));
         effects.extend(self.dispatcher.wants_waiting().map(|limit| Effect::FindWaiting { limit }));
         if !orders.is_empty() {
@@ -128,9 +130,15 @@ impl Core {
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
-    fn fires(&mut self, now: Timestamp) -> Vec<Ticketed> {
-        let due = self.timekeeper.take_due(now);
-        due.into_iter().map(|entity| self.order(JobId(entity.id), Command::Wake, now)).collect()
+    fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+        let mut orders = Vec::new();
+        for entity in self.timekeeper.take_due(now) {
+            match entity.kind {
+                Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake, now)),
+                _ => effects.push(Effect::Attend(entity)),
+            }
+        }
+        orders
     }
 
     fn order(&mut self, job_id: JobId, command: Command, now: Timestamp) -> Ticketed {
@@ -159,7 +167,7 @@ impl Core {
     }
 
     fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
-        let entity: EntityId = change.job_id.into();
+        let entity = change.entity;
         for pool in change.returned {
             self.dispatcher.give_back(pool);
         }
@@ -181,6 +189,7 @@ impl Core {
         for run_id in change.cancel {
             self.kill(run_id, effects);
         }
+        effects.extend(change.attend.into_iter().map(Effect::Attend));
         let alarm = change.alarm.map(|at| Ringing { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
         for waiting in change.waiting {

@@ -10,8 +10,10 @@ use ordo_model::{Incarnation, JobId, Millis};
 use ordo_store::{Chunk, Dedup, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
-use crate::batcher::{Batcher, Message, Submission, chain};
+use crate::attend::Attendants;
+use crate::batcher::{Asking, Batcher, Message, Submission, chain};
 use crate::clock::{SharedClock, new_id};
 use crate::committer::{Answer, Committer, SubmitError};
 use crate::core::Core;
@@ -19,6 +21,8 @@ use crate::dispatcher::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
+use crate::object::ask::TypedAsk;
+use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::Request;
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
@@ -85,6 +89,7 @@ impl Engine {
         let (core_tx, core_rx) = mpsc::unbounded_channel();
         let (line_tx, line_rx) = mpsc::unbounded_channel();
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
+        let (attend_tx, attend_rx) = mpsc::unbounded_channel();
         let (live, _) = broadcast::channel(LIVE_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
@@ -95,6 +100,7 @@ impl Engine {
             live: live.clone(),
             metrics: metrics.clone(),
             again: Default::default(),
+            asks: Default::default(),
         };
         let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
@@ -104,9 +110,10 @@ impl Engine {
             store: store.clone(),
             batcher: batcher_tx.clone(),
             inputs: input_rx,
-            input_tx,
+            input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
+            attend: attend_tx,
             drained: None,
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
@@ -125,7 +132,8 @@ impl Engine {
             }),
         };
         engine.recover().await?;
-        let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone()))];
+        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx };
+        let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone())), tokio::spawn(attendants.run())];
         engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
         Ok(engine)
     }
@@ -184,6 +192,23 @@ impl Engine {
         // A batcher that is gone drops the reply, and the receiver says so.
         drop(self.shared.batcher.send(Message::Order(Box::new(submission))));
         answer
+    }
+
+    /// Has a command on an object carried out. Answers when its effect is durable.
+    pub async fn ask<T: Stored>(&self, id: Uuid, command: T::Command) -> Result<Told<T>, AskError<T::Refusal>> {
+        self.ask_with::<T>(id, command, Along::default()).await
+    }
+
+    /// The same, together with what must become durable with it.
+    pub async fn ask_with<T: Stored>(
+        &self,
+        id: Uuid,
+        command: T::Command,
+        along: Along,
+    ) -> Result<Told<T>, AskError<T::Refusal>> {
+        let (ask, answer) = TypedAsk::<T>::pair(id, command, along);
+        drop(self.shared.batcher.send(Message::Ask(Asking { ask, tries: 0 })));
+        answer.await.unwrap_or(Err(AskError::Stopped))
     }
 
     /// Stores bytes that belong to a run.

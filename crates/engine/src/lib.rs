@@ -3,6 +3,7 @@
 //! Whatever chooses is synchronous and deterministic ([`core`], [`planner`]); [`engine`] is the shell that owns the
 //! tasks. The simulator drives the same parts without it.
 
+mod attend;
 pub mod batcher;
 mod cache;
 pub mod change;
@@ -20,6 +21,8 @@ pub mod log_reader;
 pub mod log_writer;
 pub mod logs;
 pub mod metrics;
+pub mod object;
+pub mod object_queries;
 pub mod planner;
 pub mod projection;
 pub mod queries;
@@ -35,4 +38,5 @@ pub mod tool;
 
 pub use committer::SubmitError;
 pub use engine::{Engine, Options};
+pub use object::{Along, AskError, Kept, Stored, Told};
 pub use runner::Tools;

@@ -1,12 +1,14 @@
 //! What just changed, for those who watch. A hint: whoever gets it, or missed some, looks at the store again.
 
-use ordo_model::{JobId, RunId};
+use ordo_model::{EntityId, JobId, RunId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Live {
     Job(JobId),
     Run(RunId),
     Log(RunId),
+    /// Anything that is not a job.
+    Object(EntityId),
 }
 
 /// How many hints a slow watcher may lag behind before it has to look at everything.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ordo_model::job::{Job, JobState, Run, RunStatus};
-use ordo_model::{EntityId, JobId, RunId};
+use ordo_model::{EntityId, JobId, Kind, RunId};
 use ordo_store::{Event as Stored, Fault, KeyRange, Order, Row, Store, Version, View};
 use serde_json::Value;
 use uuid::Uuid;
@@ -128,7 +128,9 @@ impl Queries {
     async fn all_job_ids(&self, after: Option<Uuid>, limit: usize) -> Result<(Vec<JobId>, bool), Fault> {
         let after = after.map(|id| EntityId::from(JobId(id)));
         let entities = self.store.entities(after, limit + 1).await?;
-        Ok(cut(entities.into_iter().map(|(entity, _)| JobId(entity.id)).collect(), limit))
+        // Jobs come first in the order of entities.
+        let jobs = entities.into_iter().take_while(|(entity, _)| entity.kind == Kind::Job);
+        Ok(cut(jobs.map(|(entity, _)| JobId(entity.id)).collect(), limit))
     }
 
     pub async fn run(&self, id: RunId) -> Result<Option<Run>, Fault> {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_model::EntityId;
 use ordo_model::job::Command;
 use ordo_store::Store;
 use tokio::sync::{mpsc, oneshot};
@@ -49,6 +50,7 @@ pub(crate) struct CoreShell {
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
     pub(crate) runner: Runner,
+    pub(crate) attend: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
 }
 
@@ -93,6 +95,7 @@ impl CoreShell {
             }
             Effect::Execute(started) => self.runner.execute(*started),
             Effect::Kill(run) => self.runner.kill(run),
+            Effect::Attend(entity) => drop(self.attend.send(entity)),
         }
     }
 

@@ -82,12 +82,14 @@ pub struct Incarnation {
     pub life: Uuid,
 }
 
+/// What kind of thing has a stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Secret,
 }
 
-/// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`.
+/// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntityId {
     pub kind: Kind,
@@ -95,11 +97,12 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 1] = [Kind::Job];
+    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Secret => "secret",
         }
     }
 
@@ -107,11 +110,21 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Secret => 6,
         }
     }
 
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+impl EntityId {
+    /// The one entity of a kind that bears this name: its id is a version 5 UUID of both. Names that are unique need
+    /// no look-up, and two writers of one name meet in one stream.
+    pub fn named(kind: Kind, name: &str) -> EntityId {
+        let namespace = Uuid::from_u128(0x0d50_0000_0000_8000_8000_0000_0000_0000 | u128::from(kind.code()));
+        EntityId { kind, id: Uuid::new_v5(&namespace, name.as_bytes()) }
     }
 }
 
@@ -154,6 +167,15 @@ mod tests {
         assert!(early < late);
         assert_eq!(early.0.get_version_num(), 7);
         assert_ne!(early, RunId::derive(job, 2, Timestamp::from_ms(1_000).unwrap()));
+    }
+
+    #[test]
+    fn a_name_has_one_entity_of_each_kind() {
+        let secret = EntityId::named(Kind::Secret, "github");
+        assert_eq!(secret, EntityId::named(Kind::Secret, "github"));
+        assert_ne!(secret.id, EntityId::named(Kind::Secret, "githuc").id);
+        assert_ne!(secret.id, EntityId::named(Kind::Job, "github").id);
+        assert_eq!(secret.id.get_version_num(), 5);
     }
 
     #[test]

@@ -5,7 +5,9 @@
 pub mod id;
 pub mod job;
 pub mod limits;
+pub mod object;
 pub mod schedule;
+pub mod secret;
 pub mod time;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};

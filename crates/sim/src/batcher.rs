@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use ordo_engine::committer::{self, Answer, Prepared, SubmitError};
 use ordo_engine::core::Input;
 use ordo_engine::planner::Request;
-use ordo_model::RunId;
 use ordo_model::job::Command;
+use ordo_model::{JobId, RunId};
 use ordo_store::{Batch, Fault, Outcome};
 
 use crate::happening::Happening;
@@ -177,7 +177,7 @@ impl World {
         let failed = outcomes.is_err();
         let round = node.committer.settle(flight.prepared, outcomes);
         for change in round.changes.iter().filter(|change| change.failed) {
-            self.fact(What::Lost { job: change.job_id, at: flight.decided_at });
+            self.fact(What::Lost { job: JobId(change.entity.id), at: flight.decided_at });
         }
         if !round.changes.is_empty() {
             self.after(0, Happening::Input { life, input: Box::new(Input::Changed(round.changes)) });

@@ -213,6 +213,7 @@ impl World {
             }
             Effect::Execute(started) => self.execute(&started),
             Effect::Kill(run) => self.kill(run),
+            Effect::Attend(entity) => unreachable!("{entity}: this world has jobs only"),
         }
     }
 

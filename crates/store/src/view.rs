@@ -19,10 +19,12 @@ pub enum View {
     Queue,
     /// due time, job → nothing: jobs whose history is to be trimmed
     Retention,
+    /// kind of entity, number of the index, key → value: the small indexes of all other things
+    Index,
 }
 
 impl View {
-    pub const ALL: [View; 7] = [
+    pub const ALL: [View; 8] = [
         View::JobsByLabel,
         View::JobsByState,
         View::Runs,
@@ -30,6 +32,7 @@ impl View {
         View::RunsByStatus,
         View::Queue,
         View::Retention,
+        View::Index,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -41,6 +44,7 @@ impl View {
             View::RunsByStatus => "runs_by_status",
             View::Queue => "queue",
             View::Retention => "retention",
+            View::Index => "index",
         }
     }
 }

@@ -10,8 +10,8 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use ordo_model::EntityId;
 use ordo_model::job::Command;
+use ordo_model::{EntityId, JobId};
 use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -21,7 +21,7 @@ use crate::core::Input;
 use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::object::ask::{Ask, Lost};
-use crate::planner::Request;
+use crate::planner::{Extra, Request};
 
 /// How many orders one round takes at most.
 pub const ROUND_MAX: usize = 1_024;
@@ -77,6 +77,35 @@ pub struct Batcher {
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
     pub asks: Desk,
+    /// On a store that others write to: jobs with a round under way, and the orders that wait for its outcome.
+    pub line: Line,
+}
+
+/// Where others write too, a round must know what became of the one before it: at most one is under way per job.
+#[derive(Debug, Default)]
+pub struct Line {
+    busy: BTreeSet<JobId>,
+    waiting: VecDeque<Submission>,
+}
+
+impl Line {
+    /// Keeps the orders whose job has a round under way; marks the jobs of the others.
+    fn hold_back(&mut self, submissions: Vec<Submission>) -> Vec<Submission> {
+        let (wait, go): (Vec<_>, Vec<_>) =
+            submissions.into_iter().partition(|submission| self.busy.contains(&submission.request.job_id));
+        self.waiting.extend(wait);
+        self.busy.extend(go.iter().map(|submission| submission.request.job_id));
+        go
+    }
+
+    /// A round on these jobs has landed: who waited for it may go.
+    fn let_go(&mut self, jobs: &[JobId]) -> Vec<Submission> {
+        self.busy.retain(|job| !jobs.contains(job));
+        let waiting = std::mem::take(&mut self.waiting);
+        let (wait, go) = waiting.into_iter().partition(|submission| self.busy.contains(&submission.request.job_id));
+        self.waiting = wait;
+        go.into()
+    }
 }
 
 /// Asks on objects. An object has an ask in one round at a time, so that each is decided on what the store holds.
@@ -124,6 +153,8 @@ struct Gathered {
 struct Flight {
     prepared: Prepared,
     waiting: Vec<(Option<Request>, Option<oneshot::Sender<Answer>>, u32)>,
+    /// The jobs that may have no other round beside this one.
+    jobs: Vec<JobId>,
     /// How often each ask was lost before.
     ask_tries: Vec<u32>,
     chunk_replies: Vec<ChunkReply>,
@@ -156,6 +187,9 @@ impl Batcher {
             }
         }
         self.queue.close();
+        for reply in self.line.waiting.drain(..).filter_map(|submission| submission.reply) {
+            drop(reply.send(Err(SubmitError::Stopped)));
+        }
         for asking in self.asks.waiting.drain(..) {
             asking.ask.answer(Some(Lost::Stopped));
         }
@@ -166,11 +200,16 @@ impl Batcher {
 
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
-        let Gathered { submissions, asks, chunks, chunk_replies, .. } = gathered;
+        let Gathered { mut submissions, asks, chunks, chunk_replies, .. } = gathered;
+        let shared = self.committer.is_shared();
+        if shared {
+            submissions = self.line.hold_back(submissions);
+        }
+        let jobs = submissions.iter().filter(|_| shared).map(|submission| submission.request.job_id).collect();
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
         for Submission { request, reply, tries } in submissions {
-            waiting.push((keepsake(&request), reply, tries));
+            waiting.push((keepsake(&request, shared), reply, tries));
             requests.push(request);
         }
         let (asks, ask_tries) = asks.into_iter().map(|Asking { ask, tries }| (ask, tries)).unzip();
@@ -180,7 +219,7 @@ impl Batcher {
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
-        let flight = Flight { prepared, waiting, ask_tries, chunk_replies, watch };
+        let flight = Flight { prepared, waiting, jobs, ask_tries, chunk_replies, watch };
         let weight = flight.weight();
         let landing = async move {
             match at_once {
@@ -193,7 +232,7 @@ impl Batcher {
 
     /// Tells everybody what became of a round. Answers whether the store failed.
     fn land(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
-        let Flight { prepared, waiting, ask_tries, chunk_replies, watch } = flight;
+        let Flight { prepared, waiting, jobs, ask_tries, chunk_replies, watch } = flight;
         let fault = outcomes.as_ref().err().cloned().map(Arc::new);
         let Round { answers, changes, asks } = self.committer.settle(prepared, outcomes);
         self.metrics.round(waiting.len() + asks.len(), watch.elapsed_micros());
@@ -210,6 +249,7 @@ impl Batcher {
         for (answered, tries) in asks.into_iter().zip(ask_tries) {
             self.answer_ask(answered, tries);
         }
+        self.again.extend(self.line.let_go(&jobs));
         if !changes.is_empty() {
             drop(self.core.send(Input::Changed(changes)));
         }
@@ -226,7 +266,8 @@ impl Batcher {
                 drop(self.live.send(Live::Job(accepted.job.id)));
             }
         }
-        let retry = matches!(answer, Err(SubmitError::Store(_)))
+        let report = kept.as_ref().is_some_and(|kept| matches!(kept.order.command, Command::Report { .. }));
+        let retry = (report && matches!(answer, Err(SubmitError::Store(_))))
             || (matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX);
         match kept {
             Some(request) if retry => self.again.push_back(Submission { request, reply, tries: tries + 1 }),
@@ -264,10 +305,14 @@ impl Flight {
     }
 }
 
-/// A report must reach the store however often that takes: its attempt cannot be run again to find out.
-fn keepsake(request: &Request) -> Option<Request> {
+/// A report must reach the store however often that takes: its attempt cannot be run again to find out. Where other
+/// nodes write too, losing to one of them is no reason to refuse anybody.
+fn keepsake(request: &Request, shared: bool) -> Option<Request> {
     match &request.order.command {
         command @ Command::Report { .. } => Some(Request::new(request.job_id, command.clone())),
+        command if shared && request.pool.is_none() && matches!(request.extra, Extra::Nothing) => {
+            Some(Request { dedup: request.dedup.clone(), ..Request::new(request.job_id, command.clone()) })
+        }
         _ => None,
     }
 }

@@ -108,6 +108,11 @@ impl Committer {
         Committer { store, cache: Cache::default(), open: 0, tainted: BTreeSet::new() }
     }
 
+    /// Whether others write to the store too.
+    pub fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
     pub fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
     }

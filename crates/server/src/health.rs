@@ -13,8 +13,11 @@ pub(crate) async fn alive() -> Json<Value> {
 }
 
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, Problem> {
-    match app.is_ready() {
-        true => Ok(Json(json!({ "status": "ready" }))),
-        false => Err(Problem::new(Code::NotReady, "the server is starting or going down")),
+    if !app.is_ready() {
+        return Err(Problem::new(Code::NotReady, "the server is starting or going down"));
     }
+    if !app.engine.is_reachable() {
+        return Err(Problem::new(Code::StoreUnavailable, "the store does not answer; the server goes on trying"));
+    }
+    Ok(Json(json!({ "status": "ready" })))
 }

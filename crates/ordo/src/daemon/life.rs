@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
+use ordo_engine::cluster::About;
 use ordo_engine::{Engine, Options};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
@@ -40,7 +41,9 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
+    let about = About { version: env!("CARGO_PKG_VERSION").to_owned(), ..About::default() };
+    let options =
+        Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes(), about };
     let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();

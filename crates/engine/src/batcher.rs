@@ -10,8 +10,8 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
+use ordo_model::EntityId;
 use ordo_model::job::Command;
-use ordo_model::{EntityId, JobId};
 use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -77,35 +77,6 @@ pub struct Batcher {
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
     pub asks: Desk,
-    /// On a store that others write to: jobs with a round under way, and the orders that wait for its outcome.
-    pub line: Line,
-}
-
-/// Where others write too, a round must know what became of the one before it: at most one is under way per job.
-#[derive(Debug, Default)]
-pub struct Line {
-    busy: BTreeSet<JobId>,
-    waiting: VecDeque<Submission>,
-}
-
-impl Line {
-    /// Keeps the orders whose job has a round under way; marks the jobs of the others.
-    fn hold_back(&mut self, submissions: Vec<Submission>) -> Vec<Submission> {
-        let (wait, go): (Vec<_>, Vec<_>) =
-            submissions.into_iter().partition(|submission| self.busy.contains(&submission.request.job_id));
-        self.waiting.extend(wait);
-        self.busy.extend(go.iter().map(|submission| submission.request.job_id));
-        go
-    }
-
-    /// A round on these jobs has landed: who waited for it may go.
-    fn let_go(&mut self, jobs: &[JobId]) -> Vec<Submission> {
-        self.busy.retain(|job| !jobs.contains(job));
-        let waiting = std::mem::take(&mut self.waiting);
-        let (wait, go) = waiting.into_iter().partition(|submission| self.busy.contains(&submission.request.job_id));
-        self.waiting = wait;
-        go.into()
-    }
 }
 
 /// Asks on objects. An object has an ask in one round at a time, so that each is decided on what the store holds.
@@ -153,8 +124,6 @@ struct Gathered {
 struct Flight {
     prepared: Prepared,
     waiting: Vec<(Option<Request>, Option<oneshot::Sender<Answer>>, u32)>,
-    /// The jobs that may have no other round beside this one.
-    jobs: Vec<JobId>,
     /// How often each ask was lost before.
     ask_tries: Vec<u32>,
     chunk_replies: Vec<ChunkReply>,
@@ -187,9 +156,6 @@ impl Batcher {
             }
         }
         self.queue.close();
-        for reply in self.line.waiting.drain(..).filter_map(|submission| submission.reply) {
-            drop(reply.send(Err(SubmitError::Stopped)));
-        }
         for asking in self.asks.waiting.drain(..) {
             asking.ask.answer(Some(Lost::Stopped));
         }
@@ -200,12 +166,8 @@ impl Batcher {
 
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
-        let Gathered { mut submissions, asks, chunks, chunk_replies, .. } = gathered;
+        let Gathered { submissions, asks, chunks, chunk_replies, .. } = gathered;
         let shared = self.committer.is_shared();
-        if shared {
-            submissions = self.line.hold_back(submissions);
-        }
-        let jobs = submissions.iter().filter(|_| shared).map(|submission| submission.request.job_id).collect();
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
         for Submission { request, reply, tries } in submissions {
@@ -219,7 +181,7 @@ impl Batcher {
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
-        let flight = Flight { prepared, waiting, jobs, ask_tries, chunk_replies, watch };
+        let flight = Flight { prepared, waiting, ask_tries, chunk_replies, watch };
         let weight = flight.weight();
         let landing = async move {
             match at_once {
@@ -232,7 +194,7 @@ impl Batcher {
 
     /// Tells everybody what became of a round. Answers whether the store failed.
     fn land(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
-        let Flight { prepared, waiting, jobs, ask_tries, chunk_replies, watch } = flight;
+        let Flight { prepared, waiting, ask_tries, chunk_replies, watch } = flight;
         let fault = outcomes.as_ref().err().cloned().map(Arc::new);
         let Round { answers, changes, asks } = self.committer.settle(prepared, outcomes);
         self.metrics.round(waiting.len() + asks.len(), watch.elapsed_micros());
@@ -249,7 +211,6 @@ impl Batcher {
         for (answered, tries) in asks.into_iter().zip(ask_tries) {
             self.answer_ask(answered, tries);
         }
-        self.again.extend(self.line.let_go(&jobs));
         if !changes.is_empty() {
             drop(self.core.send(Input::Changed(changes)));
         }

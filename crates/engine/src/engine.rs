@@ -95,6 +95,7 @@ impl Engine {
             live: live.clone(),
             metrics: metrics.clone(),
             again: Default::default(),
+            held: Default::default(),
         };
         let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());

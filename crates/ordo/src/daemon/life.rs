@@ -31,7 +31,7 @@ async fn begin(plan: Plan) -> Result<Exit> {
     let settings = &plan.settings;
     let folder = Folder::here();
     folder.make()?;
-    let store = parts::store(settings)?;
+    let store = parts::store(settings).await?;
     let _taken = folder.take()?;
     let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
@@ -41,7 +41,7 @@ async fn begin(plan: Plan) -> Result<Exit> {
         None => None,
     };
     let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
-    let engine = parts::engine(&store, tools, options).await?;
+    let engine = parts::engine(store.store(), tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();
     let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };

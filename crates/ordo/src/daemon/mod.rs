@@ -65,7 +65,7 @@ fn refuse_split_roles(roles: &[Role]) -> Result<()> {
     if Role::ALL.iter().all(|role| roles.contains(role)) {
         return Ok(());
     }
-    Err(Error::failed("roles cannot be split on the embedded store")
-        .detail("one process has the file, so it does all of api, timekeeper and executor")
+    Err(Error::failed("roles cannot be split in this version")
+        .detail("one process does all of api, timekeeper and executor")
         .hint("leave out --roles"))
 }

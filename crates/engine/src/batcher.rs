@@ -76,6 +76,8 @@ pub struct Batcher {
     pub metrics: Arc<Metrics>,
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
+    /// Orders on jobs of rounds that are under way, where such a job must wait; in the order they came.
+    pub held: VecDeque<Submission>,
     pub asks: Desk,
 }
 
@@ -137,7 +139,9 @@ impl Batcher {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut in_flight = 0;
         let mut stop = false;
-        while !stop || in_flight > 0 {
+        // What was held back and may be decided now.
+        let mut released = VecDeque::new();
+        while !stop || in_flight > 0 || !released.is_empty() {
             tokio::select! {
                 biased;
                 Some((flight, outcomes)) = flights.next(), if in_flight > 0 => {
@@ -145,10 +149,15 @@ impl Batcher {
                     if self.land(flight, outcomes) {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
+                    released.append(&mut self.held);
                 }
-                gathered = gather(&mut self.queue, &mut self.again, &mut self.asks),
-                    if !stop && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
-                    stop = gathered.stop;
+                gathered = gather(&mut self.queue, &mut self.again, &mut released, &mut self.asks),
+                    if (!stop || !released.is_empty()) && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
+                    stop |= gathered.stop;
+                    let gathered = self.hold_back(gathered);
+                    if gathered.is_empty() {
+                        continue;
+                    }
                     let flight = self.take_off(gathered).await;
                     in_flight += flight.1;
                     flights.push_back(flight.0);
@@ -162,6 +171,13 @@ impl Batcher {
         while let Ok(message) = self.queue.try_recv() {
             refuse(message);
         }
+    }
+
+    /// Leaves out what must wait for a round that is under way. All orders on one job wait, so they keep their order.
+    fn hold_back(&mut self, mut gathered: Gathered) -> Gathered {
+        let is_busy = |submission: &mut Submission| self.committer.is_busy(submission.request.job_id);
+        self.held.extend(gathered.submissions.extract_if(.., is_busy));
+        gathered
     }
 
     /// Decides a round and sends it to the store.
@@ -282,15 +298,17 @@ fn keepsake(request: &Request, shared: bool) -> Option<Request> {
 async fn gather(
     queue: &mut mpsc::UnboundedReceiver<Message>,
     again: &mut VecDeque<Submission>,
+    released: &mut VecDeque<Submission>,
     desk: &mut Desk,
 ) -> Gathered {
     let mut gathered = Gathered::default();
-    if again.is_empty() && !desk.has_ready() {
+    if again.is_empty() && released.is_empty() && !desk.has_ready() {
         match queue.recv().await {
             Some(message) => gathered.take(message, desk),
             None => gathered.stop = true,
         }
     }
+    gathered.submissions.extend(released.drain(..));
     gathered.submissions.extend(again.drain(..));
     while gathered.submissions.len() + desk.waiting.len() < ROUND_MAX
         && !gathered.stop
@@ -303,6 +321,11 @@ async fn gather(
 }
 
 impl Gathered {
+    /// Nothing to decide and nobody to answer.
+    fn is_empty(&self) -> bool {
+        self.submissions.is_empty() && self.asks.is_empty() && self.chunk_replies.is_empty()
+    }
+
     fn take(&mut self, message: Message, desk: &mut Desk) {
         match message {
             Message::Order(submission) => self.submissions.push(*submission),

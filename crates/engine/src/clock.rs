@@ -28,6 +28,24 @@ impl Clock for SystemClock {
     }
 }
 
+/// The system's clock, wrong by a fixed amount: for tests of nodes whose clocks differ.
+#[derive(Debug, Clone, Copy)]
+pub struct SkewedClock {
+    ahead_ms: i64,
+}
+
+impl SkewedClock {
+    pub fn new(ahead_ms: i64) -> SkewedClock {
+        SkewedClock { ahead_ms }
+    }
+}
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(SystemClock.now().ms().saturating_add(self.ahead_ms)).unwrap_or(Timestamp::MAX)
+    }
+}
+
 /// The clock of a store that several nodes share: this machine's, moved by what it differs from the store's.
 /// However wrong the clocks of nodes are, they agree on what is due.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ordo_model::job::{Command, Job, Run};
@@ -75,8 +74,6 @@ struct Shared {
     core: mpsc::UnboundedSender<CoreMessage>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
-    /// Whether the store answered when it was last asked.
-    reachable: AtomicBool,
     started_at: Timestamp,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
@@ -124,6 +121,7 @@ impl Engine {
             metrics: metrics.clone(),
             again: Default::default(),
             asks: Default::default(),
+            held: Default::default(),
         };
         let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
@@ -157,7 +155,6 @@ impl Engine {
                 core: core_tx,
                 live,
                 metrics,
-                reachable: AtomicBool::new(true),
                 tasks: std::sync::Mutex::new(tasks),
             }),
         };
@@ -191,15 +188,6 @@ impl Engine {
 
     fn keep_task(&self, task: JoinHandle<()>) {
         self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
-    }
-
-    /// Whether the store answered when it was last asked. A store in a file always does.
-    pub fn is_reachable(&self) -> bool {
-        self.shared.reachable.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_reachable(&self, reachable: bool) {
-        self.shared.reachable.store(reachable, Ordering::Relaxed);
     }
 
     pub fn queries(&self) -> &Queries {

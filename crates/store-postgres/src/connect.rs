@@ -30,7 +30,17 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn new(target: &Target, readers: usize) -> Result<Database, Fault> {
         let tls = MakeTls::of(target)?;
-        Ok(Database { reading: pool(target, &tls, readers)?, writing: pool(target, &tls, 2)? })
+        let session = session(&target.schema);
+        Ok(Database { reading: pool(target, &tls, readers, &session)?, writing: pool(target, &tls, 2, &session)? })
+    }
+
+    /// Reads that all see one moment: one connection, in one transaction that never writes.
+    pub(crate) fn at_one_moment(&self, target: &Target) -> Result<Database, Fault> {
+        let session = format!(
+            "{}; SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            session(&target.schema)
+        );
+        Ok(Database { reading: pool(target, &MakeTls::of(target)?, 1, &session)?, writing: self.writing.clone() })
     }
 
     pub(crate) async fn writer(&self) -> Result<Object, Trouble> {
@@ -57,10 +67,10 @@ impl Database {
     }
 }
 
-fn pool(target: &Target, tls: &MakeTls, size: usize) -> Result<Pool, Fault> {
+fn pool(target: &Target, tls: &MakeTls, size: usize, session: &str) -> Result<Pool, Fault> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(target.config.clone(), tls.clone(), recycling);
-    let session = session(&target.schema);
+    let session = session.to_owned();
     let set_up = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
         let session = session.clone();
         Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })

@@ -52,9 +52,15 @@ impl PostgresStore {
         Ok(PostgresStore { database, told, target, writer })
     }
 
-    /// Where it is, without the password.
-    pub fn place(&self) -> String {
-        format!("{:?}", self.target)
+    /// The same store whose reads all see the moment of the first of them: for whoever reads all of it.
+    /// If its connection is lost, the moment is another from then on.
+    pub fn at_this_moment(&self) -> Result<PostgresStore, Fault> {
+        Ok(PostgresStore {
+            database: self.database.at_one_moment(&self.target)?,
+            told: self.told.clone(),
+            target: self.target.clone(),
+            writer: self.writer.clone(),
+        })
     }
 }
 

@@ -55,7 +55,7 @@ impl Server {
 }
 
 /// Where the programs are: `ORDO_TEST_POSTGRES_BIN`, the newest of the usual places, or the path.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     if let Some(bin) = std::env::var_os("ORDO_TEST_POSTGRES_BIN") {
         return bin.into();
     }

@@ -37,7 +37,7 @@ struct Waiting {
     answer: oneshot::Sender<Answer>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Waiting>,
 }

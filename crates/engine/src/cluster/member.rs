@@ -69,9 +69,7 @@ impl Member {
         let mut settled = BTreeSet::new();
         for count in 0_u64.. {
             every.tick().await;
-            let outcome = self.beat(count, &mut settled).await;
-            self.engine.set_reachable(outcome.is_ok());
-            if let Err(fault) = outcome {
+            if let Err(fault) = self.beat(count, &mut settled).await {
                 tracing::warn!(error = %chain(&fault), "the store cannot be reached; trying again");
             }
         }

@@ -55,7 +55,8 @@ impl Database {
             .unwrap();
         self.server = Some(server);
         eventually("PostgreSQL answers", || {
-            let asked = self.program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]).status();
+            let asked =
+                self.program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]).status();
             asked.unwrap().success().then_some(())
         });
     }

@@ -16,6 +16,7 @@ mod plan;
 
 mod database;
 mod nodes;
+#[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../../../store-postgres/tests/common/mod.rs"]
 mod proxy;
 

@@ -23,7 +23,7 @@ fn ready() -> Operation {
     server("/readyz", "isReady", "Whether the server takes work")
         .open()
         .answers(200, "It does.", &component("Health"))
-        .refuses(&[Code::NotReady, Code::StoreUnavailable])
+        .refuses(&[Code::NotReady])
 }
 
 fn metrics() -> Operation {

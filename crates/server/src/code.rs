@@ -13,6 +13,7 @@ pub enum Code {
     JobNotFound,
     RunNotFound,
     StreamNotFound,
+    NodeNotFound,
     MethodNotAllowed,
     RequestTimeout,
     WrongState,
@@ -43,7 +44,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Code; 35] = [
+    pub const ALL: [Code; 36] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::Unauthorized,
@@ -52,6 +53,7 @@ impl Code {
         Code::JobNotFound,
         Code::RunNotFound,
         Code::StreamNotFound,
+        Code::NodeNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
         Code::WrongState,
@@ -91,6 +93,7 @@ impl Code {
             Code::JobNotFound => "job_not_found",
             Code::RunNotFound => "run_not_found",
             Code::StreamNotFound => "stream_not_found",
+            Code::NodeNotFound => "node_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
             Code::WrongState => "wrong_state",
@@ -131,6 +134,7 @@ impl Code {
             Code::JobNotFound => "No such job",
             Code::RunNotFound => "No such run",
             Code::StreamNotFound => "No such stream",
+            Code::NodeNotFound => "No such node",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
             Code::WrongState => "Not in this state",
@@ -166,7 +170,9 @@ impl Code {
             Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
             Code::Unauthorized => StatusCode::UNAUTHORIZED,
             Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound => StatusCode::NOT_FOUND,
+            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound | Code::NodeNotFound => {
+                StatusCode::NOT_FOUND
+            }
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState

@@ -22,8 +22,8 @@ pub(crate) enum StoreCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArg {
-    /// The store's file, when no daemon has it open [default: ask the daemon, then .ordo/orchestrator.db]
-    #[arg(long, value_name = "PATH")]
+    /// The store's file, when no daemon has it open, or a database's URL [default: ask the daemon, then .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<PathBuf>,
 }
 

@@ -15,7 +15,7 @@ use crate::fault::Trouble;
 use crate::plan::{Concerned, Known, Plan, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
-const LOCK_SHARDS: &str =
+pub(crate) const LOCK_SHARDS: &str =
     "SELECT shard, last, rebuilding FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE";
 const VERSIONS: &str = "SELECT e.kind, e.id, e.version FROM unnest($1::smallint[], $2::uuid[]) AS k (kind, id) \
      JOIN entities e ON e.kind = k.kind AND e.id = k.id";

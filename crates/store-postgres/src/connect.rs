@@ -19,6 +19,9 @@ const POOL_PATIENCE: Duration = Duration::from_secs(10);
 /// Reads are tried again after these pauses: a pooled connection may be one of a server that is gone.
 const READ_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(200)];
 
+const ONE_MOMENT: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0";
+
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug, Clone)]
@@ -30,17 +33,13 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn new(target: &Target, readers: usize) -> Result<Database, Fault> {
         let tls = MakeTls::of(target)?;
-        let session = session(&target.schema);
-        Ok(Database { reading: pool(target, &tls, readers, &session)?, writing: pool(target, &tls, 2, &session)? })
+        Ok(Database { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
     }
 
     /// Reads that all see one moment: one connection, in one transaction that never writes.
     pub(crate) fn at_one_moment(&self, target: &Target) -> Result<Database, Fault> {
-        let session = format!(
-            "{}; SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            session(&target.schema)
-        );
-        Ok(Database { reading: pool(target, &MakeTls::of(target)?, 1, &session)?, writing: self.writing.clone() })
+        let reading = pool(target, &MakeTls::of(target)?, 1, ONE_MOMENT)?;
+        Ok(Database { reading, writing: self.writing.clone() })
     }
 
     pub(crate) async fn writer(&self) -> Result<Object, Trouble> {
@@ -67,13 +66,16 @@ impl Database {
     }
 }
 
-fn pool(target: &Target, tls: &MakeTls, size: usize, session: &str) -> Result<Pool, Fault> {
+fn pool(target: &Target, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(target.config.clone(), tls.clone(), recycling);
-    let session = session.to_owned();
+    let session = session(&target.schema);
     let set_up = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
         let session = session.clone();
-        Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
+        Box::pin(async move {
+            client.batch_execute(&session).await.map_err(HookError::Backend)?;
+            client.batch_execute(begin).await.map_err(HookError::Backend)
+        })
     });
     let timeouts = Timeouts { wait: Some(POOL_PATIENCE), create: Some(POOL_PATIENCE), recycle: Some(POOL_PATIENCE) };
     Pool::builder(manager)

@@ -11,6 +11,7 @@ mod connect;
 mod fault;
 mod hints;
 mod migrate;
+mod moving;
 mod plan;
 mod position;
 pub mod raw;

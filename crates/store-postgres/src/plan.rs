@@ -65,6 +65,9 @@ pub(crate) struct Cut<'a> {
     pub(crate) checkpoint: Option<&'a NewEvent>,
 }
 
+/// View and key.
+type RowKey<'a> = (i32, &'a [u8]);
+
 /// What is to be written. Deletions come first, so that what is made anew stays.
 #[derive(Debug, Default)]
 pub(crate) struct Writes<'a> {
@@ -77,7 +80,7 @@ pub(crate) struct Writes<'a> {
     pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
     pub(crate) events: BTreeMap<EntityId, Vec<Appended<'a>>>,
     /// By view and key; None: it goes. The shard is that of the entity that wrote it last.
-    pub(crate) rows: BTreeMap<(i32, &'a [u8]), (Shard, Option<&'a [u8]>)>,
+    pub(crate) rows: BTreeMap<RowKey<'a>, (Shard, Option<&'a [u8]>)>,
     pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
     pub(crate) forgotten: BTreeSet<Uuid>,
     pub(crate) chunks: BTreeMap<(Uuid, u64), &'a [u8]>,

@@ -11,8 +11,22 @@ use uuid::Uuid;
 
 use crate::commit::write;
 use crate::connect::Database;
+use crate::migrate;
 use crate::plan::{Appended, Kept, Writes};
 use crate::url::{BadUrl, Target};
+
+/// Removes a throw-away schema with everything in it.
+pub async fn drop_schema(url: &str) -> Result<(), Fault> {
+    let (client, target) = connect(url).await?;
+    let dropped = client.batch_execute(&format!("DROP SCHEMA IF EXISTS {} CASCADE", target.schema)).await;
+    dropped.map_err(|error| crate::fault::Trouble::from(error).into_fault("removing a schema"))
+}
+
+async fn connect(url: &str) -> Result<(Object, Target), Fault> {
+    let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+    let client = Database::new(&target, 1)?.writer().await;
+    Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
+}
 
 #[derive(Debug)]
 pub struct RawLoop {
@@ -21,11 +35,11 @@ pub struct RawLoop {
 }
 
 impl RawLoop {
-    /// On the tables of a store that was opened before and is still empty.
+    /// On new tables.
     pub async fn open(url: &str) -> Result<RawLoop, Fault> {
-        let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-        let database = Database::new(&target, 1)?;
-        let client = database.writer().await.map_err(|trouble| trouble.into_fault("opening the database"))?;
+        let (client, target) = connect(url).await?;
+        let made = migrate::run(&client, &target.schema).await;
+        made.map_err(|trouble| trouble.into_fault("opening the database"))?;
         Ok(RawLoop { client, last: BTreeMap::new() })
     }
 

@@ -4,6 +4,7 @@
 //! it has ended, however that came about: a script of its own watches a lock that the kernel frees.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "this is for tests")]
+#![allow(clippy::zombie_processes, reason = "the server outlives the test that starts it")]
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -147,9 +147,9 @@ async fn due_can_be_asked_of_some_shards_only() {
     for number in 1..=40 {
         all.push(with_alarm(store, number, now).await);
     }
-    let (even, odd): (Vec<Shard>, Vec<Shard>) = Shard::all().partition(|shard| shard.0 % 2 == 0);
+    let (even, odd): (Vec<Shard>, Vec<Shard>) = Shard::all().partition(|shard| shard.0.is_multiple_of(2));
     let mut found = store.due_in(&even, now, None, 100).await.unwrap();
-    assert!(found.iter().all(|ringing| Shard::of(ringing.entity).0 % 2 == 0) && !found.is_empty());
+    assert!(found.iter().all(|ringing| Shard::of(ringing.entity).0.is_multiple_of(2)) && !found.is_empty());
     let first = store.due_in(&odd, now, None, 1).await.unwrap();
     found.extend(&first);
     found.extend(store.due_in(&odd, now, first.last().copied(), 100).await.unwrap());

@@ -13,12 +13,14 @@ mod cluster;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod fault;
+mod moving;
 mod shard;
 mod view;
 
 pub use batch::{Alarm, Batch, Chunk, Dedup, EVENT_KIND_MAX_BYTES, Fate, Item, NewEvent, Outcome, Trim};
 pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
+pub use moving::{MovedEvents, MovedKey, Moving, Parcel};
 pub use shard::{SHARDS, Shard};
 pub use view::{KeyRange, Order, Row, RowWrite, View};
 

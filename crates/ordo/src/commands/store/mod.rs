@@ -1,5 +1,6 @@
 //! `ordo store …`: through the daemon where it has the store, on the file where nobody has.
 
+mod copy;
 mod database;
 mod offline;
 mod online;
@@ -32,6 +33,7 @@ pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
         StoreCommand::Reindex(store) => reindex(talk, &store).await,
         StoreCommand::Compact(store) => compact(talk, &store).await,
         StoreCommand::Restore(args) => restore::run(talk, &args).await,
+        StoreCommand::Copy(args) => copy::run(talk, &args).await,
     }
 }
 

@@ -7,6 +7,7 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod import;
 mod locate;
 mod maintenance;
 mod output;

@@ -200,6 +200,16 @@ fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
 }
 
 #[test]
+fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() {
+    let mut job = given(json!({}));
+    let run = job.at("1h").trigger_and_start();
+    job.earlier("59m").ask(Command::Orphan { executor: life(2), settle_after: ms("2s") });
+    assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("1m2s"))));
+    job.wake_at_alarm();
+    assert_eq!(job.status(run), &failed("recovered from restart"));
+}
+
+#[test]
 fn an_old_attempt_of_a_former_life_is_settled_at_once() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();

@@ -27,6 +27,7 @@ use crate::planner::Request;
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
 use crate::shell::{CoreMessage, CoreShell};
+use crate::trace::Sampling;
 use crate::{recovery, retention};
 
 pub use crate::shell::Load;
@@ -40,11 +41,18 @@ pub struct Options {
     pub node: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
+    /// The part of runs whose traces are recorded, where nobody else has decided.
+    pub sampling: Sampling,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { node: "local".into(), tick_rate: Millis::from_secs(1), pools: PoolSizes::default() }
+        Options {
+            node: "local".into(),
+            tick_rate: Millis::from_secs(1),
+            pools: PoolSizes::default(),
+            sampling: Sampling::ALL,
+        }
     }
 }
 
@@ -102,7 +110,15 @@ impl Engine {
             again: Default::default(),
             asks: Default::default(),
         };
-        let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
+        let runner = Runner::new(
+            tools.clone(),
+            clock.clone(),
+            input_tx.clone(),
+            batcher_tx.clone(),
+            line_tx,
+            flush_tx,
+            options.sampling,
+        );
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let shell = CoreShell {
             core: Core::new(me.clone(), options.tick_rate, options.pools, clock.now()),
@@ -148,6 +164,11 @@ impl Engine {
 
     pub fn tools(&self) -> &Tools {
         &self.shared.tools
+    }
+
+    /// The part of traces that is recorded.
+    pub fn sampling(&self) -> Sampling {
+        self.shared.options.sampling
     }
 
     pub fn metrics(&self) -> &Metrics {

@@ -11,6 +11,7 @@ mod import;
 mod locate;
 mod maintenance;
 mod output;
+mod telemetry;
 mod zone;
 
 use clap::Parser;

@@ -15,3 +15,4 @@ mod refusals;
 mod runs;
 mod service;
 mod store;
+mod telemetry;

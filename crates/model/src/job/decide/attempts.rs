@@ -147,7 +147,8 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
     if !run.status.is_terminal() {
         return Err(Refusal::WrongState { state: "not over", advice: "cancel the run first, or wait for its end" });
     }
-    fire::trigger(draft, Cause::Retry { of: run.id }, Default::default(), run.tool_input.clone());
+    let given = fire::Given { tool_input: run.tool_input.clone(), traceparent: run.traceparent };
+    fire::trigger(draft, Cause::Retry { of: run.id }, Default::default(), given);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What a commit changed, as far as the engine must act on it.
 
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
 
 /// Which pool a seat belongs to.
@@ -75,6 +75,8 @@ pub struct Started {
     pub timeout: Millis,
     pub tool_name: String,
     pub tool_input: Value,
+    /// The trace of whoever asked for the run.
+    pub traceparent: Option<TraceParent>,
 }
 
 /// A run that waits for a place: by rank, then by the time it came.

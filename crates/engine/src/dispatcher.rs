@@ -278,6 +278,7 @@ mod tests {
             timeout: Millis::from_secs(1),
             tool_name: "noop".into(),
             tool_input: Value::Null,
+            traceparent: None,
         }
     }
 

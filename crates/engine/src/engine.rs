@@ -30,6 +30,7 @@ use crate::recovery::Whose;
 use crate::runner::{Runner, Tools};
 use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
+use crate::trace::Sampling;
 use crate::{recovery, retention};
 
 pub use crate::shell::Load;
@@ -45,6 +46,8 @@ pub struct Options {
     pub pools: PoolSizes,
     /// What this node says of itself to others on the same store.
     pub about: About,
+    /// The part of runs whose traces are recorded, where nobody else has decided.
+    pub sampling: Sampling,
 }
 
 impl Default for Options {
@@ -54,6 +57,7 @@ impl Default for Options {
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
             about: About::default(),
+            sampling: Sampling::ALL,
         }
     }
 }
@@ -123,7 +127,15 @@ impl Engine {
             asks: Default::default(),
             held: Default::default(),
         };
-        let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
+        let runner = Runner::new(
+            tools.clone(),
+            clock.clone(),
+            input_tx.clone(),
+            batcher_tx.clone(),
+            line_tx,
+            flush_tx,
+            options.sampling,
+        );
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let mut core = Core::new(me.clone(), options.tick_rate, options.pools, clock.now());
         if store.is_shared() {
@@ -213,6 +225,11 @@ impl Engine {
 
     pub fn tools(&self) -> &Tools {
         &self.shared.tools
+    }
+
+    /// The part of traces that is recorded.
+    pub fn sampling(&self) -> Sampling {
+        self.shared.options.sampling
     }
 
     pub fn metrics(&self) -> &Metrics {

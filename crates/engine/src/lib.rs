@@ -37,6 +37,7 @@ mod shell;
 pub mod slowness;
 pub mod timekeeper;
 pub mod tool;
+pub mod trace;
 
 pub use committer::SubmitError;
 pub use engine::{Engine, Options};

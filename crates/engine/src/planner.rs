@@ -243,5 +243,6 @@ fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
         timeout: job.definition.timeout,
         tool_name: job.definition.tool_name.clone(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+        traceparent: run.traceparent,
     })
 }

@@ -19,8 +19,9 @@ use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
-use crate::run_log;
 use crate::tool::{Failure, Tool, Work};
+use crate::trace::{RunTrace, Sampling};
+use crate::{run_log, trace};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
@@ -39,6 +40,7 @@ pub struct Runner {
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
+    pub sampling: Sampling,
     running: Arc<Mutex<HashMap<RunId, Running>>>,
 }
 
@@ -72,8 +74,9 @@ impl Runner {
         batcher: mpsc::UnboundedSender<Message>,
         lines: mpsc::UnboundedSender<(RunId, LogLine)>,
         flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
+        sampling: Sampling,
     ) -> Runner {
-        Runner { tools, clock, core, batcher, lines, flushes, running: Arc::default() }
+        Runner { tools, clock, core, batcher, lines, flushes, sampling, running: Arc::default() }
     }
 
     pub fn execute(&self, started: Started) {
@@ -117,10 +120,12 @@ impl Runner {
 
     async fn attempt(self, started: Started, cancel: CancellationToken) {
         run_log::began(&started);
+        let run_trace = RunTrace::of(started.run_id, started.traceparent, self.sampling);
+        let span = trace::begin(&started, &run_trace);
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let outcome = self.work(&started, cancel, sink.clone()).await;
+        let outcome = self.work(&started, run_trace, cancel, sink.clone()).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(started.run_id).await;
@@ -133,6 +138,8 @@ impl Runner {
             (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
         };
         run_log::ended(&started, watch.elapsed(), &report);
+        trace::end(&span, &report);
+        drop(span);
         let finished = Finished {
             job_id: started.job_id,
             run_id: started.run_id,
@@ -152,7 +159,13 @@ impl Runner {
         None
     }
 
-    async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
+    async fn work(
+        &self,
+        started: &Started,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        log: LogSink,
+    ) -> Result<Value, Failure> {
         let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
             return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
         };
@@ -165,6 +178,7 @@ impl Runner {
             scheduled_for: started.scheduled_for,
             shard: None,
             input: started.tool_input.clone(),
+            trace,
             log,
             cancel: cancel.clone(),
         };

@@ -3,11 +3,12 @@
 //! Invariant: a tool that was told to stop stops all it started before it returns.
 
 use async_trait::async_trait;
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::logs::LogSink;
+use crate::trace::RunTrace;
 
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
@@ -34,8 +35,16 @@ pub struct Work {
     pub scheduled_for: Option<Timestamp>,
     pub shard: Option<Shard>,
     pub input: Value,
+    pub trace: RunTrace,
     pub log: LogSink,
     pub cancel: CancellationToken,
+}
+
+impl Work {
+    /// The trace context of this attempt, for what it calls or starts.
+    pub fn traceparent(&self) -> TraceParent {
+        self.trace.attempt(self.run_id, self.attempt)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,8 @@ pub mod object;
 pub mod schedule;
 pub mod secret;
 pub mod time;
+pub mod trace;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
 pub use time::{Millis, Timestamp};
+pub use trace::TraceParent;

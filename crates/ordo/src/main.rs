@@ -7,10 +7,12 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod import;
 mod locate;
 mod maintenance;
 mod opened;
 mod output;
+mod telemetry;
 mod zone;
 
 use clap::Parser;

@@ -20,6 +20,7 @@ use crate::jobs::{find, named};
 use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
+use crate::request_span::Caller;
 use crate::tool_check;
 
 /// How many occurrences a preview shows unless told.
@@ -36,6 +37,7 @@ struct TriggerForm {
 pub(crate) async fn trigger(
     State(app): State<App>,
     Named(id): Named<JobId>,
+    caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -45,7 +47,11 @@ pub(crate) async fn trigger(
         let job = find(&app, id).await?;
         tool_check::check(&app.engine, &job.definition, input)?;
     }
-    let accepted = app.engine.submit(id, Command::Trigger { tool_input }).await.map_err(|error| named(id, error))?;
+    let accepted = app
+        .engine
+        .submit(id, Command::Trigger { tool_input, traceparent: caller.0 })
+        .await
+        .map_err(|error| named(id, error))?;
     Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Manual)))
 }
 

@@ -31,6 +31,7 @@ mod params;
 mod path;
 mod peer;
 mod problem;
+mod request_span;
 mod routes;
 mod runs;
 mod sse;

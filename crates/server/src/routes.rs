@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post};
 
 use crate::app::App;
@@ -57,7 +57,7 @@ pub fn router(app: App) -> Router {
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
         .layer(compression::layer())
-        .layer(from_fn(trace::request))
+        .layer(from_fn_with_state(app.clone(), trace::request))
         .with_state(app)
 }
 

@@ -20,6 +20,7 @@ use crate::job_orders::run_begun;
 use crate::params::{Cursor, List, Params, next_cursor};
 use crate::path::Named;
 use crate::problem::Problem;
+use crate::request_span::Caller;
 
 const CANCELLED: &str = "cancelled on request";
 
@@ -92,10 +93,12 @@ pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body
 pub(crate) async fn retry(
     State(app): State<App>,
     Named(id): Named<RunId>,
+    caller: Caller,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     idempotency::refuse(&headers)?;
-    let run = find(&app, id).await?;
+    // Asked for again means asked for by somebody else: it belongs to the new caller's trace, or to none.
+    let run = Run { traceparent: caller.0, ..find(&app, id).await? };
     let accepted = app.engine.retry(run).await.map_err(|error| named(id, error))?;
     Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Retry { of } if *of == id)))
 }

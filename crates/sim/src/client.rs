@@ -201,7 +201,7 @@ impl World {
 
     fn ask_trigger(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
-        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })) };
+        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })), traceparent: None };
         self.ask(op, job, Ask::Trigger { marker }, Request::new(job, command));
     }
 

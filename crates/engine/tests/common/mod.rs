@@ -126,7 +126,7 @@ impl World {
     }
 
     pub async fn trigger(&self, job: JobId) -> RunId {
-        self.engine.submit(job, Command::Trigger { tool_input: None }).await.unwrap().runs[0].id
+        self.engine.submit(job, Command::Trigger { tool_input: None, traceparent: None }).await.unwrap().runs[0].id
     }
 
     /// Waits until a run looks as wanted; fails the test after a while.

@@ -6,6 +6,7 @@ use super::definition::{Definition, Invalid};
 use super::run::Run;
 use crate::id::{Incarnation, RunId, Token};
 use crate::time::{Millis, Timestamp};
+use crate::trace::TraceParent;
 
 /// A command together with a free place to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
@@ -41,6 +42,8 @@ pub enum Command {
     },
     Trigger {
         tool_input: Option<Value>,
+        /// The trace of whoever asks: the run goes on with it.
+        traceparent: Option<TraceParent>,
     },
     /// Runs every occurrence with a nominal time in `from..to` once more.
     Backfill {
@@ -62,7 +65,7 @@ pub enum Command {
         run_id: RunId,
         reason: String,
     },
-    /// Runs a finished run once more.
+    /// Runs a finished run once more, in the trace the run names.
     RetryRun {
         run: Box<Run>,
     },

@@ -12,6 +12,7 @@ use super::definition::Definition;
 use crate::id::{Incarnation, RunId, Token};
 use crate::schedule::{Gap, Occurrence};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
@@ -48,6 +49,9 @@ pub enum Event {
         timeliness: Timeliness,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_input: Option<Value>,
+        /// The trace of whoever asked for the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<TraceParent>,
     },
     /// An attempt was given to an executor, which may begin it once this is durable.
     JobStarted {

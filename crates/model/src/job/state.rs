@@ -16,6 +16,7 @@ use crate::id::{Incarnation, JobId, RunId, Token};
 use crate::limits::{PRIORITY_MAX, RETENTION_SLACK};
 use crate::schedule::Occurrence;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -111,6 +112,8 @@ pub struct ActiveRun {
     pub version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_input: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     pub stage: Stage,
     /// Attempts begun so far.
     pub attempts: u32,
@@ -303,6 +306,7 @@ impl ActiveRun {
             cause: self.cause,
             timeliness: self.timeliness,
             tool_input: self.tool_input.clone(),
+            traceparent: self.traceparent,
             errors: self.errors.clone(),
             status,
             version: self.version,

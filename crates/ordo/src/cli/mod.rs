@@ -3,6 +3,7 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
+pub(crate) mod import;
 pub(crate) mod job;
 pub(crate) mod node;
 pub(crate) mod run;
@@ -65,6 +66,9 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Take over the jobs of a crontab or of Kubernetes
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),

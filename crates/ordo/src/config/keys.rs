@@ -24,7 +24,7 @@ pub(super) struct Key {
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 19] = [
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
@@ -39,6 +39,9 @@ pub(super) const KEYS: [Key; 16] = [
     key("serve.tick_rate", Kind::Text, Some("1s")),
     key("store.cache_bytes", Kind::Number, Some("67108864")),
     key("store.path", Kind::Text, Some(".ordo/orchestrator.db")),
+    key("telemetry.otlp_endpoint", Kind::Text, None),
+    key("telemetry.sample", Kind::Text, Some("1")),
+    key("telemetry.service_name", Kind::Text, Some("ordo")),
     key("tools.http.allow", Kind::List, Some("")),
     key("tools.shell.allow", Kind::List, None),
     key("tools.shell.enabled", Kind::Bool, Some("true")),

@@ -17,6 +17,7 @@ pub(crate) struct Settings {
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
     pub(crate) store: Store,
+    pub(crate) telemetry: Telemetry,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
     pub(crate) log: Log,
@@ -44,6 +45,18 @@ pub(crate) struct Orchestrate {
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
+}
+
+/// Spans for a collector of traces.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Telemetry {
+    /// Where it takes OTLP over HTTP; without it nothing is sent.
+    pub(crate) otlp_endpoint: Option<String>,
+    pub(crate) service_name: String,
+    /// The part of traces that is sent, from 0 to 1, where the caller has not decided.
+    #[serde(deserialize_with = "part")]
+    pub(crate) sample: f64,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -122,6 +135,22 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
         return Ok(rate);
     }
     Err(serde::de::Error::custom(format!("a tick rate is between {TICK_MIN} and {TICK_MAX}")))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a part is a number from 0 to 1")]
+enum Part {
+    Number(f64),
+    Text(String),
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let part = match Part::deserialize(deserializer)? {
+        Part::Number(part) => Some(part),
+        Part::Text(text) => text.trim().parse().ok(),
+    };
+    let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
+    part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ordo_engine::cluster::About;
+use ordo_engine::trace::Sampling;
 use ordo_engine::{Engine, Options};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
@@ -19,15 +20,17 @@ use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
 use crate::maintenance::StoreKeeper;
+use crate::telemetry::{self, Exporter};
 
 pub(super) fn live(plan: Plan) -> Result<Exit> {
-    logging::begin(&plan.settings)?;
+    let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
+    logging::begin(&plan.settings, spans)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
-    runtime.block_on(begin(plan))
+    runtime.block_on(begin(plan, exporter))
 }
 
-async fn begin(plan: Plan) -> Result<Exit> {
+async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
     let folder = Folder::here();
@@ -41,10 +44,17 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
+    let exporting = exporter.map(Exporter::start);
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
-    let options = Options { node: name.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes(), about };
+    let options = Options {
+        node: name.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+        about,
+        sampling: Sampling::part(settings.telemetry.sample),
+    };
     let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
@@ -61,6 +71,9 @@ async fn begin(plan: Plan) -> Result<Exit> {
     };
     tokio::join!(serve(&app, unix, tcp, &shutdown), work);
     drop(socket_file);
+    if let Some(exporting) = exporting {
+        exporting.end().await;
+    }
     tracing::info!("stopped");
     Ok(Exit::Done)
 }

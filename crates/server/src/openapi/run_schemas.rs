@@ -45,11 +45,12 @@ fn run() -> Value {
         "cause": component("Cause"),
         "timeliness": { "type": "string", "enum": ["on_time", "late", "misfire"], "default": "on_time" },
         "tool_input": { "description": "The input given with the trigger, where it differs from the job's." },
+        "traceparent": { "type": "string", "description": "The W3C trace context of whoever asked for the run." },
         "errors": { "type": "array", "items": component("AttemptError") },
         "status": component("RunStatus"),
         "version": integer(),
     });
-    answer(properties, &["due_at", "timeliness", "tool_input", "errors"])
+    answer(properties, &["due_at", "timeliness", "tool_input", "traceparent", "errors"])
 }
 
 /// One of several answers, told apart by `type`.

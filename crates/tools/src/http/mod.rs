@@ -70,7 +70,7 @@ impl Http {
 
     async fn exchange(&self, work: &Work) -> Result<Value, Failure> {
         let mut input = self.parse(&work.input).map_err(Failure::new)?;
-        if let Ok(value) = HeaderValue::try_from(trace_context::traceparent(work)) {
+        if let Ok(value) = HeaderValue::try_from(work.traceparent().to_string()) {
             input.headers.entry(trace_context::HEADER).or_insert(value);
         }
         let client = self.client.as_ref().map_err(Failure::new)?;

@@ -36,7 +36,7 @@ impl Environment {
     /// Everything one attempt's command is started with.
     pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
         let mut all = BTreeMap::clone(&self.0);
-        all.insert(trace_context::VARIABLE.into(), trace_context::traceparent(work).into());
+        all.insert(trace_context::VARIABLE.into(), work.traceparent().to_string().into());
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
         all

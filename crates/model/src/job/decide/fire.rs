@@ -15,6 +15,7 @@ use crate::job::trigger::Trigger;
 use crate::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, BLOCK_QUEUE_MAX, CATCH_UP_MAX, MISFIRE_AFTER, MISFIRE_WINDOW};
 use crate::schedule::{Due, Gap, Occurrence};
 use crate::time::{Millis, Timestamp};
+use crate::trace::TraceParent;
 
 /// Gives every occurrence that is due its outcome.
 pub(super) fn due(draft: &mut Draft) {
@@ -37,7 +38,7 @@ pub(super) fn due(draft: &mut Draft) {
             return;
         }
         let cause = Cause::Schedule { occurrence: *occurrence, next: next_after(place + 1) };
-        trigger(draft, cause, *timeliness, None);
+        trigger(draft, cause, *timeliness, Given::default());
     }
 }
 
@@ -153,8 +154,15 @@ fn refused(job: &Job) -> Option<SkipReason> {
     }
 }
 
+/// What whoever asks for a run gives along.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) tool_input: Option<Value>,
+    pub(super) traceparent: Option<TraceParent>,
+}
+
 /// A run comes to be, unless the block strategy says otherwise.
-pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, tool_input: Option<Value>) {
+pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, given: Given) {
     if let Some(reason) = refused(&draft.job) {
         let gap = cause.occurrence().map(|o| Gap { from: o.nominal, to: o.nominal, count: 1, exact: true });
         draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap });
@@ -163,7 +171,8 @@ pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, t
     if draft.job.definition.block == Block::Cover {
         attempts::cancel_all(draft, "replaced by a newer run");
     }
-    draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input });
+    let Given { tool_input, traceparent } = given;
+    draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input, traceparent });
 }
 
 pub(super) fn backfill(draft: &mut Draft, from: Timestamp, to: Timestamp) -> Result<(), Refusal> {
@@ -204,7 +213,7 @@ pub(super) fn pump_backfills(draft: &mut Draft) {
             .schedule()
             .and_then(|schedule| schedule.next_after(backfill.next.nominal, draft.job.id.0))
             .filter(|next| next.nominal < backfill.to);
-        trigger(draft, Cause::Backfill { occurrence: backfill.next, next }, Timeliness::OnTime, None);
+        trigger(draft, Cause::Backfill { occurrence: backfill.next, next }, Timeliness::OnTime, Given::default());
     }
 }
 

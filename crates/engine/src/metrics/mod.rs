@@ -42,14 +42,7 @@ pub struct Metrics {
 }
 
 /// Every reason, at the place of its counter.
-const REASONS: [SkipReason; 6] = [
-    SkipReason::Misfire,
-    SkipReason::CatchUpLimit,
-    SkipReason::Paused,
-    SkipReason::Overlap,
-    SkipReason::QueueFull,
-    SkipReason::Changed,
-];
+const REASONS: [SkipReason; SkipReason::ALL.len()] = SkipReason::ALL;
 
 const fn place(reason: SkipReason) -> usize {
     match reason {
@@ -59,6 +52,7 @@ const fn place(reason: SkipReason) -> usize {
         SkipReason::Overlap => 3,
         SkipReason::QueueFull => 4,
         SkipReason::Changed => 5,
+        SkipReason::Held => 6,
     }
 }
 

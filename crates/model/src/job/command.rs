@@ -1,6 +1,7 @@
 //! What can be asked of a job, and how it may be refused.
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::definition::{Definition, Invalid};
 use super::run::Run;
@@ -41,6 +42,11 @@ pub enum Command {
     },
     Trigger {
         tool_input: Option<Value>,
+    },
+    /// A delivery of the job's hook; `replay` counts its replays.
+    Deliver {
+        delivery: Uuid,
+        replay: u32,
     },
     /// Runs every occurrence with a nominal time in `from..to` once more.
     Backfill {
@@ -123,4 +129,6 @@ pub enum Refusal {
     StaleToken,
     #[error("the job has too many backfills under way: wait for one to end")]
     TooManyBackfills,
+    #[error("too many runs of the job are waiting already: try again later")]
+    QueueFull,
 }

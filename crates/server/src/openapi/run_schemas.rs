@@ -63,7 +63,7 @@ fn kind(name: &str, properties: Value, optional: &[&str]) -> Value {
 }
 
 fn status() -> Value {
-    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed"];
+    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "held"];
     json!({
         "oneOf": [
             kind("pending", json!({ "retry_at": component("Time") }), &["retry_at"]),

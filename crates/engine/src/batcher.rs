@@ -226,10 +226,12 @@ impl Batcher {
                 drop(self.live.send(Live::Job(accepted.job.id)));
             }
         }
-        let retry = matches!(answer, Err(SubmitError::Store(_)))
-            || (matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX);
+        let contended = matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX;
+        let lost = matches!(answer, Err(SubmitError::Store(_)));
         match kept {
-            Some(request) if retry => self.again.push_back(Submission { request, reply, tries: tries + 1 }),
+            Some(request) if contended || (lost && is_report(&request)) => {
+                self.again.push_back(Submission { request, reply, tries: tries + 1 })
+            }
             Some(_) | None => {
                 if let Some(reply) = reply {
                     drop(reply.send(answer));
@@ -264,12 +266,16 @@ impl Flight {
     }
 }
 
-/// A report must reach the store however often that takes: its attempt cannot be run again to find out.
+/// What is decided anew if others were faster: reports, and orders with a key, which meet their like in one round.
 fn keepsake(request: &Request) -> Option<Request> {
-    match &request.order.command {
-        command @ Command::Report { .. } => Some(Request::new(request.job_id, command.clone())),
-        _ => None,
-    }
+    let kept = is_report(request) || request.claim.is_some();
+    let again = || Request::new(request.job_id, request.order.command.clone());
+    kept.then(|| Request { claim: request.claim.clone(), ..again() })
+}
+
+/// A report must reach the store however often that takes: its attempt cannot be run again to find out.
+fn is_report(request: &Request) -> bool {
+    matches!(request.order.command, Command::Report { .. })
 }
 
 /// Waits for something to do and takes all that is there. Safe to be dropped while it waits.

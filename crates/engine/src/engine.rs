@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ordo_model::job::{Command, Job, Run};
 use ordo_model::{Incarnation, JobId, Millis};
-use ordo_store::{Chunk, Dedup, Fault, Store};
+use ordo_store::{Chunk, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
 use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
-use crate::planner::Request;
+use crate::planner::{Claim, Request};
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
 use crate::shell::{CoreMessage, CoreShell};
@@ -102,7 +102,16 @@ impl Engine {
             again: Default::default(),
             asks: Default::default(),
         };
-        let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
+        let runner = Runner {
+            tools: tools.clone(),
+            clock: clock.clone(),
+            queries: Queries::new(store.clone()),
+            core: input_tx.clone(),
+            batcher: batcher_tx.clone(),
+            lines: line_tx,
+            flushes: flush_tx,
+            running: Default::default(),
+        };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let shell = CoreShell {
             core: Core::new(me.clone(), options.tick_rate, options.pools, clock.now()),
@@ -178,8 +187,14 @@ impl Engine {
     }
 
     /// Has a command carried out unless the same was done before.
-    pub async fn submit_once(&self, job: JobId, command: Command, dedup: Dedup) -> Answer {
-        self.send(Request { dedup: Some(dedup), ..Request::new(job, command) }).await
+    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> Answer {
+        self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
+    }
+
+    /// The same for many at once; the answers come in order.
+    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<Answer> {
+        let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
+        self.send_all(orders.into_iter().map(request).collect()).await
     }
 
     async fn send(&self, request: Request) -> Answer {

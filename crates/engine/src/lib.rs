@@ -12,6 +12,7 @@ pub mod clock;
 pub mod codec;
 pub mod committer;
 pub mod core;
+pub mod deliveries;
 pub mod dispatcher;
 pub mod engine;
 pub mod job_search;

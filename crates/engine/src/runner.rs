@@ -8,19 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ordo_model::job::Report;
 use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
 use ordo_model::{Millis, RunId, Timestamp, Token};
-use ordo_store::Chunk;
+use ordo_store::{Chunk, Fault};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::batcher::Message;
+use crate::batcher::{Message, chain};
 use crate::change::Started;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
+use crate::queries::Queries;
 use crate::run_log;
-use crate::tool::{Failure, Tool, Work};
+use crate::tool::{Failure, Payload, Tool, Work};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
@@ -35,15 +36,16 @@ enum Stop {
 pub struct Runner {
     pub tools: Arc<Tools>,
     pub clock: SharedClock,
+    pub queries: Queries,
     pub core: mpsc::UnboundedSender<Input>,
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    running: Arc<Mutex<HashMap<RunId, Running>>>,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
 }
 
 #[derive(Debug)]
-struct Running {
+pub(crate) struct Running {
     token: Token,
     cancel: CancellationToken,
     why: Option<Stop>,
@@ -56,17 +58,6 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub fn new(
-        tools: Arc<Tools>,
-        clock: SharedClock,
-        core: mpsc::UnboundedSender<Input>,
-        batcher: mpsc::UnboundedSender<Message>,
-        lines: mpsc::UnboundedSender<(RunId, LogLine)>,
-        flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    ) -> Runner {
-        Runner { tools, clock, core, batcher, lines, flushes, running: Arc::default() }
-    }
-
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
         self.lock().insert(started.run_id, Running { token: started.token, cancel: cancel.clone(), why: None });
@@ -143,6 +134,7 @@ impl Runner {
             scheduled_for: started.scheduled_for,
             shard: None,
             input: started.tool_input.clone(),
+            payload: self.payload(started).await?,
             log,
             cancel: cancel.clone(),
         };
@@ -155,6 +147,17 @@ impl Runner {
                 Err(timed_out(started.timeout, ended.is_ok()))
             }
         }
+    }
+
+    /// What came with the run's delivery, if it has one.
+    async fn payload(&self, started: &Started) -> Result<Option<Payload>, Failure> {
+        let Some(delivery) = started.delivery else { return Ok(None) };
+        let unread = |fault: Fault| {
+            Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
+        };
+        let payload = self.queries.payload(delivery).await.map_err(unread)?;
+        let gone = || Failure::new(format!("the payload of delivery {delivery} is no longer kept"));
+        payload.map(Some).ok_or_else(gone)
     }
 
     async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {

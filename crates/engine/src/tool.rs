@@ -3,9 +3,11 @@
 //! Invariant: a tool that was told to stop stops all it started before it returns.
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::logs::LogSink;
 
@@ -34,8 +36,35 @@ pub struct Work {
     pub scheduled_for: Option<Timestamp>,
     pub shard: Option<Shard>,
     pub input: Value,
+    /// What came with the webhook that brought the run about, as it came.
+    pub payload: Option<Payload>,
     pub log: LogSink,
     pub cancel: CancellationToken,
+}
+
+/// One call of a hook, as a tool sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload {
+    pub hook: String,
+    pub delivery: Uuid,
+    /// Those that the sender sent, without credentials.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+}
+
+impl Payload {
+    /// The first header of that name; case does not matter.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        ordo_model::hook::Headers(&self.headers).get(name)
+    }
+}
+
+/// What others sent may be private: only its size is shown.
+impl std::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Payload { hook, delivery, body, .. } = self;
+        f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

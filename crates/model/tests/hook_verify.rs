@@ -9,13 +9,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_ms(seconds * 1_000).unwrap()
 }
 
-fn check(
-    scheme: &Scheme,
-    secret: &str,
-    headers: &[(&str, &str)],
-    payload: &[u8],
-    now: i64,
-) -> Result<(), Unverified> {
+fn check(scheme: &Scheme, secret: &str, headers: &[(&str, &str)], payload: &[u8], now: i64) -> Result<(), Unverified> {
     let headers: Vec<(String, String)> =
         headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     verify(scheme, secret, Headers(&headers), payload, at(now))

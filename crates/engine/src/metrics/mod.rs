@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 
 pub use self::histogram::{Histogram, Reading};
+use crate::deliveries::DeliveryCounts;
 use crate::planner::Accepted;
 
 const LATENESS_MS: [u64; 16] =
@@ -38,6 +39,7 @@ pub struct Metrics {
     pub commit_micros: Histogram,
     /// How many orders a round carries.
     pub commit_orders: Histogram,
+    pub deliveries: DeliveryCounts,
     skipped: [AtomicU64; REASONS.len()],
 }
 
@@ -69,6 +71,7 @@ impl Default for Metrics {
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
             commit_orders: Histogram::new(&COMMIT_ORDERS),
+            deliveries: DeliveryCounts::default(),
             skipped: Default::default(),
         }
     }

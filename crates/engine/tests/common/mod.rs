@@ -90,12 +90,29 @@ impl Tool for Big {
     }
 }
 
+/// Tells what came with its delivery.
+struct Echo;
+
+#[async_trait]
+impl Tool for Echo {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let Some(payload) = work.payload else { return Ok(Value::Null) };
+        let sum: u64 = payload.body.iter().zip(1_u64..).map(|(byte, place)| u64::from(*byte) * place).sum();
+        let event = payload.header("x-github-event");
+        Ok(json!({ "hook": payload.hook, "event": event, "bytes": payload.body.len(), "sum": sum }))
+    }
+}
+
 pub fn tools() -> Tools {
     let mut tools = Tools::new();
     tools.insert("noop".into(), Arc::new(Noop));
     tools.insert("talk".into(), Arc::new(Talk));
     tools.insert("hang".into(), Arc::new(Hang));
     tools.insert("flaky".into(), Arc::new(Flaky(AtomicU32::new(0))));
+    tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
     tools
 }

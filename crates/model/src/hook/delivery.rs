@@ -157,12 +157,22 @@ pub enum DeliveryEvent {
         jobs: Vec<JobId>,
     },
     /// Jobs took runs of it, or refused.
-    DeliveryRouted { bound: Vec<Bound>, look_at: Timestamp },
-    DeliveryRunsEnded { bound: Vec<Bound>, look_at: Timestamp },
+    DeliveryRouted {
+        bound: Vec<Bound>,
+        look_at: Timestamp,
+    },
+    DeliveryRunsEnded {
+        bound: Vec<Bound>,
+        look_at: Timestamp,
+    },
     /// Nothing new.
-    DeliveryLookedAfter { look_at: Timestamp },
+    DeliveryLookedAfter {
+        look_at: Timestamp,
+    },
     PayloadForgotten {},
-    DeliveryReplayed { jobs: Vec<JobId> },
+    DeliveryReplayed {
+        jobs: Vec<JobId>,
+    },
     DeliveryForgotten {},
 }
 
@@ -208,12 +218,7 @@ impl Object for Delivery {
         delivery_rules::decide(before, command, now)
     }
 
-    fn apply(
-        _id: Uuid,
-        before: Option<Delivery>,
-        event: &DeliveryEvent,
-        at: Timestamp,
-    ) -> Result<Delivery, Misplaced> {
+    fn apply(_id: Uuid, before: Option<Delivery>, event: &DeliveryEvent, at: Timestamp) -> Result<Delivery, Misplaced> {
         delivery_rules::apply(before, event, at)
     }
 

@@ -2,9 +2,7 @@
 
 use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryRefusal, Fate};
 use crate::id::JobId;
-use crate::limits::{
-    DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES,
-};
+use crate::limits::{DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES};
 use crate::object::Misplaced;
 use crate::time::{Millis, Timestamp};
 

@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn each_sender_names_its_deliveries_in_its_own_way() {
-        let headers = [("X-GitHub-Delivery".to_owned(), "g-1".to_owned()), ("webhook-id".to_owned(), "msg_1".to_owned())];
+        let headers =
+            [("X-GitHub-Delivery".to_owned(), "g-1".to_owned()), ("webhook-id".to_owned(), "msg_1".to_owned())];
         let headers = Headers(&headers);
         let payload = br#"{"id": "evt_1", "event_id": "Ev01"}"#;
         let id = |scheme: Option<Scheme>| delivery_id(scheme.as_ref(), headers, payload);

@@ -145,7 +145,12 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
     if !run.status.is_terminal() {
         return Err(Refusal::WrongState { state: "not over", advice: "cancel the run first, or wait for its end" });
     }
-    fire::trigger(draft, Cause::Retry { of: run.id, delivery: run.cause.delivery() }, Default::default(), run.tool_input.clone());
+    fire::trigger(
+        draft,
+        Cause::Retry { of: run.id, delivery: run.cause.delivery() },
+        Default::default(),
+        run.tool_input.clone(),
+    );
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
 use crate::run_log;
+use crate::secrets::Vault;
 use crate::tool::{Failure, Tool, Work};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
@@ -34,16 +35,17 @@ enum Stop {
 #[derive(Clone)]
 pub struct Runner {
     pub tools: Arc<Tools>,
+    pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    running: Arc<Mutex<HashMap<RunId, Running>>>,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
 }
 
 #[derive(Debug)]
-struct Running {
+pub(crate) struct Running {
     token: Token,
     cancel: CancellationToken,
     why: Option<Stop>,
@@ -56,17 +58,6 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub fn new(
-        tools: Arc<Tools>,
-        clock: SharedClock,
-        core: mpsc::UnboundedSender<Input>,
-        batcher: mpsc::UnboundedSender<Message>,
-        lines: mpsc::UnboundedSender<(RunId, LogLine)>,
-        flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    ) -> Runner {
-        Runner { tools, clock, core, batcher, lines, flushes, running: Arc::default() }
-    }
-
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
         self.lock().insert(started.run_id, Running { token: started.token, cancel: cancel.clone(), why: None });
@@ -98,7 +89,7 @@ impl Runner {
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let outcome = self.work(&started, cancel, sink.clone()).await;
+        let (outcome, sink) = self.work_masked(&started, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(started.run_id).await;
@@ -130,7 +121,30 @@ impl Runner {
         None
     }
 
-    async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
+    /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
+    async fn work_masked(
+        &self,
+        started: &Started,
+        cancel: CancellationToken,
+        sink: LogSink,
+    ) -> (Result<Value, Failure>, LogSink) {
+        let resolved = match self.vault.resolve(&started.tool_input).await {
+            Ok(resolved) => resolved,
+            Err(error) => return (Err(Failure::new(error.to_string())), sink),
+        };
+        let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
+        let outcome = self.work(started, resolved.input, cancel, sink.clone()).await;
+        let outcome = outcome.map(|result| mask.value(result));
+        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+    }
+
+    async fn work(
+        &self,
+        started: &Started,
+        input: Value,
+        cancel: CancellationToken,
+        log: LogSink,
+    ) -> Result<Value, Failure> {
         let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
             return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
         };
@@ -142,7 +156,7 @@ impl Runner {
             token: started.token,
             scheduled_for: started.scheduled_for,
             shard: None,
-            input: started.tool_input.clone(),
+            input,
             log,
             cancel: cancel.clone(),
         };

@@ -23,8 +23,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 }
 
-/// One attempt, as a tool sees it.
-#[derive(Debug, Clone)]
+/// One attempt, as a tool sees it. The input holds the values of secrets: it is not shown.
+#[derive(Clone)]
 pub struct Work {
     pub job_id: JobId,
     pub run_id: RunId,
@@ -36,6 +36,17 @@ pub struct Work {
     pub input: Value,
     pub log: LogSink,
     pub cancel: CancellationToken,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Work { job_id, run_id, attempt, .. } = self;
+        f.debug_struct("Work")
+            .field("job_id", job_id)
+            .field("run_id", run_id)
+            .field("attempt", attempt)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

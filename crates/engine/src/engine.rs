@@ -26,6 +26,7 @@ use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::{Claim, Request};
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
+use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::shell::{CoreMessage, CoreShell};
 use crate::{recovery, retention};
 
@@ -40,11 +41,18 @@ pub struct Options {
     pub node: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
+    /// What secrets are sealed with.
+    pub keys: Arc<dyn Keyring>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { node: "local".into(), tick_rate: Millis::from_secs(1), pools: PoolSizes::default() }
+        Options {
+            node: "local".into(),
+            tick_rate: Millis::from_secs(1),
+            pools: PoolSizes::default(),
+            keys: Arc::new(FixedKeys::default()),
+        }
     }
 }
 
@@ -58,6 +66,7 @@ struct Shared {
     clock: SharedClock,
     queries: Queries,
     tools: Arc<Tools>,
+    vault: Vault,
     me: Incarnation,
     options: Options,
     batcher: mpsc::UnboundedSender<Message>,
@@ -102,10 +111,11 @@ impl Engine {
             again: Default::default(),
             asks: Default::default(),
         };
+        let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
         let runner = Runner {
             tools: tools.clone(),
+            vault: vault.clone(),
             clock: clock.clone(),
-            queries: Queries::new(store.clone()),
             core: input_tx.clone(),
             batcher: batcher_tx.clone(),
             lines: line_tx,
@@ -131,6 +141,7 @@ impl Engine {
                 clock,
                 queries: Queries::new(store),
                 tools,
+                vault,
                 me,
                 options,
                 batcher: batcher_tx,
@@ -157,6 +168,11 @@ impl Engine {
 
     pub fn tools(&self) -> &Tools {
         &self.shared.tools
+    }
+
+    /// What jobs, hooks and senders refer to by name.
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(self.clone(), self.shared.vault.clone())
     }
 
     pub fn metrics(&self) -> &Metrics {

@@ -6,6 +6,7 @@
 mod attend;
 pub mod batcher;
 mod cache;
+pub mod chance;
 pub mod change;
 pub mod check;
 pub mod clock;
@@ -32,6 +33,7 @@ pub mod retention;
 pub mod ring;
 mod run_log;
 pub mod runner;
+pub mod secrets;
 mod shell;
 pub mod slowness;
 pub mod timekeeper;

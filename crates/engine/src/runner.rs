@@ -19,8 +19,8 @@ use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
-use crate::queries::Queries;
 use crate::run_log;
+use crate::secrets::Vault;
 use crate::tool::{Failure, Payload, Tool, Work};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
@@ -35,8 +35,8 @@ enum Stop {
 #[derive(Clone)]
 pub struct Runner {
     pub tools: Arc<Tools>,
+    pub(crate) vault: Vault,
     pub clock: SharedClock,
-    pub queries: Queries,
     pub core: mpsc::UnboundedSender<Input>,
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
@@ -89,7 +89,7 @@ impl Runner {
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let outcome = self.work(&started, cancel, sink.clone()).await;
+        let (outcome, sink) = self.work_masked(&started, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(started.run_id).await;
@@ -121,7 +121,30 @@ impl Runner {
         None
     }
 
-    async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
+    /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
+    async fn work_masked(
+        &self,
+        started: &Started,
+        cancel: CancellationToken,
+        sink: LogSink,
+    ) -> (Result<Value, Failure>, LogSink) {
+        let resolved = match self.vault.resolve(&started.tool_input).await {
+            Ok(resolved) => resolved,
+            Err(error) => return (Err(Failure::new(error.to_string())), sink),
+        };
+        let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
+        let outcome = self.work(started, resolved.input, cancel, sink.clone()).await;
+        let outcome = outcome.map(|result| mask.value(result));
+        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+    }
+
+    async fn work(
+        &self,
+        started: &Started,
+        input: Value,
+        cancel: CancellationToken,
+        log: LogSink,
+    ) -> Result<Value, Failure> {
         let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
             return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
         };
@@ -133,7 +156,7 @@ impl Runner {
             token: started.token,
             scheduled_for: started.scheduled_for,
             shard: None,
-            input: started.tool_input.clone(),
+            input,
             payload: self.payload(started).await?,
             log,
             cancel: cancel.clone(),
@@ -155,7 +178,7 @@ impl Runner {
         let unread = |fault: Fault| {
             Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
         };
-        let payload = self.queries.payload(delivery).await.map_err(unread)?;
+        let payload = self.vault.queries.payload(delivery).await.map_err(unread)?;
         let gone = || Failure::new(format!("the payload of delivery {delivery} is no longer kept"));
         payload.map(Some).ok_or_else(gone)
     }

@@ -25,8 +25,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 }
 
-/// One attempt, as a tool sees it.
-#[derive(Debug, Clone)]
+/// One attempt, as a tool sees it. The input holds the values of secrets: it is not shown.
+#[derive(Clone)]
 pub struct Work {
     pub job_id: JobId,
     pub run_id: RunId,
@@ -64,6 +64,17 @@ impl std::fmt::Debug for Payload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Payload { hook, delivery, body, .. } = self;
         f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
+    }
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Work { job_id, run_id, attempt, .. } = self;
+        f.debug_struct("Work")
+            .field("job_id", job_id)
+            .field("run_id", run_id)
+            .field("attempt", attempt)
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,6 +9,7 @@ pub mod limits;
 pub mod object;
 pub mod schedule;
 pub mod secret;
+pub mod secret_reference;
 pub mod time;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};

@@ -96,6 +96,10 @@ pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
 
+// --- secrets ------------------------------------------------------------------------------------
+/// The longest value of a secret; a longer one is refused.
+pub const SECRET_MAX_BYTES: usize = 64 * 1024;
+
 // --- lists --------------------------------------------------------------------------------------
 pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 200;

@@ -79,6 +79,7 @@ pub(crate) fn attempt(input: Value) -> (Work, Log) {
         scheduled_for: None,
         shard: None,
         input,
+        payload: None,
         log: LogSink::new(run_id, Arc::new(SystemClock), to),
         cancel: CancellationToken::new(),
     };

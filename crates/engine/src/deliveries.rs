@@ -101,9 +101,14 @@ impl Engine {
     }
 
     /// Brings a delivery to every job that listens now, once more.
-    pub async fn replay(&self, hook: &str, id: Uuid) -> Result<Told<Delivery>, AskError<DeliveryRefusal>> {
+    pub async fn replay(
+        &self,
+        hook: &str,
+        id: Uuid,
+        along: Along,
+    ) -> Result<Told<Delivery>, AskError<DeliveryRefusal>> {
         let jobs = self.listeners(hook).await?;
-        self.ask::<Delivery>(id, DeliveryCommand::Replay { jobs }).await
+        self.ask_with::<Delivery>(id, DeliveryCommand::Replay { jobs }, along).await
     }
 
     async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, AskError<DeliveryRefusal>> {

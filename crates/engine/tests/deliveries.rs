@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use common::{World, failed};
 use futures_util::future::join_all;
-use ordo_engine::Kept;
 use ordo_engine::deliveries::{Arrival, Received};
 use ordo_engine::planner::Claim;
+use ordo_engine::{Along, Kept};
 use ordo_model::hook::Delivery;
 use ordo_model::job::{Command, Run, RunStatus, SkipReason};
 use ordo_model::{JobId, Millis};
@@ -126,7 +126,7 @@ async fn a_failed_run_keeps_the_payload_and_a_replay_runs_it_again() {
     assert_eq!((delivery.status(), delivery.payload.is_some()), ("failed", true));
     let first = run_of(&world, job.id).await;
     assert_eq!(failed(&first), Some("try 0"));
-    world.engine.replay("push", id).await.unwrap();
+    world.engine.replay("push", id, Along::default()).await.unwrap();
     let delivery = until(&world, id, |delivery| delivery.replays == 1 && !delivery.is_open()).await;
     assert_eq!((delivery.status(), delivery.payload), ("done", None));
     let runs = world.finished(job.id, 2).await;
@@ -144,7 +144,7 @@ async fn what_nobody_heard_can_be_replayed_once_somebody_listens() {
     let id = receive(&world, arrival(None, "{}")).await;
     assert_eq!(over(&world, id).await.status(), "unheard");
     let job = world.add(listening("echo", json!({}))).await;
-    world.engine.replay("push", id).await.unwrap();
+    world.engine.replay("push", id, Along::default()).await.unwrap();
     let run = run_of(&world, job.id).await;
     assert_eq!(run.cause.delivery(), Some(id));
 }

@@ -83,7 +83,8 @@ fn cause() -> Value {
             kind("schedule", occurrences.clone(), &["next"]),
             kind("manual", json!({}), &[]),
             kind("backfill", occurrences, &["next"]),
-            kind("retry", json!({ "of": component("Id") }), &[]),
+            kind("retry", json!({ "of": component("Id"), "delivery": component("Id") }), &["delivery"]),
+            kind("webhook", json!({ "delivery": component("Id"), "replay": integer() }), &["replay"]),
         ],
     })
 }

@@ -3,6 +3,7 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
+pub(crate) mod hook;
 pub(crate) mod job;
 pub(crate) mod run;
 pub(crate) mod store;
@@ -64,6 +65,9 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Let others start jobs: addresses for webhooks, and what came in
+    #[command(subcommand, visible_alias = "hooks")]
+    Hook(hook::HookCommand),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),

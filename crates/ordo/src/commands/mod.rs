@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod cron;
 mod find;
+mod hook;
 mod job;
 mod pages;
 mod run;
@@ -22,6 +23,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
+        Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),

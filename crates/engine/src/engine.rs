@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::job::{Command, Job, Run};
-use ordo_model::{Incarnation, JobId, Millis};
+use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Chunk, Fault, Store};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::attend::Attendants;
 use crate::batcher::{Asking, Batcher, Message, Submission, chain};
-use crate::clock::{SharedClock, new_id};
+use crate::clock::{SharedClock, StoreClock, new_id};
+use crate::cluster::{self, About, Member, Reviewer};
 use crate::committer::{Answer, Committer, SubmitError};
-use crate::core::Core;
+use crate::core::{Core, Input};
 use crate::dispatcher::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
@@ -25,8 +26,10 @@ use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::{Claim, Request};
 use crate::queries::Queries;
+use crate::recovery::Whose;
 use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
+use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::{recovery, retention};
 
@@ -43,6 +46,8 @@ pub struct Options {
     pub pools: PoolSizes,
     /// What secrets are sealed with.
     pub keys: Arc<dyn Keyring>,
+    /// What this node says of itself to others on the same store.
+    pub about: About,
 }
 
 impl Default for Options {
@@ -52,6 +57,7 @@ impl Default for Options {
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
+            about: About::default(),
         }
     }
 }
@@ -73,6 +79,7 @@ struct Shared {
     core: mpsc::UnboundedSender<CoreMessage>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
+    started_at: Timestamp,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -93,6 +100,15 @@ impl Engine {
         let tools = Arc::new(tools);
         sweep(&tools).await;
         let me = Incarnation { executor: options.node.clone(), life: new_id() };
+        let store_clock = Arc::new(StoreClock::new(clock.clone()));
+        let clock: SharedClock = match store.cluster() {
+            Some(cluster) => {
+                store_clock.compare(cluster).await?;
+                cluster::join(cluster, &me, &options.about).await?;
+                store_clock.clone()
+            }
+            None => clock,
+        };
         let (batcher_tx, batcher_rx) = mpsc::unbounded_channel();
         let (input_tx, input_rx) = mpsc::unbounded_channel();
         let (core_tx, core_rx) = mpsc::unbounded_channel();
@@ -110,6 +126,7 @@ impl Engine {
             metrics: metrics.clone(),
             again: Default::default(),
             asks: Default::default(),
+            held: Default::default(),
         };
         let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
         let runner = Runner {
@@ -123,8 +140,13 @@ impl Engine {
             running: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
+        let mut core = Core::new(me.clone(), options.tick_rate, options.pools, clock.now());
+        if store.is_shared() {
+            core.step(Input::Own(Ownership::none()), clock.now());
+        }
+        let reviewer = Reviewer::new(store.clone(), runner.clone());
         let shell = CoreShell {
-            core: Core::new(me.clone(), options.tick_rate, options.pools, clock.now()),
+            core,
             clock: clock.clone(),
             store: store.clone(),
             batcher: batcher_tx.clone(),
@@ -138,8 +160,9 @@ impl Engine {
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
         let engine = Engine {
             shared: Arc::new(Shared {
+                started_at: clock.now(),
                 clock,
-                queries: Queries::new(store),
+                queries: Queries::new(store.clone()),
                 tools,
                 vault,
                 me,
@@ -152,14 +175,52 @@ impl Engine {
             }),
         };
         engine.recover().await?;
-        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx };
-        let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone())), tokio::spawn(attendants.run())];
-        engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
+        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone() };
+        engine.keep_task(tokio::spawn(shell.run()));
+        engine.keep_task(tokio::spawn(keepers(engine.clone())));
+        engine.keep_task(tokio::spawn(attendants.run()));
+        if store.is_shared() {
+            engine.be_a_member(store, store_clock, input_tx, reviewer);
+        }
         Ok(engine)
+    }
+
+    /// Begins to work with the other nodes on the same store.
+    fn be_a_member(
+        &self,
+        store: Arc<dyn Store>,
+        clock: Arc<StoreClock>,
+        core: mpsc::UnboundedSender<Input>,
+        reviewer: Reviewer,
+    ) {
+        let (ours, watched) = watch::channel(Ownership::none());
+        let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
+        let live = self.shared.live.clone();
+        self.keep_task(tokio::spawn(reviewer.clone().run()));
+        self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
+        let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        self.keep_task(tokio::spawn(member.run()));
+    }
+
+    fn keep_task(&self, task: JoinHandle<()>) {
+        self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
     }
 
     pub fn queries(&self) -> &Queries {
         &self.shared.queries
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// This life of this node.
+    pub fn me(&self) -> &Incarnation {
+        &self.shared.me
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.shared.started_at
     }
 
     pub fn clock(&self) -> &SharedClock {
@@ -314,12 +375,24 @@ impl Engine {
             // Cancelled, as asked: the task is gone and has let go of the store.
             drop(task.await);
         }
+        cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.life).await;
     }
 
     /// Attempts of former lives of this executor are settled by the model's rule.
     async fn recover(&self) -> Result<(), Fault> {
+        let me = &self.shared.me;
+        let shared = self.shared.queries.store().is_shared();
+        self.settle(if shared { Whose::FormerLivesOf(me) } else { Whose::Everybodys(me) }).await
+    }
+
+    /// A node is gone: what it was running is settled.
+    pub(crate) async fn settle_attempts_of(&self, node: &str) -> Result<(), Fault> {
+        self.settle(Whose::Node(node)).await
+    }
+
+    async fn settle(&self, whose: Whose<'_>) -> Result<(), Fault> {
         let settle_after = self.shared.options.tick_rate.saturating_mul(2);
-        let orders = recovery::orders(&self.shared.queries, &self.shared.me, settle_after).await?;
+        let orders = recovery::orders(&self.shared.queries, whose, settle_after).await?;
         let found = orders.len();
         for answer in self.send_all(orders).await {
             match answer {

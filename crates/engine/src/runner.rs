@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::Report;
 use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
 use ordo_store::{Chunk, Fault};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -44,8 +44,17 @@ pub struct Runner {
     pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
 }
 
+/// An attempt that runs here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mine {
+    pub(crate) run_id: RunId,
+    pub(crate) job_id: JobId,
+    pub(crate) token: Token,
+}
+
 #[derive(Debug)]
 pub(crate) struct Running {
+    job_id: JobId,
     token: Token,
     cancel: CancellationToken,
     why: Option<Stop>,
@@ -60,9 +69,22 @@ impl std::fmt::Debug for Runner {
 impl Runner {
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
-        self.lock().insert(started.run_id, Running { token: started.token, cancel: cancel.clone(), why: None });
+        self.lock().insert(
+            started.run_id,
+            Running { job_id: started.job_id, token: started.token, cancel: cancel.clone(), why: None },
+        );
         let runner = self.clone();
         tokio::spawn(async move { runner.attempt(started, cancel).await });
+    }
+
+    /// Everything that runs here.
+    pub(crate) fn mine(&self) -> Vec<Mine> {
+        let mine = |(run_id, running): (&RunId, &Running)| Mine {
+            run_id: *run_id,
+            job_id: running.job_id,
+            token: running.token,
+        };
+        self.lock().iter().map(mine).collect()
     }
 
     pub fn kill(&self, run: RunId) {

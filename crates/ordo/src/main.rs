@@ -9,6 +9,7 @@ mod error;
 mod folder;
 mod locate;
 mod maintenance;
+mod opened;
 mod output;
 mod zone;
 

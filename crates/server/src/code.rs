@@ -16,6 +16,7 @@ pub enum Code {
     StreamNotFound,
     HookNotFound,
     DeliveryNotFound,
+    NodeNotFound,
     MethodNotAllowed,
     RequestTimeout,
     WrongState,
@@ -50,7 +51,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Code; 42] = [
+    pub const ALL: [Code; 43] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::HookUnverified,
@@ -62,6 +63,7 @@ impl Code {
         Code::StreamNotFound,
         Code::HookNotFound,
         Code::DeliveryNotFound,
+        Code::NodeNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
         Code::WrongState,
@@ -108,6 +110,7 @@ impl Code {
             Code::StreamNotFound => "stream_not_found",
             Code::HookNotFound => "hook_not_found",
             Code::DeliveryNotFound => "delivery_not_found",
+            Code::NodeNotFound => "node_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
             Code::WrongState => "wrong_state",
@@ -155,6 +158,7 @@ impl Code {
             Code::StreamNotFound => "No such stream",
             Code::HookNotFound => "No such hook",
             Code::DeliveryNotFound => "No such delivery",
+            Code::NodeNotFound => "No such node",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
             Code::WrongState => "Not in this state",
@@ -199,7 +203,8 @@ impl Code {
             | Code::RunNotFound
             | Code::StreamNotFound
             | Code::HookNotFound
-            | Code::DeliveryNotFound => StatusCode::NOT_FOUND,
+            | Code::DeliveryNotFound
+            | Code::NodeNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState

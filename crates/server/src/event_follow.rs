@@ -85,7 +85,9 @@ impl Follow {
                 hint = self.hints.recv() => hint,
             };
             match hint {
-                Ok(Live::Job(_) | Live::Run(_) | Live::Object(_)) | Err(RecvError::Lagged(_)) => break,
+                Ok(Live::Job(_) | Live::Run(_) | Live::Object(_) | Live::Elsewhere) | Err(RecvError::Lagged(_)) => {
+                    break;
+                }
                 Ok(Live::Log(_)) => {}
                 Err(RecvError::Closed) => return None,
             }

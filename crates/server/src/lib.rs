@@ -30,6 +30,7 @@ mod log_follow;
 mod logs;
 mod maintenance;
 mod metrics;
+mod nodes;
 mod openapi;
 mod params;
 mod path;

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
     auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, job_list, job_orders, jobs,
-    logs, metrics, openapi, runs, status, store, streams, trace,
+    logs, metrics, nodes, openapi, runs, status, store, streams, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -45,6 +45,8 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
+        ("/v1/nodes", get(nodes::list)),
+        ("/v1/nodes/{name}/drain", post(nodes::drain)),
         ("/v1/store/stats", get(store::stats)),
         ("/v1/store/backup", post(store::backup)),
         ("/v1/store/check", post(store::check)),

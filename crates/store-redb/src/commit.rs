@@ -147,20 +147,25 @@ impl<'t> Writing<'t> {
     fn append(&mut self, entity: EntityId, mut version: Version, events: &[NewEvent]) -> Result<Version, Fault> {
         for event in events {
             version += 1;
-            self.position += 1;
-            write_event(&mut self.scratch, entity, version, event);
-            self.events.insert(self.position, self.scratch.as_slice()).map_err(during("appending an event"))?;
-            let streams = &mut self.streams;
-            let taken =
-                streams.insert(&stream_key(entity, version), self.position).map_err(during("indexing an event"))?;
-            if taken.is_some() {
-                return Err(Fault::damaged(format!(
-                    "{entity} has an event of version {version} already, but its snapshot is older or missing: \
-                     run `ordo store reindex`"
-                )));
-            }
+            self.put_event(entity, version, event)?;
         }
         Ok(version)
+    }
+
+    pub(crate) fn put_event(&mut self, entity: EntityId, version: Version, event: &NewEvent) -> Result<(), Fault> {
+        self.wrote = true;
+        self.position += 1;
+        write_event(&mut self.scratch, entity, version, event);
+        self.events.insert(self.position, self.scratch.as_slice()).map_err(during("appending an event"))?;
+        let streams = &mut self.streams;
+        let taken = streams.insert(&stream_key(entity, version), self.position).map_err(during("indexing an event"))?;
+        if taken.is_some() {
+            return Err(Fault::damaged(format!(
+                "{entity} has an event of version {version} already, but its snapshot is older or missing: \
+                 run `ordo store reindex`"
+            )));
+        }
+        Ok(())
     }
 
     pub(crate) fn put_snapshot(
@@ -205,7 +210,8 @@ impl<'t> Writing<'t> {
         Ok(())
     }
 
-    fn put_dedup(&mut self, entry: &Dedup) -> Result<(), Fault> {
+    pub(crate) fn put_dedup(&mut self, entry: &Dedup) -> Result<(), Fault> {
+        self.wrote = true;
         let table = lazy(&mut self.dedup, self.transaction, DEDUP)?;
         let expiry = lazy(&mut self.dedup_expiry, self.transaction, DEDUP_EXPIRY)?;
         write_dedup(&mut self.scratch, entry.until, &entry.value);
@@ -238,7 +244,7 @@ impl<'t> Writing<'t> {
         Ok(forgotten)
     }
 
-    fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Fault> {
+    pub(crate) fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Fault> {
         self.wrote = true;
         let table = lazy(&mut self.chunks, self.transaction, CHUNKS)?;
         let key = chunk_key(chunk.owner, chunk.seq);

@@ -77,7 +77,7 @@ impl RedbStore {
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
 
-    async fn task<T: Send + 'static>(
+    pub(crate) async fn task<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Handle) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {

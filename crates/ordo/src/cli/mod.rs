@@ -5,6 +5,7 @@ pub(crate) mod daemon;
 pub(crate) mod definition;
 pub(crate) mod hook;
 pub(crate) mod job;
+pub(crate) mod node;
 pub(crate) mod run;
 pub(crate) mod store;
 pub(crate) mod values;
@@ -74,6 +75,9 @@ pub(crate) enum Command {
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// The nodes that share a store
+    #[command(subcommand, visible_alias = "nodes")]
+    Node(node::NodeCommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

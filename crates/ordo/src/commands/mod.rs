@@ -6,6 +6,7 @@ mod cron;
 mod find;
 mod hook;
 mod job;
+mod node;
 mod pages;
 mod run;
 mod status;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
+        Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

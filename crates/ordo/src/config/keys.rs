@@ -4,6 +4,9 @@
 
 use super::layers::Path;
 
+/// What a node is called if nobody says.
+pub(crate) const DEFAULT_NODE: &str = "local";
+
 /// How a value is written where everything is text (in the environment and in flags).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -25,7 +28,7 @@ pub(super) const KEYS: [Key; 16] = [
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
-    key("node", Kind::Text, Some("local")),
+    key("node", Kind::Text, Some(DEFAULT_NODE)),
     key("orchestrate.tick_rate", Kind::Text, Some("60s")),
     key("pools.fast.queue", Kind::Number, Some("2000")),
     key("pools.fast.slots", Kind::Number, Some("200")),

@@ -8,6 +8,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
+pub(crate) use keys::DEFAULT_NODE;
 pub(crate) use layers::{Layers, Origin, Path, Setting};
 pub(crate) use settings::{LogStyle, Settings};
 

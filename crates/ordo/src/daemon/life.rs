@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
+use ordo_engine::cluster::About;
 use ordo_engine::{Engine, Options};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
@@ -31,7 +32,7 @@ async fn begin(plan: Plan) -> Result<Exit> {
     let settings = &plan.settings;
     let folder = Folder::here();
     folder.make()?;
-    let store = parts::store(settings)?;
+    let store = parts::store(settings).await?;
     let _taken = folder.take()?;
     let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
@@ -40,11 +41,19 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
-    let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
+    let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
+    let name = parts::node_name(settings, &store);
+    let options = Options {
+        node: name.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+        about,
+        ..Options::default()
+    };
+    let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();
-    let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
+    let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
     let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
     let work = async {

@@ -12,7 +12,8 @@ fn call(daemon: &Daemon, path: &str, headers: &str, body: &str) -> (u16, Value) 
     let address = daemon.place.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
-    let head = format!("POST {path} HTTP/1.1\r\nHost: hooks.example\r\nConnection: close\r\nContent-Length: {length}\r\n");
+    let head =
+        format!("POST {path} HTTP/1.1\r\nHost: hooks.example\r\nConnection: close\r\nContent-Length: {length}\r\n");
     stream.write_all(format!("{head}{headers}\r\n{body}").as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

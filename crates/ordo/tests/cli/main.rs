@@ -11,6 +11,7 @@ mod first_steps;
 mod hooks;
 mod jobs;
 mod log_lines;
+mod postgres;
 mod refusals;
 mod runs;
 mod service;

@@ -127,8 +127,10 @@ async fn settled(client: &Client) {
     let watch = Stopwatch::start();
     loop {
         let deliveries = all(client, "/v1/hooks/burst/deliveries?").await;
-        let open: Vec<&Value> =
-            deliveries.iter().filter(|delivery| delivery["status"] != "done" || delivery["has_payload"] == true).collect();
+        let open: Vec<&Value> = deliveries
+            .iter()
+            .filter(|delivery| delivery["status"] != "done" || delivery["has_payload"] == true)
+            .collect();
         if open.is_empty() {
             println!("{} deliveries done {} later", deliveries.len(), watch.elapsed());
             return;

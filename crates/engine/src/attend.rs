@@ -31,6 +31,7 @@ struct Book {
     /// Asked for while it was being attended to: once more after that.
     again: BTreeSet<EntityId>,
     queue: VecDeque<EntityId>,
+    queued: BTreeSet<EntityId>,
 }
 
 impl Book {
@@ -40,6 +41,7 @@ impl Book {
             return None;
         }
         let entity = self.queue.pop_front()?;
+        self.queued.remove(&entity);
         self.active.insert(entity);
         Some(entity)
     }
@@ -47,14 +49,20 @@ impl Book {
     fn want(&mut self, entity: EntityId) {
         if self.active.contains(&entity) {
             self.again.insert(entity);
-        } else if !self.queue.contains(&entity) {
-            self.queue.push_back(entity);
+        } else {
+            self.enqueue(entity);
         }
     }
 
     fn done(&mut self, entity: EntityId) {
         self.active.remove(&entity);
         if self.again.remove(&entity) {
+            self.enqueue(entity);
+        }
+    }
+
+    fn enqueue(&mut self, entity: EntityId) {
+        if self.queued.insert(entity) {
             self.queue.push_back(entity);
         }
     }

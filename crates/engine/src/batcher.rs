@@ -243,11 +243,12 @@ impl Batcher {
                 drop(self.live.send(Live::Job(accepted.job.id)));
             }
         }
-        let report = kept.as_ref().is_some_and(|kept| matches!(kept.order.command, Command::Report { .. }));
-        let retry = (report && matches!(answer, Err(SubmitError::Store(_))))
-            || (matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX);
+        let contended = matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX;
+        let lost = matches!(answer, Err(SubmitError::Store(_)));
         match kept {
-            Some(request) if retry => self.again.push_back(Submission { request, reply, tries: tries + 1 }),
+            Some(request) if contended || (lost && is_report(&request)) => {
+                self.again.push_back(Submission { request, reply, tries: tries + 1 })
+            }
             Some(_) | None => {
                 if let Some(reply) = reply {
                     drop(reply.send(answer));
@@ -282,16 +283,18 @@ impl Flight {
     }
 }
 
-/// A report must reach the store however often that takes: its attempt cannot be run again to find out. Where other
-/// nodes write too, losing to one of them is no reason to refuse anybody.
+/// What is decided anew if others were faster: reports; orders with a key, which meet their like in one round; and, where
+/// other nodes write too, everybody's: losing to one of them is no reason to refuse.
 fn keepsake(request: &Request, shared: bool) -> Option<Request> {
-    match &request.order.command {
-        command @ Command::Report { .. } => Some(Request::new(request.job_id, command.clone())),
-        command if shared && request.pool.is_none() && matches!(request.extra, Extra::Nothing) => {
-            Some(Request { dedup: request.dedup.clone(), ..Request::new(request.job_id, command.clone()) })
-        }
-        _ => None,
-    }
+    let plain = request.pool.is_none() && matches!(request.extra, Extra::Nothing);
+    let kept = is_report(request) || (plain && (shared || request.claim.is_some()));
+    let again = || Request::new(request.job_id, request.order.command.clone());
+    kept.then(|| Request { claim: request.claim.clone(), ..again() })
+}
+
+/// A report must reach the store however often that takes: its attempt cannot be run again to find out.
+fn is_report(request: &Request) -> bool {
+    matches!(request.order.command, Command::Report { .. })
 }
 
 /// Waits for something to do and takes all that is there. Safe to be dropped while it waits.

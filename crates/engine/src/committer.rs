@@ -16,7 +16,7 @@ use crate::codec;
 use crate::object;
 use crate::object::ask::{Ask, Lost};
 use crate::object::planner::{Loaded, ObjectPlan};
-use crate::planner::{Accepted, Plan, Request, plan};
+use crate::planner::{Accepted, Denied, Plan, Request, plan};
 
 /// Why an order was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,6 +33,15 @@ pub enum SubmitError {
     Contended,
     #[error("Ordo is shutting down")]
     Stopped,
+}
+
+impl From<Denied> for SubmitError {
+    fn from(denied: Denied) -> SubmitError {
+        match denied {
+            Denied::Refused(refusal) => SubmitError::Refused(refusal),
+            Denied::Again => SubmitError::Contended,
+        }
+    }
 }
 
 pub type Answer = Result<Accepted, SubmitError>;
@@ -232,7 +241,9 @@ impl Committer {
         lost.keys().for_each(|job_id| self.lose(*job_id));
         let answers = plan.answers.into_iter().zip(asked).map(|(answer, asked)| match lost.get(&asked.job_id) {
             None => answer.map_err(SubmitError::from),
-            Some(Outcome::Duplicate { value }) if asked.keyed => Err(SubmitError::Duplicate(value.clone())),
+            Some(Outcome::Duplicate { key, value }) if asked.key.as_ref() == Some(key) => {
+                Err(SubmitError::Duplicate(value.clone()))
+            }
             Some(_) => Err(SubmitError::Contended),
         });
         let answers = answers.collect();
@@ -289,8 +300,8 @@ struct Asked {
     job_id: JobId,
     pool: Option<PoolName>,
     start: Option<RunId>,
-    /// The order carries a dedup key.
-    keyed: bool,
+    /// The key that the order claims.
+    key: Option<Vec<u8>>,
 }
 
 impl Asked {
@@ -299,7 +310,12 @@ impl Asked {
             Command::Start { run_id } => Some(run_id),
             _ => None,
         };
-        Asked { job_id: request.job_id, pool: request.pool, start, keyed: request.dedup.is_some() }
+        Asked {
+            job_id: request.job_id,
+            pool: request.pool,
+            start,
+            key: request.claim.as_ref().map(|claim| claim.key.clone()),
+        }
     }
 }
 
@@ -316,7 +332,7 @@ fn settle_asks(asks: Asks, outcomes: Vec<Outcome>, round: &mut Round) {
     for (ask, too_late) in asks.into_iter().zip(plan.too_late) {
         let lost = match lost.get(&ask.entity()) {
             None => too_late.then_some(Lost::Contended),
-            Some(Outcome::Duplicate { value }) if ask.is_keyed() => Some(Lost::Duplicate(value.clone())),
+            Some(Outcome::Duplicate { key, value }) if ask.claims(key) => Some(Lost::Duplicate(value.clone())),
             Some(_) => Some(Lost::Contended),
         };
         round.asks.push(Answered { ask, lost });

@@ -276,6 +276,7 @@ mod tests {
             token: Token(1),
             scheduled_for: None,
             timeout: Millis::from_secs(1),
+            delivery: None,
             tool_name: "noop".into(),
             tool_input: Value::Null,
             traceparent: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ordo_model::job::{Command, Job, Run};
 use ordo_model::{Incarnation, JobId, Millis, Timestamp};
-use ordo_store::{Chunk, Dedup, Fault, Store};
+use ordo_store::{Chunk, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -24,10 +24,11 @@ use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
 use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
-use crate::planner::Request;
+use crate::planner::{Claim, Request};
 use crate::queries::Queries;
 use crate::recovery::Whose;
 use crate::runner::{Runner, Tools};
+use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::trace::Sampling;
@@ -44,6 +45,8 @@ pub struct Options {
     pub node: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
+    /// What secrets are sealed with.
+    pub keys: Arc<dyn Keyring>,
     /// What this node says of itself to others on the same store.
     pub about: About,
     /// The part of runs whose traces are recorded, where nobody else has decided.
@@ -56,6 +59,7 @@ impl Default for Options {
             node: "local".into(),
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
+            keys: Arc::new(FixedKeys::default()),
             about: About::default(),
             sampling: Sampling::ALL,
         }
@@ -72,6 +76,7 @@ struct Shared {
     clock: SharedClock,
     queries: Queries,
     tools: Arc<Tools>,
+    vault: Vault,
     me: Incarnation,
     options: Options,
     batcher: mpsc::UnboundedSender<Message>,
@@ -127,15 +132,18 @@ impl Engine {
             asks: Default::default(),
             held: Default::default(),
         };
-        let runner = Runner::new(
-            tools.clone(),
-            clock.clone(),
-            input_tx.clone(),
-            batcher_tx.clone(),
-            line_tx,
-            flush_tx,
-            options.sampling,
-        );
+        let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
+        let runner = Runner {
+            tools: tools.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+            core: input_tx.clone(),
+            batcher: batcher_tx.clone(),
+            lines: line_tx,
+            flushes: flush_tx,
+            sampling: options.sampling,
+            running: Default::default(),
+        };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let mut core = Core::new(me.clone(), options.tick_rate, options.pools, clock.now());
         if store.is_shared() {
@@ -161,6 +169,7 @@ impl Engine {
                 clock,
                 queries: Queries::new(store.clone()),
                 tools,
+                vault,
                 me,
                 options,
                 batcher: batcher_tx,
@@ -232,6 +241,11 @@ impl Engine {
         self.shared.options.sampling
     }
 
+    /// What jobs, hooks and senders refer to by name.
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(self.clone(), self.shared.vault.clone())
+    }
+
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
@@ -260,8 +274,14 @@ impl Engine {
     }
 
     /// Has a command carried out unless the same was done before.
-    pub async fn submit_once(&self, job: JobId, command: Command, dedup: Dedup) -> Answer {
-        self.send(Request { dedup: Some(dedup), ..Request::new(job, command) }).await
+    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> Answer {
+        self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
+    }
+
+    /// The same for many at once; the answers come in order.
+    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<Answer> {
+        let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
+        self.send_all(orders.into_iter().map(request).collect()).await
     }
 
     async fn send(&self, request: Request) -> Answer {

@@ -8,18 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ordo_model::job::Report;
 use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
 use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
-use ordo_store::Chunk;
+use ordo_store::{Chunk, Fault};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::batcher::Message;
+use crate::batcher::{Message, chain};
 use crate::change::Started;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
-use crate::tool::{Failure, Tool, Work};
+use crate::secrets::Vault;
+use crate::tool::{Failure, Payload, Tool, Work};
 use crate::trace::{RunTrace, Sampling};
 use crate::{run_log, trace};
 
@@ -35,13 +36,14 @@ enum Stop {
 #[derive(Clone)]
 pub struct Runner {
     pub tools: Arc<Tools>,
+    pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
-    running: Arc<Mutex<HashMap<RunId, Running>>>,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
 }
 
 /// An attempt that runs here.
@@ -53,7 +55,7 @@ pub(crate) struct Mine {
 }
 
 #[derive(Debug)]
-struct Running {
+pub(crate) struct Running {
     job_id: JobId,
     token: Token,
     cancel: CancellationToken,
@@ -67,18 +69,6 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub fn new(
-        tools: Arc<Tools>,
-        clock: SharedClock,
-        core: mpsc::UnboundedSender<Input>,
-        batcher: mpsc::UnboundedSender<Message>,
-        lines: mpsc::UnboundedSender<(RunId, LogLine)>,
-        flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-        sampling: Sampling,
-    ) -> Runner {
-        Runner { tools, clock, core, batcher, lines, flushes, sampling, running: Arc::default() }
-    }
-
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
         self.lock().insert(
@@ -125,7 +115,7 @@ impl Runner {
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let outcome = self.work(&started, run_trace, cancel, sink.clone()).await;
+        let (outcome, sink) = self.work_masked(&started, run_trace, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(started.run_id).await;
@@ -159,9 +149,28 @@ impl Runner {
         None
     }
 
+    /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
+    async fn work_masked(
+        &self,
+        started: &Started,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        sink: LogSink,
+    ) -> (Result<Value, Failure>, LogSink) {
+        let resolved = match self.vault.resolve(&started.tool_input).await {
+            Ok(resolved) => resolved,
+            Err(error) => return (Err(Failure::new(error.to_string())), sink),
+        };
+        let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
+        let outcome = self.work(started, resolved.input, trace, cancel, sink.clone()).await;
+        let outcome = outcome.map(|result| mask.value(result));
+        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+    }
+
     async fn work(
         &self,
         started: &Started,
+        input: Value,
         trace: RunTrace,
         cancel: CancellationToken,
         log: LogSink,
@@ -177,8 +186,9 @@ impl Runner {
             token: started.token,
             scheduled_for: started.scheduled_for,
             shard: None,
-            input: started.tool_input.clone(),
+            input,
             trace,
+            payload: self.payload(started).await?,
             log,
             cancel: cancel.clone(),
         };
@@ -191,6 +201,17 @@ impl Runner {
                 Err(timed_out(started.timeout, ended.is_ok()))
             }
         }
+    }
+
+    /// What came with the run's delivery, if it has one.
+    async fn payload(&self, started: &Started) -> Result<Option<Payload>, Failure> {
+        let Some(delivery) = started.delivery else { return Ok(None) };
+        let unread = |fault: Fault| {
+            Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
+        };
+        let payload = self.vault.queries.payload(delivery).await.map_err(unread)?;
+        let gone = || Failure::new(format!("the payload of delivery {delivery} is no longer kept"));
+        payload.map(Some).ok_or_else(gone)
     }
 
     async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {

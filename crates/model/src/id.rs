@@ -86,6 +86,9 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Hook,
+    /// One call of a hook.
+    Delivery,
     Secret,
 }
 
@@ -97,11 +100,13 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
+    pub const ALL: [Kind; 4] = [Kind::Job, Kind::Hook, Kind::Delivery, Kind::Secret];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Hook => "hook",
+            Kind::Delivery => "delivery",
             Kind::Secret => "secret",
         }
     }
@@ -110,6 +115,8 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Hook => 3,
+            Kind::Delivery => 4,
             Kind::Secret => 6,
         }
     }

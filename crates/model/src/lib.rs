@@ -2,12 +2,14 @@
 //!
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
+pub mod hook;
 pub mod id;
 pub mod job;
 pub mod limits;
 pub mod object;
 pub mod schedule;
 pub mod secret;
+pub mod secret_reference;
 pub mod time;
 pub mod trace;
 

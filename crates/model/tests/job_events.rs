@@ -95,7 +95,12 @@ fn job_triggered_otherwise() {
         traceparent: None,
     };
     assert_snapshot!(stored(&event(Cause::Manual, Some(json!({"a": 1})))), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"manual"},"tool_input":{"a":1}}}"#);
-    assert_snapshot!(stored(&event(Cause::Retry { of: run() }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Retry { of: run(), delivery: None }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556"}}}"#);
+    let delivery = uuid::Uuid::from_u128(7);
+    let again = Cause::Retry { of: run(), delivery: Some(delivery) };
+    assert_snapshot!(stored(&event(again, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556","delivery":"00000000-0000-0000-0000-000000000007"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Webhook { delivery, replay: 0 }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"webhook","delivery":"00000000-0000-0000-0000-000000000007"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Webhook { delivery, replay: 2 }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"webhook","delivery":"00000000-0000-0000-0000-000000000007","replay":2}}}"#);
     let backfill = Cause::Backfill { occurrence: occurrence("10s"), next: None };
     assert_snapshot!(stored(&event(backfill, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"backfill","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"}}}}"#);
 }
@@ -144,14 +149,7 @@ fn job_skipped() {
 
 #[test]
 fn the_reasons_of_a_skip_are_stored_under_their_names() {
-    for reason in [
-        SkipReason::Misfire,
-        SkipReason::CatchUpLimit,
-        SkipReason::Paused,
-        SkipReason::Overlap,
-        SkipReason::QueueFull,
-        SkipReason::Changed,
-    ] {
+    for reason in SkipReason::ALL {
         assert_eq!(serde_json::to_value(reason).expect("it is written"), reason.name());
     }
 }

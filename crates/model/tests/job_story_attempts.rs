@@ -304,7 +304,7 @@ fn a_finished_run_can_be_run_again_with_its_own_input() {
     job.ask(Command::RetryRun { run: over });
     let again = &job.runs[&job.newest()];
     assert_ne!(again.id, run);
-    assert_eq!(again.cause, ordo_model::job::Cause::Retry { of: run });
+    assert_eq!(again.cause, ordo_model::job::Cause::Retry { of: run, delivery: None });
     assert_eq!(again.tool_input, Some(json!({"day": 3})));
     assert_eq!(job.status(run), &failed("boom"));
 }

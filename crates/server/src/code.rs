@@ -7,12 +7,15 @@ use axum::http::StatusCode;
 pub enum Code {
     InvalidJson,
     InvalidHeader,
+    HookUnverified,
     Unauthorized,
     HostRefused,
     RouteNotFound,
     JobNotFound,
     RunNotFound,
     StreamNotFound,
+    HookNotFound,
+    DeliveryNotFound,
     NodeNotFound,
     MethodNotAllowed,
     RequestTimeout,
@@ -22,9 +25,12 @@ pub enum Code {
     TooManyBackfills,
     Contended,
     MaintenanceRefused,
+    HookExists,
+    PayloadGone,
     StreamTrimmed,
     RevisionMoved,
     BodyTooLarge,
+    HeadersTooLarge,
     UnsupportedMediaType,
     InvalidBody,
     InvalidQuery,
@@ -32,27 +38,31 @@ pub enum Code {
     InvalidJob,
     UnknownTool,
     InvalidToolInput,
+    InvalidHook,
     BatchTooLarge,
     IdempotencyKeyReused,
-    IdempotencyKeyUnsupported,
     Internal,
     StoreDamaged,
     MaintenanceFailed,
     StoreUnavailable,
+    HookSecretUnavailable,
     ShuttingDown,
     NotReady,
 }
 
 impl Code {
-    pub const ALL: [Code; 36] = [
+    pub const ALL: [Code; 43] = [
         Code::InvalidJson,
         Code::InvalidHeader,
+        Code::HookUnverified,
         Code::Unauthorized,
         Code::HostRefused,
         Code::RouteNotFound,
         Code::JobNotFound,
         Code::RunNotFound,
         Code::StreamNotFound,
+        Code::HookNotFound,
+        Code::DeliveryNotFound,
         Code::NodeNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
@@ -62,9 +72,12 @@ impl Code {
         Code::TooManyBackfills,
         Code::Contended,
         Code::MaintenanceRefused,
+        Code::HookExists,
+        Code::PayloadGone,
         Code::StreamTrimmed,
         Code::RevisionMoved,
         Code::BodyTooLarge,
+        Code::HeadersTooLarge,
         Code::UnsupportedMediaType,
         Code::InvalidBody,
         Code::InvalidQuery,
@@ -72,13 +85,14 @@ impl Code {
         Code::InvalidJob,
         Code::UnknownTool,
         Code::InvalidToolInput,
+        Code::InvalidHook,
         Code::BatchTooLarge,
         Code::IdempotencyKeyReused,
-        Code::IdempotencyKeyUnsupported,
         Code::Internal,
         Code::StoreDamaged,
         Code::MaintenanceFailed,
         Code::StoreUnavailable,
+        Code::HookSecretUnavailable,
         Code::ShuttingDown,
         Code::NotReady,
     ];
@@ -87,12 +101,15 @@ impl Code {
         match self {
             Code::InvalidJson => "invalid_json",
             Code::InvalidHeader => "invalid_header",
+            Code::HookUnverified => "hook_unverified",
             Code::Unauthorized => "unauthorized",
             Code::HostRefused => "host_refused",
             Code::RouteNotFound => "route_not_found",
             Code::JobNotFound => "job_not_found",
             Code::RunNotFound => "run_not_found",
             Code::StreamNotFound => "stream_not_found",
+            Code::HookNotFound => "hook_not_found",
+            Code::DeliveryNotFound => "delivery_not_found",
             Code::NodeNotFound => "node_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
@@ -102,9 +119,12 @@ impl Code {
             Code::TooManyBackfills => "too_many_backfills",
             Code::Contended => "contended",
             Code::MaintenanceRefused => "maintenance_refused",
+            Code::HookExists => "hook_exists",
+            Code::PayloadGone => "payload_gone",
             Code::StreamTrimmed => "stream_trimmed",
             Code::RevisionMoved => "revision_moved",
             Code::BodyTooLarge => "body_too_large",
+            Code::HeadersTooLarge => "headers_too_large",
             Code::UnsupportedMediaType => "unsupported_media_type",
             Code::InvalidBody => "invalid_body",
             Code::InvalidQuery => "invalid_query",
@@ -112,13 +132,14 @@ impl Code {
             Code::InvalidJob => "invalid_job",
             Code::UnknownTool => "unknown_tool",
             Code::InvalidToolInput => "invalid_tool_input",
+            Code::InvalidHook => "invalid_hook",
             Code::BatchTooLarge => "batch_too_large",
             Code::IdempotencyKeyReused => "idempotency_key_reused",
-            Code::IdempotencyKeyUnsupported => "idempotency_key_unsupported",
             Code::Internal => "internal",
             Code::StoreDamaged => "store_damaged",
             Code::MaintenanceFailed => "maintenance_failed",
             Code::StoreUnavailable => "store_unavailable",
+            Code::HookSecretUnavailable => "hook_secret_unavailable",
             Code::ShuttingDown => "shutting_down",
             Code::NotReady => "not_ready",
         }
@@ -128,12 +149,15 @@ impl Code {
         match self {
             Code::InvalidJson => "The body is not JSON",
             Code::InvalidHeader => "A header cannot be understood",
+            Code::HookUnverified => "The signature or token of the delivery is not right",
             Code::Unauthorized => "A valid token is needed",
             Code::HostRefused => "The host is not this machine",
             Code::RouteNotFound => "No such route",
             Code::JobNotFound => "No such job",
             Code::RunNotFound => "No such run",
             Code::StreamNotFound => "No such stream",
+            Code::HookNotFound => "No such hook",
+            Code::DeliveryNotFound => "No such delivery",
             Code::NodeNotFound => "No such node",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
@@ -143,9 +167,12 @@ impl Code {
             Code::TooManyBackfills => "Too many backfills under way",
             Code::Contended => "Others kept changing the job",
             Code::MaintenanceRefused => "Not possible as asked",
+            Code::HookExists => "The hook exists already",
+            Code::PayloadGone => "The payload is no longer kept",
             Code::StreamTrimmed => "The events are no longer kept",
             Code::RevisionMoved => "The job was changed by somebody else",
             Code::BodyTooLarge => "The body is too large",
+            Code::HeadersTooLarge => "The headers are too large",
             Code::UnsupportedMediaType => "The body must be JSON",
             Code::InvalidBody => "The body does not have the right shape",
             Code::InvalidQuery => "A query parameter is not right",
@@ -153,13 +180,14 @@ impl Code {
             Code::InvalidJob => "The job is not right",
             Code::UnknownTool => "No such tool",
             Code::InvalidToolInput => "The tool does not take this input",
+            Code::InvalidHook => "The hook is not right",
             Code::BatchTooLarge => "Too many jobs in one batch",
             Code::IdempotencyKeyReused => "The key was used for something else",
-            Code::IdempotencyKeyUnsupported => "This route takes no idempotency key",
             Code::Internal => "A mistake of the server",
             Code::StoreDamaged => "The store is damaged",
             Code::MaintenanceFailed => "The work on the store failed",
             Code::StoreUnavailable => "The store is unavailable",
+            Code::HookSecretUnavailable => "The hook's secret cannot be read",
             Code::ShuttingDown => "The server is shutting down",
             Code::NotReady => "The server is not ready yet",
         }
@@ -168,11 +196,15 @@ impl Code {
     pub const fn status(self) -> StatusCode {
         match self {
             Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
-            Code::Unauthorized => StatusCode::UNAUTHORIZED,
+            Code::Unauthorized | Code::HookUnverified => StatusCode::UNAUTHORIZED,
             Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound | Code::NodeNotFound => {
-                StatusCode::NOT_FOUND
-            }
+            Code::RouteNotFound
+            | Code::JobNotFound
+            | Code::RunNotFound
+            | Code::StreamNotFound
+            | Code::HookNotFound
+            | Code::DeliveryNotFound
+            | Code::NodeNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState
@@ -180,10 +212,13 @@ impl Code {
             | Code::StaleToken
             | Code::TooManyBackfills
             | Code::Contended
-            | Code::MaintenanceRefused => StatusCode::CONFLICT,
+            | Code::MaintenanceRefused
+            | Code::HookExists
+            | Code::PayloadGone => StatusCode::CONFLICT,
             Code::StreamTrimmed => StatusCode::GONE,
             Code::RevisionMoved => StatusCode::PRECONDITION_FAILED,
             Code::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Code::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Code::InvalidBody
             | Code::InvalidQuery
@@ -191,18 +226,20 @@ impl Code {
             | Code::InvalidJob
             | Code::UnknownTool
             | Code::InvalidToolInput
+            | Code::InvalidHook
             | Code::BatchTooLarge
-            | Code::IdempotencyKeyReused
-            | Code::IdempotencyKeyUnsupported => StatusCode::UNPROCESSABLE_ENTITY,
+            | Code::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Code::Internal | Code::StoreDamaged | Code::MaintenanceFailed => StatusCode::INTERNAL_SERVER_ERROR,
-            Code::StoreUnavailable | Code::ShuttingDown | Code::NotReady => StatusCode::SERVICE_UNAVAILABLE,
+            Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown | Code::NotReady => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
     /// After how many seconds trying again may help.
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
-            Code::StoreUnavailable | Code::ShuttingDown => Some(5),
+            Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown => Some(5),
             Code::NotReady | Code::Contended => Some(1),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! Jobs: create, read, change, cancel.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::body::Body;
-use crate::idempotency::{Once, REPLAYED};
+use crate::idempotency::{self, Once};
 use crate::if_match::IfMatch;
 use crate::job_form::{JobForm, check_patch, concerns_tool};
 use crate::job_json::{answer, created};
@@ -49,9 +49,7 @@ async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Resu
 }
 
 async fn replayed(app: &App, id: JobId) -> Result<Response, Problem> {
-    let mut answer = created(&find(app, id).await?);
-    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    Ok(answer)
+    Ok(idempotency::replayed(created(&find(app, id).await?)))
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use ordo_model::hook::is_slug;
 use ordo_model::{EntityId, JobId, RunId};
 
 use crate::code::Code;
@@ -33,6 +34,24 @@ impl Name for EntityId {
     fn missing(given: &str) -> Problem {
         let shown = shortened(given);
         Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
+    }
+}
+
+/// The slug of a hook.
+#[derive(Debug)]
+pub(crate) struct Slug(pub(crate) String);
+
+impl FromStr for Slug {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Slug, ()> {
+        is_slug(text).then(|| Slug(text.to_owned())).ok_or(())
+    }
+}
+
+impl Name for Slug {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
     }
 }
 

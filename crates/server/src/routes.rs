@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, nodes, openapi, runs,
-    status, store, streams, trace,
+    auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, job_list, job_orders, jobs,
+    logs, metrics, nodes, openapi, runs, status, store, streams, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -38,6 +38,11 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/runs/{id}/logs", get(logs::read)),
         ("/v1/runs/{id}/cancel", post(runs::cancel)),
         ("/v1/runs/{id}/retry", post(runs::retry)),
+        ("/hooks/{slug}", post(hook_receive::receive)),
+        ("/v1/hooks", get(hooks::list).post(hooks::create)),
+        ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
+        ("/v1/hooks/{slug}/deliveries", get(hook_deliveries::list)),
+        ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/nodes", get(nodes::list)),

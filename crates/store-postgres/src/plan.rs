@@ -138,8 +138,8 @@ impl<'a> Plan<'a> {
     }
 
     fn take(&mut self, item: &'a Item) -> Outcome {
-        if let Some(value) = self.duplicate(&item.dedup) {
-            return Outcome::Duplicate { value };
+        if let Some(duplicate) = self.duplicate(&item.dedup) {
+            return duplicate;
         }
         let actual = self.known.versions.get(&item.entity).copied().unwrap_or(0);
         if actual != item.expected {
@@ -161,10 +161,10 @@ impl<'a> Plan<'a> {
         outcome
     }
 
-    fn duplicate(&self, entries: &[Dedup]) -> Option<Vec<u8>> {
+    fn duplicate(&self, entries: &[Dedup]) -> Option<Outcome> {
         entries.iter().find_map(|entry| {
             let (until, value) = self.known.taken.get(&entry.key)?;
-            (*until > entry.at).then(|| value.clone())
+            (*until > entry.at).then(|| Outcome::Duplicate { key: entry.key.clone(), value: value.clone() })
         })
     }
 

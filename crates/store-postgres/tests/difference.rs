@@ -102,7 +102,7 @@ fn told(outcomes: Vec<Outcome>) -> Vec<String> {
     let tell = |outcome| match outcome {
         Outcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
         Outcome::Conflict { actual } => format!("conflict {actual}"),
-        Outcome::Duplicate { value } => format!("duplicate {value:?}"),
+        Outcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
     };
     outcomes.into_iter().map(tell).collect()
 }

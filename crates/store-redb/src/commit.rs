@@ -87,8 +87,8 @@ impl<'t> Writing<'t> {
     }
 
     fn apply_item(&mut self, item: &Item) -> Result<Outcome, Fault> {
-        if let Some(value) = self.duplicate(&item.dedup)? {
-            return Ok(Outcome::Duplicate { value });
+        if let Some(duplicate) = self.duplicate(&item.dedup)? {
+            return Ok(duplicate);
         }
         let key = entity_key(item.entity);
         let before = self.header(&key)?;
@@ -123,14 +123,14 @@ impl<'t> Writing<'t> {
         Ok(outcome)
     }
 
-    /// The value of the first key that is there and not expired.
-    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<Vec<u8>>, Fault> {
+    /// The first key that is there and not expired.
+    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<Outcome>, Fault> {
         for entry in entries {
             let table = lazy(&mut self.dedup, self.transaction, DEDUP)?;
             if let Some(found) = table.get(entry.key.as_slice()).map_err(during("looking for a dedup key"))? {
                 let (until, value) = read_dedup(found.value())?;
                 if until > entry.at {
-                    return Ok(Some(value.to_vec()));
+                    return Ok(Some(Outcome::Duplicate { key: entry.key.clone(), value: value.to_vec() }));
                 }
             }
         }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 
 pub use self::histogram::{Histogram, Reading};
+use crate::deliveries::DeliveryCounts;
 use crate::planner::Accepted;
 
 const LATENESS_MS: [u64; 16] =
@@ -38,18 +39,12 @@ pub struct Metrics {
     pub commit_micros: Histogram,
     /// How many orders a round carries.
     pub commit_orders: Histogram,
+    pub deliveries: DeliveryCounts,
     skipped: [AtomicU64; REASONS.len()],
 }
 
 /// Every reason, at the place of its counter.
-const REASONS: [SkipReason; 6] = [
-    SkipReason::Misfire,
-    SkipReason::CatchUpLimit,
-    SkipReason::Paused,
-    SkipReason::Overlap,
-    SkipReason::QueueFull,
-    SkipReason::Changed,
-];
+const REASONS: [SkipReason; SkipReason::ALL.len()] = SkipReason::ALL;
 
 const fn place(reason: SkipReason) -> usize {
     match reason {
@@ -59,6 +54,7 @@ const fn place(reason: SkipReason) -> usize {
         SkipReason::Overlap => 3,
         SkipReason::QueueFull => 4,
         SkipReason::Changed => 5,
+        SkipReason::Held => 6,
     }
 }
 
@@ -75,6 +71,7 @@ impl Default for Metrics {
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
             commit_orders: Histogram::new(&COMMIT_ORDERS),
+            deliveries: DeliveryCounts::default(),
             skipped: Default::default(),
         }
     }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use ordo_model::hook::{Delivery, Hook};
 use ordo_model::secret::Secret;
 use ordo_model::{EntityId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
+use crate::deliveries;
 use crate::engine::Engine;
 
 use super::state::{State, decode_as, fold_as};
@@ -16,6 +18,8 @@ type Shared = Arc<dyn State>;
 pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fault> {
     match entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
+        Kind::Hook => decode_as::<Hook>(entity, snapshot),
+        Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
     }
 }
@@ -24,6 +28,8 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
 pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
+        Kind::Hook => fold_as::<Hook>(before, stored),
+        Kind::Delivery => fold_as::<Delivery>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
     }
 }
@@ -31,6 +37,9 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
 pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
     match entity.kind {
-        Kind::Job | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}"))),
+        Kind::Delivery => deliveries::attend(engine, entity.id).await,
+        Kind::Job | Kind::Hook | Kind::Secret => {
+            Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}")))
+        }
     }
 }

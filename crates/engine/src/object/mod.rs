@@ -4,6 +4,7 @@
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
 pub(crate) mod ask;
+mod hook;
 mod kinds;
 pub(crate) mod planner;
 mod secret;
@@ -14,6 +15,7 @@ use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
 pub use ask::{Along, AskError, Told};
+pub use hook::deliveries_prefix;
 pub(crate) use kinds::{attend, decode, fold};
 pub use state::Kept;
 

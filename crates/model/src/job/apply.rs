@@ -181,7 +181,7 @@ fn advance(job: &mut Job, cause: &Cause) {
                 }
             }
         }
-        Cause::Manual | Cause::Retry { .. } => {}
+        Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => {}
     }
 }
 

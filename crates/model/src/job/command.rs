@@ -1,6 +1,7 @@
 //! What can be asked of a job, and how it may be refused.
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::definition::{Definition, Invalid};
 use super::run::Run;
@@ -44,6 +45,11 @@ pub enum Command {
         tool_input: Option<Value>,
         /// The trace of whoever asks: the run goes on with it.
         traceparent: Option<TraceParent>,
+    },
+    /// A delivery of the job's hook; `replay` counts its replays.
+    Deliver {
+        delivery: Uuid,
+        replay: u32,
     },
     /// Runs every occurrence with a nominal time in `from..to` once more.
     Backfill {
@@ -126,4 +132,6 @@ pub enum Refusal {
     StaleToken,
     #[error("the job has too many backfills under way: wait for one to end")]
     TooManyBackfills,
+    #[error("too many runs of the job are waiting already: try again later")]
+    QueueFull,
 }

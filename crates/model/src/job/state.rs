@@ -283,7 +283,7 @@ impl ActiveRun {
         match self.cause {
             Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
             Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
-            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } => None,
+            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
         }
     }
 

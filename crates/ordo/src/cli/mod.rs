@@ -4,6 +4,7 @@ pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
 pub(crate) mod import;
+pub(crate) mod hook;
 pub(crate) mod job;
 pub(crate) mod node;
 pub(crate) mod run;
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     /// Take over the jobs of a crontab or of Kubernetes
     #[command(subcommand)]
     Import(import::ImportCommand),
+    /// Let others start jobs: addresses for webhooks, and what came in
+    #[command(subcommand, visible_alias = "hooks")]
+    Hook(hook::HookCommand),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),

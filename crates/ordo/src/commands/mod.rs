@@ -5,6 +5,7 @@ mod config;
 mod cron;
 mod find;
 mod import;
+mod hook;
 mod job;
 mod node;
 mod pages;
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Import(command) => wait(import::run(&Talk::new(&common), command)),
+        Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),

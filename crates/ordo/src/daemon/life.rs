@@ -54,6 +54,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         pools: settings.pools.sizes(),
         about,
         sampling: Sampling::part(settings.telemetry.sample),
+        ..Options::default()
     };
     let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();

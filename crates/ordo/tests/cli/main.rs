@@ -9,6 +9,7 @@ mod configuration;
 mod daemon;
 mod first_steps;
 mod import;
+mod hooks;
 mod jobs;
 mod log_lines;
 mod postgres;

@@ -6,6 +6,8 @@
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
 mod event_routes;
+mod hook_routes;
+mod hook_schemas;
 mod job_routes;
 mod job_schemas;
 mod operation;
@@ -72,6 +74,7 @@ fn tags() -> Value {
     json!([
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
+        { "name": "hooks", "description": "Where others call, and what came of their calls." },
         { "name": "events", "description": "What happened, event by event." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
@@ -88,5 +91,5 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [job_routes::all(), run_routes::all(), hook_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
 }

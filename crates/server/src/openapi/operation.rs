@@ -12,6 +12,8 @@ pub(super) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::St
 /// What whoever changes something may be told besides.
 pub(super) const WRITES: &[Code] =
     &[Code::Contended, Code::Internal, Code::StoreDamaged, Code::StoreUnavailable, Code::ShuttingDown];
+/// What the header `Idempotency-Replayed` says.
+pub(super) const REPLAYED: &str = "`true` when an earlier request with the same key did it.";
 /// What whoever sends a body may be told.
 const BODY: &[Code] =
     &[Code::InvalidJson, Code::RequestTimeout, Code::BodyTooLarge, Code::UnsupportedMediaType, Code::InvalidBody];
@@ -56,6 +58,12 @@ impl Operation {
 
     pub(super) fn saying(mut self, description: &'static str) -> Operation {
         self.description = description;
+        self
+    }
+
+    /// A body of any type.
+    pub(super) fn raw_body(mut self) -> Operation {
+        self.body = Some(json!({ "required": false, "content": { "*/*": { "schema": {} } } }));
         self
     }
 
@@ -176,6 +184,8 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
 /// What stands in braces in a path.
 fn path_parameters(path: &str) -> Vec<Value> {
     match path.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
+        Some(("slug", rest)) if rest.contains('{') => vec![shared("Slug"), shared("DeliveryId")],
+        Some(("slug", _)) => vec![shared("Slug")],
         Some(("stream", _)) => vec![shared("Stream")],
         Some((_, _)) if path.starts_with("/v1/runs") => vec![shared("RunId")],
         Some((_, _)) => vec![shared("JobId")],
@@ -199,6 +209,9 @@ pub(super) fn shared_parameters() -> Value {
     json!({
         "JobId": id("The job."),
         "RunId": id("The run."),
+        "DeliveryId": id("The delivery."),
+        "Slug": { "name": "slug", "in": "path", "required": true, "description": "The hook.",
+            "schema": component("Slug") },
         "Stream": { "name": "stream", "in": "path", "required": true, "schema": stream,
             "description": "The stream of one entity: `ordo-job-<uuid>`." },
         "Limit": { "name": "limit", "in": "query", "schema": limit, "description": "At most so many items." },

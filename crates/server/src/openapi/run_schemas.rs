@@ -64,7 +64,7 @@ fn kind(name: &str, properties: Value, optional: &[&str]) -> Value {
 }
 
 fn status() -> Value {
-    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed"];
+    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "held"];
     json!({
         "oneOf": [
             kind("pending", json!({ "retry_at": component("Time") }), &["retry_at"]),
@@ -84,7 +84,8 @@ fn cause() -> Value {
             kind("schedule", occurrences.clone(), &["next"]),
             kind("manual", json!({}), &[]),
             kind("backfill", occurrences, &["next"]),
-            kind("retry", json!({ "of": component("Id") }), &[]),
+            kind("retry", json!({ "of": component("Id"), "delivery": component("Id") }), &["delivery"]),
+            kind("webhook", json!({ "delivery": component("Id"), "replay": integer() }), &["replay"]),
         ],
     })
 }

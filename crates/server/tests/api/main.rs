@@ -8,6 +8,7 @@ mod contract;
 mod errors;
 mod events;
 mod exposition;
+mod hooks;
 mod idempotency;
 mod jobs;
 mod lists;

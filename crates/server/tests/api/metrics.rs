@@ -76,7 +76,7 @@ async fn more_jobs_do_not_mean_more_metrics() {
     assert_eq!(series(&before), series(&after));
     let labels = after.values().flat_map(|family| &family.samples).flat_map(|(_, labels, _)| labels);
     for (name, _) in labels {
-        assert!(["le", "pool", "reason", "version"].contains(&name.as_str()), "{name}");
+        assert!(["le", "outcome", "pool", "reason", "version"].contains(&name.as_str()), "{name}");
     }
 }
 

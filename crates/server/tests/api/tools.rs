@@ -67,6 +67,22 @@ impl Tool for Big {
     }
 }
 
+/// Answers with what came with its delivery.
+struct Echo;
+
+#[async_trait]
+impl Tool for Echo {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let Some(payload) = work.payload else { return Ok(Value::Null) };
+        let body = String::from_utf8_lossy(&payload.body).into_owned();
+        Ok(json!({ "hook": payload.hook, "body": body, "headers": payload.headers }))
+    }
+}
+
 #[async_trait]
 impl Tool for Talk {
     fn check(&self, _: &Value) -> Result<(), String> {
@@ -89,6 +105,7 @@ pub(crate) fn tools() -> (Tools, UnboundedSender<String>) {
     tools.insert("noop".into(), Arc::new(Noop));
     tools.insert("hang".into(), Arc::new(Hang));
     tools.insert("fail".into(), Arc::new(Fail));
+    tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
     tools.insert("talk".into(), Arc::new(Talk(Mutex::new(said))));
     tools.insert("shell".into(), Arc::new(Noop));

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
+use ordo_engine::secrets::{FixedKeys, Key};
 use ordo_engine::{Engine, Options};
 use ordo_model::{Millis, RunId};
 use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
@@ -104,7 +105,11 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
         let (tools, voice) = tools();
-        let options = Options { tick_rate: Millis::from_ms(200), ..Options::default() };
+        let options = Options {
+            tick_rate: Millis::from_ms(200),
+            keys: Arc::new(FixedKeys(vec![Key::of([7; 32])])),
+            ..Options::default()
+        };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
         let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
@@ -136,6 +141,10 @@ impl World {
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.with_headers("PUT", path, &[], body).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {

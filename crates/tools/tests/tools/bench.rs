@@ -81,6 +81,7 @@ pub(crate) fn attempt(input: Value) -> (Work, Log) {
         shard: None,
         input,
         trace: RunTrace::of(run_id, None, Sampling::ALL),
+        payload: None,
         log: LogSink::new(run_id, Arc::new(SystemClock), to),
         cancel: CancellationToken::new(),
     };

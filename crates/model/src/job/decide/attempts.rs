@@ -148,7 +148,8 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
         return Err(Refusal::WrongState { state: "not over", advice: "cancel the run first, or wait for its end" });
     }
     let given = fire::Given { tool_input: run.tool_input.clone(), traceparent: run.traceparent };
-    fire::trigger(draft, Cause::Retry { of: run.id }, Default::default(), given);
+    let cause = Cause::Retry { of: run.id, delivery: run.cause.delivery() };
+    fire::trigger(draft, cause, Default::default(), given);
     Ok(())
 }
 

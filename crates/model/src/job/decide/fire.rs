@@ -3,6 +3,7 @@
 //! Invariant: after `due` every occurrence up to now is accounted for, by one JobTriggered or inside one JobSkipped.
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::draft::Draft;
 use super::{attempts, refuse_cancelled};
@@ -173,6 +174,24 @@ pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, g
     }
     let Given { tool_input, traceparent } = given;
     draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input, traceparent });
+}
+
+/// A delivery gets its one run, or a record of why it does not. While the queue is full it has to wait: it is kept
+/// anyway, so nothing is lost by that.
+pub(super) fn deliver(draft: &mut Draft, delivery: Uuid, replay: u32) -> Result<(), Refusal> {
+    let cause = Cause::Webhook { delivery, replay };
+    let skipped = match draft.job.phase {
+        Phase::Cancelled => return refuse_cancelled(&draft.job),
+        Phase::Paused { .. } => Some(SkipReason::Paused),
+        Phase::Held => Some(SkipReason::Held),
+        Phase::Active => None,
+    };
+    match (skipped, refused(&draft.job)) {
+        (Some(reason), _) => draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: None }),
+        (None, Some(SkipReason::QueueFull)) => return Err(Refusal::QueueFull),
+        (None, _) => trigger(draft, cause, Timeliness::OnTime, None),
+    }
+    Ok(())
 }
 
 pub(super) fn backfill(draft: &mut Draft, from: Timestamp, to: Timestamp) -> Result<(), Refusal> {

@@ -44,6 +44,7 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
             tool_input.as_ref().map_or(Ok(()), validate_input)?;
             fire::trigger(&mut draft, Cause::Manual, Default::default(), fire::Given { tool_input, traceparent });
         }
+        Command::Deliver { delivery, replay } => fire::deliver(&mut draft, delivery, replay)?,
         Command::RetryRun { run } => {
             refuse_cancelled(&draft.job)?;
             attempts::retry_run(&mut draft, &run)?;

@@ -72,6 +72,11 @@ impl Client {
         self.call(self.request(Method::POST, path)?.header(IDEMPOTENCY_KEY, idempotency_key), Some(body)).await
     }
 
+    /// Puts something in its place, whether or not there was something before.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Error> {
+        self.call(self.request(Method::PUT, path)?, Some(body)).await
+    }
+
     /// Lays a merge patch over something, if it is still at the revision `if_match` (when given).
     pub async fn patch(&self, path: &str, body: &Value, if_match: Option<u64>) -> Result<Value, Error> {
         let mut request = self.request(Method::PATCH, path)?;

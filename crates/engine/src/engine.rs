@@ -28,6 +28,7 @@ use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::shell::{CoreMessage, CoreShell};
+use crate::tokens::Tokens;
 use crate::{recovery, retention};
 
 pub use crate::shell::Load;
@@ -173,6 +174,11 @@ impl Engine {
     /// What jobs, hooks and senders refer to by name.
     pub fn secrets(&self) -> Secrets {
         Secrets::new(self.clone(), self.shared.vault.clone())
+    }
+
+    /// Who is let in.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.clone())
     }
 
     pub fn metrics(&self) -> &Metrics {

@@ -36,6 +36,7 @@ pub mod secrets;
 mod shell;
 pub mod slowness;
 pub mod timekeeper;
+pub mod tokens;
 pub mod tool;
 
 pub use committer::SubmitError;

@@ -86,6 +86,7 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    ApiToken,
     Secret,
 }
 
@@ -97,11 +98,12 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
+    pub const ALL: [Kind; 3] = [Kind::Job, Kind::ApiToken, Kind::Secret];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::ApiToken => "token",
             Kind::Secret => "secret",
         }
     }
@@ -110,6 +112,7 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::ApiToken => 5,
             Kind::Secret => 6,
         }
     }

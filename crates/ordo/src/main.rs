@@ -7,9 +7,12 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod hidden;
+mod key_file;
 mod locate;
 mod maintenance;
 mod output;
+mod private_file;
 mod zone;
 
 use clap::Parser;

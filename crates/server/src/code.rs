@@ -9,10 +9,14 @@ pub enum Code {
     InvalidHeader,
     Unauthorized,
     HostRefused,
+    OriginRefused,
+    Forbidden,
     RouteNotFound,
     JobNotFound,
     RunNotFound,
     StreamNotFound,
+    SecretNotFound,
+    TokenNotFound,
     MethodNotAllowed,
     RequestTimeout,
     WrongState,
@@ -21,6 +25,7 @@ pub enum Code {
     TooManyBackfills,
     Contended,
     MaintenanceRefused,
+    TokenExists,
     StreamTrimmed,
     RevisionMoved,
     BodyTooLarge,
@@ -31,27 +36,36 @@ pub enum Code {
     InvalidJob,
     UnknownTool,
     InvalidToolInput,
+    UnknownSecret,
+    InvalidSecret,
+    InvalidToken,
     BatchTooLarge,
     IdempotencyKeyReused,
     IdempotencyKeyUnsupported,
+    RateLimited,
     Internal,
     StoreDamaged,
     MaintenanceFailed,
     StoreUnavailable,
+    SecretsUnavailable,
     ShuttingDown,
     NotReady,
 }
 
 impl Code {
-    pub const ALL: [Code; 35] = [
+    pub const ALL: [Code; 45] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::Unauthorized,
         Code::HostRefused,
+        Code::OriginRefused,
+        Code::Forbidden,
         Code::RouteNotFound,
         Code::JobNotFound,
         Code::RunNotFound,
         Code::StreamNotFound,
+        Code::SecretNotFound,
+        Code::TokenNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
         Code::WrongState,
@@ -60,6 +74,7 @@ impl Code {
         Code::TooManyBackfills,
         Code::Contended,
         Code::MaintenanceRefused,
+        Code::TokenExists,
         Code::StreamTrimmed,
         Code::RevisionMoved,
         Code::BodyTooLarge,
@@ -70,13 +85,18 @@ impl Code {
         Code::InvalidJob,
         Code::UnknownTool,
         Code::InvalidToolInput,
+        Code::UnknownSecret,
+        Code::InvalidSecret,
+        Code::InvalidToken,
         Code::BatchTooLarge,
         Code::IdempotencyKeyReused,
         Code::IdempotencyKeyUnsupported,
+        Code::RateLimited,
         Code::Internal,
         Code::StoreDamaged,
         Code::MaintenanceFailed,
         Code::StoreUnavailable,
+        Code::SecretsUnavailable,
         Code::ShuttingDown,
         Code::NotReady,
     ];
@@ -87,10 +107,14 @@ impl Code {
             Code::InvalidHeader => "invalid_header",
             Code::Unauthorized => "unauthorized",
             Code::HostRefused => "host_refused",
+            Code::OriginRefused => "origin_refused",
+            Code::Forbidden => "forbidden",
             Code::RouteNotFound => "route_not_found",
             Code::JobNotFound => "job_not_found",
             Code::RunNotFound => "run_not_found",
             Code::StreamNotFound => "stream_not_found",
+            Code::SecretNotFound => "secret_not_found",
+            Code::TokenNotFound => "token_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
             Code::WrongState => "wrong_state",
@@ -99,6 +123,7 @@ impl Code {
             Code::TooManyBackfills => "too_many_backfills",
             Code::Contended => "contended",
             Code::MaintenanceRefused => "maintenance_refused",
+            Code::TokenExists => "token_exists",
             Code::StreamTrimmed => "stream_trimmed",
             Code::RevisionMoved => "revision_moved",
             Code::BodyTooLarge => "body_too_large",
@@ -109,13 +134,18 @@ impl Code {
             Code::InvalidJob => "invalid_job",
             Code::UnknownTool => "unknown_tool",
             Code::InvalidToolInput => "invalid_tool_input",
+            Code::UnknownSecret => "unknown_secret",
+            Code::InvalidSecret => "invalid_secret",
+            Code::InvalidToken => "invalid_token",
             Code::BatchTooLarge => "batch_too_large",
             Code::IdempotencyKeyReused => "idempotency_key_reused",
             Code::IdempotencyKeyUnsupported => "idempotency_key_unsupported",
+            Code::RateLimited => "rate_limited",
             Code::Internal => "internal",
             Code::StoreDamaged => "store_damaged",
             Code::MaintenanceFailed => "maintenance_failed",
             Code::StoreUnavailable => "store_unavailable",
+            Code::SecretsUnavailable => "secrets_unavailable",
             Code::ShuttingDown => "shutting_down",
             Code::NotReady => "not_ready",
         }
@@ -127,10 +157,14 @@ impl Code {
             Code::InvalidHeader => "A header cannot be understood",
             Code::Unauthorized => "A valid token is needed",
             Code::HostRefused => "The host is not this machine",
+            Code::OriginRefused => "The request comes from another site",
+            Code::Forbidden => "The role of the token does not allow this",
             Code::RouteNotFound => "No such route",
             Code::JobNotFound => "No such job",
             Code::RunNotFound => "No such run",
             Code::StreamNotFound => "No such stream",
+            Code::SecretNotFound => "No such secret",
+            Code::TokenNotFound => "No such token",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
             Code::WrongState => "Not in this state",
@@ -139,6 +173,7 @@ impl Code {
             Code::TooManyBackfills => "Too many backfills under way",
             Code::Contended => "Others kept changing the job",
             Code::MaintenanceRefused => "Not possible as asked",
+            Code::TokenExists => "The name is taken",
             Code::StreamTrimmed => "The events are no longer kept",
             Code::RevisionMoved => "The job was changed by somebody else",
             Code::BodyTooLarge => "The body is too large",
@@ -149,13 +184,18 @@ impl Code {
             Code::InvalidJob => "The job is not right",
             Code::UnknownTool => "No such tool",
             Code::InvalidToolInput => "The tool does not take this input",
+            Code::UnknownSecret => "The job refers to a secret that is not there",
+            Code::InvalidSecret => "The secret is not right",
+            Code::InvalidToken => "The token is not right",
             Code::BatchTooLarge => "Too many jobs in one batch",
             Code::IdempotencyKeyReused => "The key was used for something else",
             Code::IdempotencyKeyUnsupported => "This route takes no idempotency key",
+            Code::RateLimited => "Too many requests",
             Code::Internal => "A mistake of the server",
             Code::StoreDamaged => "The store is damaged",
             Code::MaintenanceFailed => "The work on the store failed",
             Code::StoreUnavailable => "The store is unavailable",
+            Code::SecretsUnavailable => "The key for secrets cannot be used",
             Code::ShuttingDown => "The server is shutting down",
             Code::NotReady => "The server is not ready yet",
         }
@@ -165,8 +205,13 @@ impl Code {
         match self {
             Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
             Code::Unauthorized => StatusCode::UNAUTHORIZED,
-            Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound => StatusCode::NOT_FOUND,
+            Code::HostRefused | Code::OriginRefused | Code::Forbidden => StatusCode::FORBIDDEN,
+            Code::RouteNotFound
+            | Code::JobNotFound
+            | Code::RunNotFound
+            | Code::StreamNotFound
+            | Code::SecretNotFound
+            | Code::TokenNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState
@@ -174,7 +219,8 @@ impl Code {
             | Code::StaleToken
             | Code::TooManyBackfills
             | Code::Contended
-            | Code::MaintenanceRefused => StatusCode::CONFLICT,
+            | Code::MaintenanceRefused
+            | Code::TokenExists => StatusCode::CONFLICT,
             Code::StreamTrimmed => StatusCode::GONE,
             Code::RevisionMoved => StatusCode::PRECONDITION_FAILED,
             Code::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -185,11 +231,17 @@ impl Code {
             | Code::InvalidJob
             | Code::UnknownTool
             | Code::InvalidToolInput
+            | Code::UnknownSecret
+            | Code::InvalidSecret
+            | Code::InvalidToken
             | Code::BatchTooLarge
             | Code::IdempotencyKeyReused
             | Code::IdempotencyKeyUnsupported => StatusCode::UNPROCESSABLE_ENTITY,
+            Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Code::Internal | Code::StoreDamaged | Code::MaintenanceFailed => StatusCode::INTERNAL_SERVER_ERROR,
-            Code::StoreUnavailable | Code::ShuttingDown | Code::NotReady => StatusCode::SERVICE_UNAVAILABLE,
+            Code::StoreUnavailable | Code::SecretsUnavailable | Code::ShuttingDown | Code::NotReady => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
@@ -197,7 +249,7 @@ impl Code {
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
             Code::StoreUnavailable | Code::ShuttingDown => Some(5),
-            Code::NotReady | Code::Contended => Some(1),
+            Code::NotReady | Code::Contended | Code::RateLimited => Some(1),
             _ => None,
         }
     }

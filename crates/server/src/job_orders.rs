@@ -43,7 +43,7 @@ pub(crate) async fn trigger(
     let TriggerForm { tool_input } = body.parse_or_default()?;
     if let Some(input) = &tool_input {
         let job = find(&app, id).await?;
-        tool_check::check(&app.engine, &job.definition, input)?;
+        tool_check::check(&app.engine, &job.definition, input).await?;
     }
     let accepted = app.engine.submit(id, Command::Trigger { tool_input }).await.map_err(|error| named(id, error))?;
     Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Manual)))

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use ordo_model::api_token::{ApiToken, ApiTokenCommand};
+use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::{EntityId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
 use crate::engine::Engine;
 
+use super::ask::{AskError, Told};
 use super::state::{State, decode_as, fold_as};
 
 type Shared = Arc<dyn State>;
@@ -16,6 +19,7 @@ type Shared = Arc<dyn State>;
 pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fault> {
     match entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
+        Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
     }
 }
@@ -24,6 +28,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
 pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
+        Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
     }
 }
@@ -31,6 +36,15 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
 pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
     match entity.kind {
+        Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
         Kind::Job | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}"))),
+    }
+}
+
+/// What was asked was done, or somebody else did it first.
+fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<(), Fault> {
+    match answer {
+        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => Ok(()),
+        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

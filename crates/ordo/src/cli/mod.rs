@@ -5,6 +5,7 @@ pub(crate) mod daemon;
 pub(crate) mod definition;
 pub(crate) mod job;
 pub(crate) mod run;
+pub(crate) mod secret;
 pub(crate) mod store;
 pub(crate) mod values;
 
@@ -67,6 +68,9 @@ pub(crate) enum Command {
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
+    /// Keep values that jobs refer to and nobody sees
+    #[command(subcommand, visible_alias = "secrets")]
+    Secret(secret::SecretCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),

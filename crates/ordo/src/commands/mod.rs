@@ -7,6 +7,7 @@ mod find;
 mod job;
 mod pages;
 mod run;
+mod secret;
 mod status;
 mod store;
 mod talk;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
+        Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),

@@ -17,6 +17,7 @@ use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
+use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 
 pub(super) fn live(plan: Plan) -> Result<Exit> {
@@ -40,7 +41,12 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
+    let options = Options {
+        node: settings.node.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+        keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
+    };
     let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();

@@ -12,5 +12,6 @@ mod jobs;
 mod log_lines;
 mod refusals;
 mod runs;
+mod secrets;
 mod service;
 mod store;

@@ -5,6 +5,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
+mod access_routes;
 mod event_routes;
 mod job_routes;
 mod job_schemas;
@@ -73,6 +74,7 @@ fn tags() -> Value {
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
         { "name": "events", "description": "What happened, event by event." },
+        { "name": "access", "description": "Who may do what, and what only the server knows." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
     ])
@@ -88,5 +90,5 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [job_routes::all(), run_routes::all(), event_routes::all(), access_routes::all(), upkeep_routes::all()].concat()
 }

@@ -2,11 +2,13 @@
 //!
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
+pub mod api_token;
 pub mod hook;
 pub mod id;
 pub mod job;
 pub mod limits;
 pub mod object;
+pub mod role;
 pub mod schedule;
 pub mod secret;
 pub mod secret_reference;
@@ -14,5 +16,6 @@ pub mod time;
 pub mod trace;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
+pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

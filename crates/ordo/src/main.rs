@@ -7,12 +7,15 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod hidden;
+mod key_file;
 mod import;
 mod locate;
 mod maintenance;
 mod opened;
 mod output;
 mod telemetry;
+mod private_file;
 mod zone;
 
 use clap::Parser;

@@ -49,7 +49,7 @@ pub(crate) async fn trigger(
     }
     if let Some(input) = &tool_input {
         let job = find(&app, id).await?;
-        tool_check::check(&app.engine, &job.definition, input)?;
+        tool_check::check(&app.engine, &job.definition, input).await?;
     }
     let command = Command::Trigger { tool_input, traceparent: caller.0 };
     begin_run(&app, id, command, once).await?.map_err(|error| named(id, error))

@@ -19,6 +19,7 @@ use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
+use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
 
@@ -54,7 +55,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         pools: settings.pools.sizes(),
         about,
         sampling: Sampling::part(settings.telemetry.sample),
-        ..Options::default()
+        keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
     };
     let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();

@@ -15,6 +15,7 @@ mod log_lines;
 mod postgres;
 mod refusals;
 mod runs;
+mod secrets;
 mod service;
 mod store;
 mod telemetry;

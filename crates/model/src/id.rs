@@ -86,7 +86,9 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Incident,
     Secret,
+    Letter,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -97,12 +99,14 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
+    pub const ALL: [Kind; 4] = [Kind::Job, Kind::Incident, Kind::Secret, Kind::Letter];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Incident => "incident",
             Kind::Secret => "secret",
+            Kind::Letter => "letter",
         }
     }
 
@@ -110,7 +114,9 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Incident => 2,
             Kind::Secret => 6,
+            Kind::Letter => 10,
         }
     }
 

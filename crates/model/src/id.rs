@@ -88,6 +88,7 @@ pub enum Kind {
     Job,
     Incident,
     Secret,
+    Monitor,
     Letter,
 }
 
@@ -99,13 +100,14 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Job, Kind::Incident, Kind::Secret, Kind::Letter];
+    pub const ALL: [Kind; 5] = [Kind::Job, Kind::Incident, Kind::Secret, Kind::Monitor, Kind::Letter];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
             Kind::Incident => "incident",
             Kind::Secret => "secret",
+            Kind::Monitor => "monitor",
             Kind::Letter => "letter",
         }
     }
@@ -116,6 +118,7 @@ impl Kind {
             Kind::Job => 1,
             Kind::Incident => 2,
             Kind::Secret => 6,
+            Kind::Monitor => 8,
             Kind::Letter => 10,
         }
     }

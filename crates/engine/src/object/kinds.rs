@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ordo_model::incident::Incident;
 use ordo_model::letter::Letter;
+use ordo_model::monitor::Monitor;
 use ordo_model::secret::Secret;
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
@@ -23,6 +24,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
         Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
 
@@ -33,6 +35,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Secret => fold_as::<Secret>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
         Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
 
@@ -42,6 +45,7 @@ pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended
         Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
         Kind::Letter => post::attend(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
         Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_model::incident::Escalation;
 use ordo_model::job::{Command, Job, Run};
-use ordo_model::{Incarnation, JobId, Millis, Timestamp};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Chunk, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::attend::Attendants;
@@ -29,6 +32,7 @@ use crate::queries::Queries;
 use crate::recovery::Whose;
 use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
+use crate::sender::Senders;
 use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
@@ -52,6 +56,10 @@ pub struct Options {
     pub about: About,
     /// The part of runs whose traces are recorded, where nobody else has decided.
     pub sampling: Sampling,
+    /// Who tells people outside; more may be registered later.
+    pub senders: Senders,
+    /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
+    pub escalations: BTreeMap<String, Escalation>,
 }
 
 impl Default for Options {
@@ -63,6 +71,8 @@ impl Default for Options {
             keys: Arc::new(FixedKeys::default()),
             about: About::default(),
             sampling: Sampling::ALL,
+            senders: Senders::default(),
+            escalations: BTreeMap::new(),
         }
     }
 }
@@ -85,6 +95,8 @@ struct Shared {
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
+    attend: mpsc::UnboundedSender<EntityId>,
+    stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -120,6 +132,7 @@ impl Engine {
         let (line_tx, line_rx) = mpsc::unbounded_channel();
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
         let (attend_tx, attend_rx) = mpsc::unbounded_channel();
+        let stopping = CancellationToken::new();
         let (live, _) = broadcast::channel(LIVE_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
@@ -160,7 +173,7 @@ impl Engine {
             input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
-            attend: attend_tx,
+            attend: attend_tx.clone(),
             drained: None,
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
@@ -177,11 +190,13 @@ impl Engine {
                 core: core_tx,
                 live,
                 metrics,
+                attend: attend_tx,
+                stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
             }),
         };
         engine.recover().await?;
-        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone() };
+        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
         engine.keep_task(tokio::spawn(keepers(engine.clone())));
         engine.keep_task(tokio::spawn(attendants.run()));
@@ -250,6 +265,19 @@ impl Engine {
     /// Who is let in.
     pub fn tokens(&self) -> Tokens {
         Tokens::new(self.clone())
+    }
+
+    pub fn senders(&self) -> &Senders {
+        &self.shared.options.senders
+    }
+
+    pub fn escalations(&self) -> &BTreeMap<String, Escalation> {
+        &self.shared.options.escalations
+    }
+
+    /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
+    pub(crate) fn nudge(&self, entity: EntityId) {
+        self.shared.attend.send(entity).unwrap_or(());
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -385,6 +413,11 @@ impl Engine {
         let mut tasks = tasks.into_iter();
         if let Some(batcher) = tasks.next() {
             drop(batcher.await);
+        }
+        // Those who attend let go of what they hold before they are gone.
+        self.shared.stopping.cancel();
+        if let Some(attendants) = tasks.next_back() {
+            drop(attendants.await);
         }
         for task in tasks {
             task.abort();

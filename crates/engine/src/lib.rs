@@ -4,6 +4,7 @@
 //! tasks. The simulator drives the same parts without it.
 
 mod attend;
+mod attend_book;
 pub mod batcher;
 mod cache;
 pub mod chance;
@@ -17,16 +18,20 @@ pub mod core;
 pub mod deliveries;
 pub mod dispatcher;
 pub mod engine;
+pub mod incidents;
 pub mod job_search;
 pub mod keys;
+pub mod letters;
 pub mod live;
 pub mod log_reader;
 pub mod log_writer;
 pub mod logs;
 pub mod metrics;
+pub mod monitors;
 pub mod object;
 pub mod object_queries;
 pub mod planner;
+mod post;
 pub mod projection;
 pub mod queries;
 pub mod recovery;
@@ -35,6 +40,7 @@ pub mod ring;
 mod run_log;
 pub mod runner;
 pub mod secrets;
+pub mod sender;
 pub mod shards;
 mod shell;
 pub mod slowness;
@@ -42,8 +48,10 @@ pub mod timekeeper;
 pub mod tokens;
 pub mod tool;
 pub mod trace;
+mod workflow;
 
 pub use committer::SubmitError;
 pub use engine::{Engine, Options};
 pub use object::{Along, AskError, Kept, Stored, Told};
 pub use runner::Tools;
+pub use sender::{Outgoing, Retries, SendError, Sender, Senders, Sent};

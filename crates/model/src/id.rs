@@ -86,11 +86,14 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Incident,
     Hook,
     /// One call of a hook.
     Delivery,
     ApiToken,
     Secret,
+    Monitor,
+    Letter,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -101,15 +104,27 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Job, Kind::Hook, Kind::Delivery, Kind::ApiToken, Kind::Secret];
+    pub const ALL: [Kind; 8] = [
+        Kind::Job,
+        Kind::Incident,
+        Kind::Hook,
+        Kind::Delivery,
+        Kind::ApiToken,
+        Kind::Secret,
+        Kind::Monitor,
+        Kind::Letter,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Incident => "incident",
             Kind::Hook => "hook",
             Kind::Delivery => "delivery",
             Kind::ApiToken => "token",
             Kind::Secret => "secret",
+            Kind::Monitor => "monitor",
+            Kind::Letter => "letter",
         }
     }
 
@@ -117,10 +132,13 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Incident => 2,
             Kind::Hook => 3,
             Kind::Delivery => 4,
             Kind::ApiToken => 5,
             Kind::Secret => 6,
+            Kind::Monitor => 8,
+            Kind::Letter => 10,
         }
     }
 

@@ -5,9 +5,13 @@
 pub mod api_token;
 pub mod hook;
 pub mod id;
+pub mod incident;
 pub mod job;
+pub mod letter;
 pub mod limits;
+pub mod monitor;
 pub mod object;
+pub mod outbox;
 pub mod role;
 pub mod schedule;
 pub mod secret;

@@ -37,7 +37,7 @@ macro_rules! codes {
 }
 
 codes! {
-InvalidJson { 400, "invalid_json", "The body is not JSON" }
+    InvalidJson { 400, "invalid_json", "The body is not JSON" }
     InvalidHeader { 400, "invalid_header", "A header cannot be understood" }
     HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is not right" }
     Unauthorized { 401, "unauthorized", "A valid token is needed" }
@@ -53,6 +53,9 @@ InvalidJson { 400, "invalid_json", "The body is not JSON" }
     NodeNotFound { 404, "node_not_found", "No such node" }
     SecretNotFound { 404, "secret_not_found", "No such secret" }
     TokenNotFound { 404, "token_not_found", "No such token" }
+    IncidentNotFound { 404, "incident_not_found", "No such incident" }
+    LetterNotFound { 404, "letter_not_found", "No such letter" }
+    MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
     WrongState { 409, "wrong_state", "Not in this state" }
@@ -80,6 +83,8 @@ InvalidJson { 400, "invalid_json", "The body is not JSON" }
     UnknownSecret { 422, "unknown_secret", "The job refers to a secret that is not there" }
     InvalidSecret { 422, "invalid_secret", "The secret is not right" }
     InvalidToken { 422, "invalid_token", "The token is not right" }
+    InvalidIncident { 422, "invalid_incident", "The incident is not right" }
+    InvalidMonitor { 422, "invalid_monitor", "The monitor is not right" }
     RateLimited { 429, "rate_limited", "Too many requests" }
     HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
     Internal { 500, "internal", "A mistake of the server" }

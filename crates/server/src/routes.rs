@@ -10,8 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, job_list, job_orders,
-    jobs, login, logs, metrics, nodes, openapi, runs, secrets, status, store, streams, tokens, trace,
+    armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, incidents, job_list,
+    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, runs, secrets, status, store, streams,
+    tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -45,6 +46,23 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
         ("/v1/hooks/{slug}/deliveries", get(hook_deliveries::list)),
         ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
+        ("/v1/incidents", get(incidents::list).post(incidents::create)),
+        ("/v1/incidents/{id}", get(incidents::show)),
+        ("/v1/incidents/{id}/assignee", post(incidents::assignee)),
+        ("/v1/incidents/{id}/severity", post(incidents::severity)),
+        ("/v1/incidents/{id}/status", post(incidents::status)),
+        ("/v1/incidents/{id}/ack", post(incidents::acknowledge)),
+        ("/v1/incidents/{id}/notes", post(incidents::note)),
+        ("/v1/incidents/{id}/links", post(incidents::link)),
+        ("/v1/incidents/{id}/export", get(incidents::export)),
+        ("/v1/letters", get(letters::list)),
+        ("/v1/letters/{id}", get(letters::show)),
+        ("/v1/letters/{id}/replay", post(letters::replay)),
+        ("/v1/monitors", get(monitors::list).post(monitors::create)),
+        ("/v1/monitors/{name}", get(monitors::show).delete(monitors::remove)),
+        ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),
+        ("/ping/{token}/start", get(monitors::started).post(monitors::started)),
+        ("/ping/{token}/fail", get(monitors::failed).post(monitors::failed)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/nodes", get(nodes::list)),

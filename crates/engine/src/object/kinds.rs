@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use ordo_model::api_token::{ApiToken, ApiTokenCommand};
-use ordo_model::object::Object;
 use ordo_model::hook::{Delivery, Hook};
+use ordo_model::incident::Incident;
+use ordo_model::letter::Letter;
+use ordo_model::monitor::Monitor;
+use ordo_model::object::Object;
 use ordo_model::secret::Secret;
-use ordo_model::{EntityId, Kind};
+use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
+use crate::attend::Attended;
 use crate::deliveries;
 use crate::engine::Engine;
+use crate::{post, workflow};
 
 use super::ask::{AskError, Told};
 use super::state::{State, decode_as, fold_as};
@@ -25,6 +30,9 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
         Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
+        Kind::Incident => decode_as::<Incident>(entity, snapshot),
+        Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
 
@@ -36,24 +44,31 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Delivery => fold_as::<Delivery>(before, stored),
         Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
+        Kind::Incident => fold_as::<Incident>(before, stored),
+        Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
 
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
-pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
+pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended, Fault> {
     match entity.kind {
-        Kind::Delivery => deliveries::attend(engine, entity.id).await,
+        Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
+        Kind::Incident => workflow::incident::attend(engine, entity.id).await,
+        Kind::Letter => post::attend(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
+        Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
-        Kind::Job | Kind::Hook | Kind::Secret => {
-            Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}")))
-        }
+        Kind::Hook | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
     }
 }
 
 /// What was asked was done, or somebody else did it first.
-fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<(), Fault> {
+fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<Attended, Fault> {
     match answer {
-        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => Ok(()),
+        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => {
+            Ok(Attended::Done)
+        }
         Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

@@ -6,7 +6,10 @@
 pub(crate) mod api_token;
 pub(crate) mod ask;
 mod hook;
+pub(crate) mod incident;
 mod kinds;
+pub(crate) mod letter;
+pub(crate) mod monitor;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;

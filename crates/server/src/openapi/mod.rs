@@ -9,8 +9,11 @@ mod access_routes;
 mod event_routes;
 mod hook_routes;
 mod hook_schemas;
+mod incident_routes;
+mod incident_schemas;
 mod job_routes;
 mod job_schemas;
+mod monitor_routes;
 mod operation;
 mod policy_schemas;
 mod run_routes;
@@ -76,6 +79,8 @@ fn tags() -> Value {
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
         { "name": "hooks", "description": "Where others call, and what came of their calls." },
+        { "name": "incidents", "description": "What people work on, and what they were told." },
+        { "name": "monitors", "description": "What must give a sign of life." },
         { "name": "events", "description": "What happened, event by event." },
         { "name": "access", "description": "Who may do what, and what only the server knows." },
         { "name": "store", "description": "The store as a whole." },
@@ -97,6 +102,8 @@ fn operations() -> Vec<Operation> {
         job_routes::all(),
         run_routes::all(),
         hook_routes::all(),
+        incident_routes::all(),
+        monitor_routes::all(),
         event_routes::all(),
         access_routes::all(),
         upkeep_routes::all(),

@@ -87,6 +87,7 @@ pub struct Incarnation {
 pub enum Kind {
     Job,
     Secret,
+    Subscription,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -97,12 +98,13 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
+    pub const ALL: [Kind; 3] = [Kind::Job, Kind::Secret, Kind::Subscription];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
             Kind::Secret => "secret",
+            Kind::Subscription => "subscription",
         }
     }
 
@@ -111,6 +113,7 @@ impl Kind {
         match self {
             Kind::Job => 1,
             Kind::Secret => 6,
+            Kind::Subscription => 9,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod object;
 pub mod schedule;
 pub mod secret;
+pub mod subscription;
 pub mod time;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};

@@ -75,6 +75,15 @@ pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
 
+// --- subscriptions ------------------------------------------------------------------------------
+pub const SUBSCRIPTION_URL_MAX_BYTES: usize = 2_000;
+pub const SUBSCRIPTION_TEXT_MAX_BYTES: usize = 1_000;
+pub const SUBSCRIPTION_EVENTS_MAX: usize = 50;
+/// How many may be enabled at once: each event is held against all of them.
+pub const SUBSCRIPTIONS_MAX: usize = 500;
+/// A secret that was replaced goes on signing for this long.
+pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
+
 // --- lists --------------------------------------------------------------------------------------
 pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 200;

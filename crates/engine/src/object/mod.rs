@@ -8,6 +8,7 @@ mod kinds;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;
+mod subscription;
 
 use ordo_model::object::Object;
 use ordo_store::{RowWrite, View};

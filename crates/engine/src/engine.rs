@@ -2,14 +2,17 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_model::incident::Escalation;
 use ordo_model::job::{Command, Job, Run};
-use ordo_model::{Incarnation, JobId, Millis};
+use ordo_model::{EntityId, Incarnation, JobId, Millis};
 use ordo_store::{Chunk, Dedup, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::attend::Attendants;
@@ -26,6 +29,7 @@ use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::Request;
 use crate::queries::Queries;
 use crate::runner::{Runner, Tools};
+use crate::sender::Senders;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::{recovery, retention};
 
@@ -40,11 +44,21 @@ pub struct Options {
     pub node: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
+    /// Who tells people outside; more may be registered later.
+    pub senders: Senders,
+    /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
+    pub escalations: BTreeMap<String, Escalation>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { node: "local".into(), tick_rate: Millis::from_secs(1), pools: PoolSizes::default() }
+        Options {
+            node: "local".into(),
+            tick_rate: Millis::from_secs(1),
+            pools: PoolSizes::default(),
+            senders: Senders::default(),
+            escalations: BTreeMap::new(),
+        }
     }
 }
 
@@ -64,6 +78,8 @@ struct Shared {
     core: mpsc::UnboundedSender<CoreMessage>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
+    attend: mpsc::UnboundedSender<EntityId>,
+    stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -90,6 +106,7 @@ impl Engine {
         let (line_tx, line_rx) = mpsc::unbounded_channel();
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
         let (attend_tx, attend_rx) = mpsc::unbounded_channel();
+        let stopping = CancellationToken::new();
         let (live, _) = broadcast::channel(LIVE_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
@@ -113,7 +130,7 @@ impl Engine {
             input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
-            attend: attend_tx,
+            attend: attend_tx.clone(),
             drained: None,
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
@@ -128,11 +145,13 @@ impl Engine {
                 core: core_tx,
                 live,
                 metrics,
+                attend: attend_tx,
+                stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
             }),
         };
         engine.recover().await?;
-        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx };
+        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx, stopping };
         let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone())), tokio::spawn(attendants.run())];
         engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
         Ok(engine)
@@ -148,6 +167,19 @@ impl Engine {
 
     pub fn tools(&self) -> &Tools {
         &self.shared.tools
+    }
+
+    pub fn senders(&self) -> &Senders {
+        &self.shared.options.senders
+    }
+
+    pub fn escalations(&self) -> &BTreeMap<String, Escalation> {
+        &self.shared.options.escalations
+    }
+
+    /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
+    pub(crate) fn nudge(&self, entity: EntityId) {
+        self.shared.attend.send(entity).unwrap_or(());
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -277,6 +309,11 @@ impl Engine {
         let mut tasks = tasks.into_iter();
         if let Some(batcher) = tasks.next() {
             drop(batcher.await);
+        }
+        // Those who attend let go of what they hold before they are gone.
+        self.shared.stopping.cancel();
+        if let Some(attendants) = tasks.next_back() {
+            drop(attendants.await);
         }
         for task in tasks {
             task.abort();

@@ -4,6 +4,7 @@
 //! tasks. The simulator drives the same parts without it.
 
 mod attend;
+mod attend_book;
 pub mod batcher;
 mod cache;
 pub mod change;
@@ -14,6 +15,7 @@ pub mod committer;
 pub mod core;
 pub mod dispatcher;
 pub mod engine;
+pub mod incidents;
 pub mod job_search;
 pub mod keys;
 pub mod live;
@@ -24,6 +26,7 @@ pub mod metrics;
 pub mod object;
 pub mod object_queries;
 pub mod planner;
+mod post;
 pub mod projection;
 pub mod queries;
 pub mod recovery;
@@ -31,12 +34,15 @@ pub mod retention;
 pub mod ring;
 mod run_log;
 pub mod runner;
+pub mod sender;
 mod shell;
 pub mod slowness;
 pub mod timekeeper;
 pub mod tool;
+mod workflow;
 
 pub use committer::SubmitError;
 pub use engine::{Engine, Options};
 pub use object::{Along, AskError, Kept, Stored, Told};
 pub use runner::Tools;
+pub use sender::{Outgoing, Retries, SendError, Sender, Senders, Sent};

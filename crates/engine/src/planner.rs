@@ -189,7 +189,8 @@ impl Work {
                 | Event::RunReady { .. }
                 | Event::RunOrphaned { .. }
                 | Event::BackfillRequested { .. }
-                | Event::HistoryTrimmed { .. } => {}
+                | Event::HistoryTrimmed { .. }
+                | Event::Published { .. } => {}
             }
         }
         self.change.returned.extend(pool);
@@ -198,7 +199,13 @@ impl Work {
     fn finish(mut self) -> (Option<Item>, Change) {
         let Some(job) = self.now.take() else { return (None, self.change) };
         self.change.rank = job.rank();
-        self.change.alarm = if self.purge { None } else { job.next_wake() };
+        // What waits in the outbox needs nobody to wake the job: it is attended to at once, and by the stored alarm after
+        // a crash.
+        let alarm = if self.purge { None } else { job.next_wake().map(|at| Alarm { at, rank: job.rank() }) };
+        self.change.alarm = if self.purge { None } else { job.next_turn() };
+        if !job.outbox.is_empty() && !self.purge {
+            self.change.attend.push(job.id.into());
+        }
         let group = &job.definition.group;
         if *group == ordo_model::job::Definition::DEFAULT_GROUP && !self.purge {
             self.change.waiting = projection::waiting(&job).collect();
@@ -211,7 +218,6 @@ impl Work {
             Fate::Purge
         } else {
             self.rows.extend(projection::changes(self.before.as_deref(), &job, &self.runs));
-            let alarm = self.change.alarm.map(|at| Alarm { at, rank: job.rank() });
             Fate::Keep { snapshot: codec::encode_job(&job), alarm }
         };
         let item = Item {

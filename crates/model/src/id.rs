@@ -86,8 +86,10 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Incident,
     Secret,
     Subscription,
+    Letter,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -98,13 +100,15 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Job, Kind::Secret, Kind::Subscription];
+    pub const ALL: [Kind; 5] = [Kind::Job, Kind::Incident, Kind::Secret, Kind::Subscription, Kind::Letter];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Incident => "incident",
             Kind::Secret => "secret",
             Kind::Subscription => "subscription",
+            Kind::Letter => "letter",
         }
     }
 
@@ -112,8 +116,10 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Incident => 2,
             Kind::Secret => 6,
             Kind::Subscription => 9,
+            Kind::Letter => 10,
         }
     }
 

@@ -3,9 +3,12 @@
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
 pub mod id;
+pub mod incident;
 pub mod job;
+pub mod letter;
 pub mod limits;
 pub mod object;
+pub mod outbox;
 pub mod schedule;
 pub mod secret;
 pub mod subscription;

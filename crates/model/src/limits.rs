@@ -84,6 +84,38 @@ pub const SUBSCRIPTIONS_MAX: usize = 500;
 /// A secret that was replaced goes on signing for this long.
 pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
+// --- telling people -----------------------------------------------------------------------------
+/// What waits in an outbox is looked at within this time, however the commit that put it there went on.
+pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+/// A run is said to run longer than its interval only if it has been running for this long.
+pub const OVERRAN_MIN: Millis = Millis::from_secs(1);
+pub const INCIDENT_TITLE_MAX_BYTES: usize = 300;
+/// A description, and a note.
+pub const INCIDENT_TEXT_MAX_BYTES: usize = 16 * 1024;
+pub const IDENTIFIER_MAX_BYTES: usize = 200;
+/// The name of a person or a program that did something.
+pub const ACTOR_MAX_BYTES: usize = 200;
+/// Jobs and runs an incident is linked to; more are refused.
+pub const INCIDENT_LINKS_MAX: usize = 100;
+/// What a sender keeps in mind about an incident, as JSON.
+pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
+pub const ESCALATION_STEPS_MAX: usize = 20;
+/// How many failures in a row a job may be allowed before it opens an incident.
+pub const INCIDENT_AFTER_MAX: u32 = 1_000;
+/// How often a letter is tried, whatever the sender's schedule says.
+pub const LETTER_ATTEMPTS_MAX: u32 = 100;
+/// However long a receiver asks to be left alone, a letter is tried again after this.
+pub const LETTER_WAIT_MAX: Millis = Millis::from_days(2);
+/// A delivered letter is kept for this long.
+pub const LETTER_KEPT: Millis = Millis::from_days(7);
+/// A letter that was given up is kept for this long.
+pub const LETTER_PARKED_KEPT: Millis = Millis::from_days(90);
+/// The body of a ping that is kept.
+pub const PING_BODY_MAX_BYTES: usize = 64 * 1024;
+pub const MONITOR_NAME_MAX_BYTES: usize = 100;
+pub const MONITOR_PERIOD_MIN: Millis = Millis::from_secs(1);
+pub const MONITOR_GRACE_MAX: Millis = Millis::from_days(366);
+
 // --- lists --------------------------------------------------------------------------------------
 pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 200;

@@ -181,6 +181,11 @@ fn history_trimmed() {
     assert_snapshot!(stored(&Event::HistoryTrimmed { runs: 100, below: 250, oldest: Some(t("1h")) }), @r#"{"type":"HistoryTrimmed","data":{"runs":100,"below":250,"oldest":"2026-11-15T13:00:00.000Z"}}"#);
 }
 
+#[test]
+fn published() {
+    assert_snapshot!(stored(&Event::Published { through: 12 }), @r#"{"type":"Published","data":{"through":12}}"#);
+}
+
 /// A checkpoint is the folded job: its form is stored too. This one has a run in every stage.
 #[test]
 fn a_job_with_all_its_parts() {

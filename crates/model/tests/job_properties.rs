@@ -181,7 +181,7 @@ fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
 /// Carries out one step and lets the oracle judge what came of it.
 fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
     if let Step::WakeAtAlarm { .. } = step
-        && let Some(alarm) = story.job.next_wake()
+        && let Some(alarm) = story.job.next_turn()
     {
         let furthest = story.now.plus(Millis::from_ms(oracle.pace() * 2_000));
         story.now = story.now.max(alarm.min(furthest));

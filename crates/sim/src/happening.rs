@@ -2,7 +2,7 @@
 
 use ordo_engine::core::Input;
 use ordo_engine::timekeeper::Look;
-use ordo_model::RunId;
+use ordo_model::{JobId, RunId};
 
 use crate::executor::Ended;
 use crate::misfortune::Misfortune;
@@ -25,6 +25,10 @@ pub(crate) enum Happening {
     FindWaiting {
         life: u32,
         limit: usize,
+    },
+    Attend {
+        life: u32,
+        job: JobId,
     },
     TakeOff {
         life: u32,
@@ -65,6 +69,7 @@ impl Happening {
             | Happening::Input { life, .. }
             | Happening::Look { life, .. }
             | Happening::FindWaiting { life, .. }
+            | Happening::Attend { life, .. }
             | Happening::TakeOff { life }
             | Happening::Commit { life }
             | Happening::Land { life }

@@ -5,13 +5,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ordo_engine::change::Change;
 use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
 use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::Look;
 use ordo_engine::{queries, recovery, retention};
-use ordo_model::{Incarnation, JobId};
+use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
@@ -213,7 +214,10 @@ impl World {
             }
             Effect::Execute(started) => self.execute(&started),
             Effect::Kill(run) => self.kill(run),
-            Effect::Attend(entity) => unreachable!("{entity}: this world has jobs only"),
+            Effect::Attend(entity) => {
+                assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
+                self.soon(read_ms, Happening::Attend { life, job: JobId(entity.id) });
+            }
         }
     }
 
@@ -237,6 +241,27 @@ impl World {
             Err(_) => Input::Waiting { found: Vec::new(), complete: false },
         };
         self.deliver_read(input)
+    }
+
+    /// Nobody outside wants to hear of anything: what waits in the outbox is handed on by being read.
+    pub(crate) fn attend(&mut self, job_id: JobId) -> Result<(), Crash> {
+        let read = ready(self.node().queries.job(job_id));
+        if self.plug.is_cut() {
+            return Err(Crash);
+        }
+        match read {
+            Ok(job) => {
+                if let Some(through) = job.and_then(|job| job.outbox.last_version()) {
+                    let request = Request::new(job_id, ordo_model::job::Command::Published { through });
+                    self.submit(Submission { request, to: To::Nobody });
+                }
+                Ok(())
+            }
+            Err(_) => {
+                let failed = Change { failed: true, ..Change::of(job_id) };
+                self.deliver_read(Input::Changed(vec![failed]))
+            }
+        }
     }
 
     /// The longest a read takes to be made, and again to come back.

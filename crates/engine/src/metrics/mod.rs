@@ -38,6 +38,14 @@ pub struct Metrics {
     pub commit_micros: Histogram,
     /// How many orders a round carries.
     pub commit_orders: Histogram,
+    /// From an event until it was handed on to the senders.
+    pub outbox_lag_ms: Histogram,
+    /// From an event until a sender had delivered it.
+    pub letter_lag_ms: Histogram,
+    pub letters_sent: AtomicU64,
+    /// Tries that failed.
+    pub letters_failed: AtomicU64,
+    pub letters_parked: AtomicU64,
     skipped: [AtomicU64; REASONS.len()],
 }
 
@@ -75,6 +83,11 @@ impl Default for Metrics {
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
             commit_orders: Histogram::new(&COMMIT_ORDERS),
+            outbox_lag_ms: Histogram::new(&LATENESS_MS),
+            letter_lag_ms: Histogram::new(&LATENESS_MS),
+            letters_sent: AtomicU64::default(),
+            letters_failed: AtomicU64::default(),
+            letters_parked: AtomicU64::default(),
             skipped: Default::default(),
         }
     }
@@ -128,7 +141,8 @@ impl Metrics {
             | Event::RunCancelled { .. }
             | Event::RunOrphaned { .. }
             | Event::BackfillRequested { .. }
-            | Event::HistoryTrimmed { .. } => {}
+            | Event::HistoryTrimmed { .. }
+            | Event::Published { .. } => {}
         }
     }
 
@@ -148,6 +162,10 @@ impl Metrics {
     /// Occurrences that led to no run, by reason.
     pub fn skipped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         REASONS.iter().map(|reason| (reason.name(), Metrics::read(&self.skipped[place(*reason)])))
+    }
+
+    pub(crate) fn count(counter: &AtomicU64) {
+        add(counter, 1);
     }
 
     pub fn read(counter: &AtomicU64) -> u64 {

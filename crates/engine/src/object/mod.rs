@@ -4,7 +4,9 @@
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
 pub(crate) mod ask;
+pub(crate) mod incident;
 mod kinds;
+pub(crate) mod letter;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;

@@ -69,7 +69,8 @@ pub(crate) fn plan(loaded: Loaded, asks: &mut [Box<dyn Ask>], now: Timestamp) ->
 impl Work {
     fn change(&self, entity: EntityId) -> Change {
         let Some(state) = self.now.as_ref().filter(|state| !state.is_over()) else { return Change::of(entity) };
-        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), ..Change::of(entity) }
+        let attend = if state.is_urgent() && !self.events.is_empty() { vec![entity] } else { Vec::new() };
+        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), attend, ..Change::of(entity) }
     }
 
     fn item(self, entity: EntityId, now: Timestamp) -> Option<Item> {

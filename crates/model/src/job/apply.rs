@@ -4,10 +4,12 @@
 //! schedule; folding the same events always gives the same job and the same runs.
 
 use super::event::{Cause, Event};
+use super::outbox;
 use super::run::{AttemptError, Run, RunStatus};
 use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
 use crate::id::{JobId, RunId, Token};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
+use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
 /// A stream that no `decide` can have written.
@@ -39,6 +41,8 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             run_count: 0,
             last_token: Token(0),
             history: History::default(),
+            followed: false,
+            outbox: Outbox::default(),
         }),
         other => Err(Unfoldable::NoBeginning(other.name())),
     }
@@ -47,10 +51,11 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
 /// Moves the job by one event; answers the run it touched, as that run now looks.
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
-    // Forgetting old runs is housekeeping: it does not make a finished job younger.
-    if !matches!(event, Event::HistoryTrimmed { .. }) {
+    // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.
+    if !matches!(event, Event::HistoryTrimmed { .. } | Event::Published { .. }) {
         job.updated_at = at;
     }
+    outbox::note(job, event, at);
     match event {
         Event::JobScheduled { .. } => Err(Unfoldable::SecondBeginning),
         Event::JobUpdated { definition, next } => {
@@ -88,6 +93,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
                 first_started_at: None,
                 errors: Vec::new(),
                 cancelling: None,
+                overran: false,
             };
             let view = run.view(job);
             job.active.push(run);
@@ -162,6 +168,10 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.history.oldest = *oldest;
             Ok(None)
         }
+        Event::Published { through } => {
+            job.outbox.publish(*through);
+            Ok(None)
+        }
     }
 }
 
@@ -222,7 +232,10 @@ fn remember(job: &mut Job, run: &Run, at: Timestamp) {
     job.history.last = Some(Last { run_id: run.id, status: run.status.name().to_owned(), at });
     match run.status {
         RunStatus::Failed { .. } => job.history.failures_in_row += 1,
-        RunStatus::Completed { .. } => job.history.failures_in_row = 0,
+        RunStatus::Completed { .. } => {
+            job.history.failures_in_row = 0;
+            job.history.missed_in_row = 0;
+        }
         RunStatus::Pending { .. }
         | RunStatus::Running { .. }
         | RunStatus::Cancelled { .. }
@@ -243,5 +256,6 @@ fn skipped_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         first_started_at: None,
         errors: Vec::new(),
         cancelling: None,
+        overran: false,
     }
 }

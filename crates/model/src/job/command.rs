@@ -78,6 +78,10 @@ pub enum Command {
         below: u64,
         oldest: Option<Timestamp>,
     },
+    /// What stood in the outbox up to this version was handed on.
+    Published {
+        through: u64,
+    },
 }
 
 /// What an executor has to say about an attempt.

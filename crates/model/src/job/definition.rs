@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::policy::{Block, Misfire, Retention, Retry, Routing};
+use super::reaction::Reaction;
 use super::trigger::Trigger;
 use crate::limits::{
     AT_GRACE, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT, PRIORITY_MAX,
@@ -43,6 +44,12 @@ pub struct Definition {
     pub idempotent: bool,
     #[serde(default)]
     pub retention: Retention,
+    /// What to do besides when a run failed for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<Reaction>,
+    /// What to do when an occurrence did not happen when it should have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_missed: Option<Reaction>,
 }
 
 fn empty_object() -> Value {
@@ -133,6 +140,8 @@ impl Definition {
         self.block.validate()?;
         self.retry.validate()?;
         self.retention.validate()?;
+        self.on_failure.as_ref().map_or(Ok(()), |reaction| reaction.validate("on_failure"))?;
+        self.on_missed.as_ref().map_or(Ok(()), |reaction| reaction.validate("on_missed"))?;
         if self.priority > PRIORITY_MAX {
             return Err(Invalid::new("priority", format!("must be between 0 and {PRIORITY_MAX}")));
         }
@@ -179,7 +188,7 @@ fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {
     }
 }
 
-fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
+pub(crate) fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
     if value.trim().is_empty() {
         return Err(Invalid::new(field, "must not be empty"));
     }

@@ -113,6 +113,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         oldest: Option<Timestamp>,
     },
+    /// What stood in the outbox up to this version was handed on.
+    Published {
+        through: u64,
+    },
 }
 
 impl Event {
@@ -137,6 +141,7 @@ impl Event {
             Event::RunOrphaned { .. } => "RunOrphaned",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
+            Event::Published { .. } => "Published",
         }
     }
 }

@@ -166,7 +166,7 @@ impl Story {
 
     /// The clock goes to the job's alarm, which rings.
     pub(crate) fn wake_at_alarm(&mut self) -> &mut Story {
-        self.now = self.job.next_wake().expect("the job wants to be woken");
+        self.now = self.job.next_turn().expect("the job wants to be woken");
         self.wake()
     }
 

@@ -106,7 +106,8 @@ impl Asks {
             | Event::JobFailed { .. }
             | Event::RunReady { .. }
             | Event::RunOrphaned { .. }
-            | Event::HistoryTrimmed { .. } => {}
+            | Event::HistoryTrimmed { .. }
+            | Event::Published { .. } => {}
         }
         Ok(())
     }

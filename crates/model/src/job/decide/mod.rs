@@ -58,6 +58,11 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
+        Command::Published { through } => {
+            if draft.job.outbox.entries().first().is_some_and(|entry| entry.version <= through) {
+                draft.emit(Event::Published { through });
+            }
+        }
         Command::Trim { runs, below, oldest } => draft.emit(Event::HistoryTrimmed { runs, below, oldest }),
     }
     fire::pump_backfills(&mut draft);

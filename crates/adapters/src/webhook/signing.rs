@@ -13,6 +13,7 @@ const PREFIX: &str = "whsec_";
 /// The standard asks for 24 to 64 bytes.
 pub const KEY_MIN_BYTES: usize = 24;
 pub const KEY_MAX_BYTES: usize = 64;
+const KEY_NEW_BYTES: usize = 32;
 
 /// A signing secret as it is given to people: `whsec_` and base64.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,7 +38,13 @@ impl SigningKey {
         SigningKey::of(bytes)
     }
 
-    /// A key of random bytes that the caller brings: chance is an argument.
+    /// A new one, of the system's chance.
+    pub fn random() -> Result<SigningKey, getrandom::Error> {
+        let mut bytes = vec![0; KEY_NEW_BYTES];
+        getrandom::fill(&mut bytes)?;
+        Ok(SigningKey(bytes))
+    }
+
     pub fn of(bytes: Vec<u8>) -> Result<SigningKey, NotAKey> {
         if (KEY_MIN_BYTES..=KEY_MAX_BYTES).contains(&bytes.len()) { Ok(SigningKey(bytes)) } else { Err(NotAKey) }
     }

@@ -1,10 +1,15 @@
-//! Where signing secrets are kept: under names, in whatever keeps the server's secrets.
+//! Where signing secrets are kept: under names, in the store of secrets.
+//!
+//! Invariant: a value is read when a message is signed and kept nowhere else.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
+use ordo_engine::clock::new_id;
+use ordo_engine::queries::Queries;
+use ordo_engine::{Along, AskError, Engine};
+use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
+use ordo_store::Chunk;
 
 use super::signing::SigningKey;
 
@@ -12,45 +17,50 @@ use super::signing::SigningKey;
 #[error("{0}")]
 pub struct VaultError(pub String);
 
+/// Reads secrets by name.
 #[async_trait]
 pub trait Vault: Debug + Send + Sync + 'static {
-    async fn put(&self, name: &str, value: &str) -> Result<(), VaultError>;
     /// None: there is no secret of this name.
     async fn reveal(&self, name: &str) -> Result<Option<String>, VaultError>;
-    async fn remove(&self, name: &str) -> Result<(), VaultError>;
 }
 
 /// The key of this name, or why there is none.
 pub(crate) async fn key(vault: &dyn Vault, name: &str) -> Result<SigningKey, VaultError> {
     let value = vault.reveal(name).await?;
-    let value =
-        value.ok_or_else(|| VaultError(format!("the secret {name:?} is gone: give the subscription a new one")))?;
+    let gone = || VaultError(format!("the secret {name:?} is gone: give the subscription a new one"));
+    let value = value.ok_or_else(gone)?;
     SigningKey::parse(&value).map_err(|error| VaultError(format!("the secret {name:?} cannot be used: {error}")))
 }
 
-/// Secrets in memory, for tests.
-#[derive(Default)]
-pub struct MemoryVault(Mutex<BTreeMap<String, String>>);
+/// Secrets as they stand in the store.
+#[derive(Debug, Clone)]
+pub struct StoredSecrets(pub Queries);
 
-impl Debug for MemoryVault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MemoryVault")
+#[async_trait]
+impl Vault for StoredSecrets {
+    async fn reveal(&self, name: &str) -> Result<Option<String>, VaultError> {
+        let unread = |error: ordo_store::Fault| VaultError(format!("the secret {name:?} cannot be read: {error}"));
+        let secret = self.0.object::<Secret>(Secret::id(name).id).await.map_err(unread)?;
+        let Some(owner) = secret.and_then(|secret| secret.value.value) else { return Ok(None) };
+        let chunk = self.0.store().chunks(owner, 0, 1).await.map_err(unread)?.pop();
+        let text =
+            |chunk: Chunk| String::from_utf8(chunk.bytes).map_err(|_| VaultError(format!("{name:?} is no text")));
+        chunk.map(text).transpose()
     }
 }
 
-#[async_trait]
-impl Vault for MemoryVault {
-    async fn put(&self, name: &str, value: &str) -> Result<(), VaultError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), value.to_owned());
-        Ok(())
-    }
+/// Keeps a value under a name, in the place of the one before.
+pub async fn put(engine: &Engine, name: &str, value: &str) -> Result<(), AskError<SecretRefusal>> {
+    let owner = new_id();
+    let chunks = vec![Chunk { owner, seq: 0, bytes: value.as_bytes().to_vec() }];
+    let command = SecretCommand::Set { name: name.to_owned(), value: owner };
+    engine.ask_with::<Secret>(Secret::id(name).id, command, Along { chunks, ..Along::default() }).await.map(drop)
+}
 
-    async fn reveal(&self, name: &str) -> Result<Option<String>, VaultError> {
-        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned())
-    }
-
-    async fn remove(&self, name: &str) -> Result<(), VaultError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-        Ok(())
+/// Forgets a name. One that is not there is as good as forgotten.
+pub async fn remove(engine: &Engine, name: &str) -> Result<(), AskError<SecretRefusal>> {
+    match engine.ask::<Secret>(Secret::id(name).id, SecretCommand::Remove).await {
+        Ok(_) | Err(AskError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
+        Err(error) => Err(error),
     }
 }

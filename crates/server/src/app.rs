@@ -7,6 +7,7 @@ use ordo_engine::Engine;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::{Millis, Timestamp};
 
+use crate::adapters::Adapters;
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
 
@@ -24,6 +25,7 @@ pub struct App {
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
     pub(crate) node: Arc<Node>,
+    pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
     ready: Arc<AtomicBool>,
 }
@@ -42,9 +44,16 @@ impl App {
             auth: Arc::new(auth),
             maintenance,
             node: Arc::new(node),
+            adapters: Adapters::default(),
             since: Stopwatch::start(),
             ready: Arc::default(),
         }
+    }
+
+    /// The same with those who stand between it and other systems.
+    #[must_use]
+    pub fn with_adapters(self, adapters: Adapters) -> App {
+        App { adapters, ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

@@ -40,10 +40,15 @@ pub enum Code {
     StoreUnavailable,
     ShuttingDown,
     NotReady,
+    SubscriptionNotFound,
+    InvalidSubscription,
+    TooManySubscriptions,
+    SlackSignatureInvalid,
+    SlackNotConfigured,
 }
 
 impl Code {
-    pub const ALL: [Code; 35] = [
+    pub const ALL: [Code; 40] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::Unauthorized,
@@ -79,6 +84,11 @@ impl Code {
         Code::StoreUnavailable,
         Code::ShuttingDown,
         Code::NotReady,
+        Code::SubscriptionNotFound,
+        Code::InvalidSubscription,
+        Code::TooManySubscriptions,
+        Code::SlackSignatureInvalid,
+        Code::SlackNotConfigured,
     ];
 
     pub const fn text(self) -> &'static str {
@@ -118,6 +128,11 @@ impl Code {
             Code::StoreUnavailable => "store_unavailable",
             Code::ShuttingDown => "shutting_down",
             Code::NotReady => "not_ready",
+            Code::SubscriptionNotFound => "subscription_not_found",
+            Code::InvalidSubscription => "invalid_subscription",
+            Code::TooManySubscriptions => "too_many_subscriptions",
+            Code::SlackSignatureInvalid => "slack_signature_invalid",
+            Code::SlackNotConfigured => "slack_not_configured",
         }
     }
 
@@ -158,21 +173,31 @@ impl Code {
             Code::StoreUnavailable => "The store is unavailable",
             Code::ShuttingDown => "The server is shutting down",
             Code::NotReady => "The server is not ready yet",
+            Code::SubscriptionNotFound => "No such subscription",
+            Code::InvalidSubscription => "The subscription is not right",
+            Code::TooManySubscriptions => "Too many subscriptions",
+            Code::SlackSignatureInvalid => "Not signed as Slack signs",
+            Code::SlackNotConfigured => "Slack is not configured",
         }
     }
 
     pub const fn status(self) -> StatusCode {
         match self {
             Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
-            Code::Unauthorized => StatusCode::UNAUTHORIZED,
+            Code::Unauthorized | Code::SlackSignatureInvalid => StatusCode::UNAUTHORIZED,
             Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound => StatusCode::NOT_FOUND,
+            Code::RouteNotFound
+            | Code::JobNotFound
+            | Code::RunNotFound
+            | Code::StreamNotFound
+            | Code::SubscriptionNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState
             | Code::RunOver
             | Code::StaleToken
             | Code::TooManyBackfills
+            | Code::TooManySubscriptions
             | Code::Contended
             | Code::MaintenanceRefused => StatusCode::CONFLICT,
             Code::StreamTrimmed => StatusCode::GONE,
@@ -183,13 +208,16 @@ impl Code {
             | Code::InvalidQuery
             | Code::InvalidCursor
             | Code::InvalidJob
+            | Code::InvalidSubscription
             | Code::UnknownTool
             | Code::InvalidToolInput
             | Code::BatchTooLarge
             | Code::IdempotencyKeyReused
             | Code::IdempotencyKeyUnsupported => StatusCode::UNPROCESSABLE_ENTITY,
             Code::Internal | Code::StoreDamaged | Code::MaintenanceFailed => StatusCode::INTERNAL_SERVER_ERROR,
-            Code::StoreUnavailable | Code::ShuttingDown | Code::NotReady => StatusCode::SERVICE_UNAVAILABLE,
+            Code::StoreUnavailable | Code::ShuttingDown | Code::NotReady | Code::SlackNotConfigured => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 

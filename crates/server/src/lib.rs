@@ -2,7 +2,9 @@
 //!
 //! Invariant: a handler translates; it decides nothing. A success is answered only after the engine said it is durable.
 
+mod adapters;
 mod app;
+mod ask;
 mod auth;
 mod batch;
 mod body;
@@ -32,13 +34,16 @@ mod peer;
 mod problem;
 mod routes;
 mod runs;
+mod slack;
 mod sse;
 mod status;
 mod store;
 mod streams;
+mod subscriptions;
 mod tool_check;
 mod trace;
 
+pub use adapters::Adapters;
 pub use app::{App, Node};
 pub use auth::Auth;
 pub use code::Code;

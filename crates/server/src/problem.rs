@@ -121,7 +121,7 @@ impl From<Fault> for Problem {
     }
 }
 
-fn of_fault(fault: &Fault) -> Problem {
+pub(crate) fn of_fault(fault: &Fault) -> Problem {
     let code = match fault {
         Fault::Unavailable { .. } | Fault::Held { .. } => Code::StoreUnavailable,
         Fault::Damaged { .. } => Code::StoreDamaged,

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status,
-    store, streams, trace,
+    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, slack,
+    status, store, streams, subscriptions, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -38,6 +38,11 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/runs/{id}/logs", get(logs::read)),
         ("/v1/runs/{id}/cancel", post(runs::cancel)),
         ("/v1/runs/{id}/retry", post(runs::retry)),
+        ("/v1/subscriptions", get(subscriptions::list).post(subscriptions::create)),
+        ("/v1/subscriptions/{id}", get(subscriptions::show).patch(subscriptions::update).delete(subscriptions::remove)),
+        ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
+        ("/slack/events", post(slack::events)),
+        ("/slack/interaction", post(slack::interaction)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/store/stats", get(store::stats)),

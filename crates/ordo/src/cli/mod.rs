@@ -6,6 +6,7 @@ pub(crate) mod definition;
 pub(crate) mod job;
 pub(crate) mod run;
 pub(crate) mod store;
+pub(crate) mod subscription;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -70,6 +71,9 @@ pub(crate) enum Command {
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// Have URLs told of events, in signed messages
+    #[command(subcommand, visible_alias = "subscriptions")]
+    Subscription(subscription::SubscriptionCommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

@@ -18,13 +18,10 @@ pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Variables of tools hold secrets as often as not: only that they are set is shown.
+/// Of what may be a secret only that it is set is shown; variables of tools are as often as not.
 fn item(path: &Path, setting: &Setting) -> Value {
-    let value = if path.is_a_variable_of_a_tool() {
-        json!("(set)")
-    } else {
-        serde_json::to_value(&setting.value).unwrap_or_default()
-    };
+    let value =
+        if path.is_secret() { json!("(set)") } else { serde_json::to_value(&setting.value).unwrap_or_default() };
     json!({ "key": path.to_string(), "value": value, "from": setting.origin.to_string() })
 }
 

@@ -9,6 +9,7 @@ mod pages;
 mod run;
 mod status;
 mod store;
+mod subscription;
 mod talk;
 
 use crate::cli::{Cli, Command};
@@ -24,6 +25,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
+        Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

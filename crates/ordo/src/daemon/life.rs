@@ -12,6 +12,7 @@ use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use super::outside::Outside;
 use super::signals::Signals;
 use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
@@ -40,13 +41,21 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
+    let outside = Outside::open(settings, store.clone()).await?;
+    let options = Options {
+        node: settings.node.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+        senders: outside.senders.clone(),
+        ..Options::default()
+    };
     let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();
     let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
+    let app = App::new(engine.clone(), Auth::token(&token), keeper, node).with_adapters(outside.adapters());
+    let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
         let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));

@@ -10,6 +10,7 @@ mod daemon;
 mod first_steps;
 mod jobs;
 mod log_lines;
+mod notifications;
 mod refusals;
 mod runs;
 mod service;

@@ -13,6 +13,7 @@ mod policy_schemas;
 mod run_routes;
 mod run_schemas;
 mod schemas;
+mod subscription_routes;
 mod upkeep_routes;
 mod upkeep_schemas;
 
@@ -73,6 +74,8 @@ fn tags() -> Value {
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
         { "name": "events", "description": "What happened, event by event." },
+        { "name": "subscriptions", "description": "Who hears of what, by signed webhook." },
+        { "name": "slack", "description": "What Slack calls." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
     ])
@@ -88,5 +91,6 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [job_routes::all(), run_routes::all(), event_routes::all(), subscription_routes::all(), upkeep_routes::all()]
+        .concat()
 }

@@ -14,7 +14,7 @@ use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::{Engine, Options};
 use ordo_model::{Millis, RunId};
-use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_server::{Adapters, App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -117,6 +117,13 @@ impl World {
             shutdown: CancellationToken::new(),
             listeners: Vec::new(),
         }
+    }
+
+    /// The same with those who stand between it and other systems.
+    pub(crate) fn adapted(mut self, adapters: Adapters) -> World {
+        self.app = self.app.clone().with_adapters(adapters);
+        self.router = router(self.app.clone());
+        self
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

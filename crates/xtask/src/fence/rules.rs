@@ -18,7 +18,7 @@ pub(super) const RULES: [Rule; 13] = [
     rule("reach", &[], &[]),
     rule("tools", &["model", "engine", "reach"], &[]),
     rule("adapters", &["model", "store", "engine", "reach"], &["store-redb"]),
-    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client"]),
+    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client", "reach"]),
     rule("client", &["model"], &[]),
     rule(
         "ordo",

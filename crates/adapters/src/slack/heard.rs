@@ -143,21 +143,21 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn heard(body: Value) -> Heard {
+    fn heard(body: &Value) -> Heard {
         read(body.to_string().as_bytes()).unwrap()
     }
 
-    fn mention(more: Value) -> Heard {
+    fn mention(more: &Value) -> Heard {
         let mut event =
             json!({"type": "app_mention", "user": "U1", "channel": "C1", "ts": "17.5", "text": "<@UBOT> server down!"});
         for (key, value) in more.as_object().unwrap() {
             event[key] = value.clone();
         }
-        heard(json!({"type": "event_callback", "event_id": "Ev1", "event": event, "team_id": "T1"}))
+        heard(&json!({"type": "event_callback", "event_id": "Ev1", "event": event, "team_id": "T1"}))
     }
 
     fn said(text: &str) -> String {
-        match mention(json!({ "text": text })) {
+        match mention(&json!({ "text": text })) {
             Heard::Mention(mention) => mention.text,
             other => panic!("{other:?}"),
         }
@@ -166,23 +166,23 @@ mod tests {
     #[test]
     fn the_challenge_goes_back_as_it_came() {
         let body = json!({"type": "url_verification", "token": "x", "challenge": "3eZb"});
-        assert_eq!(heard(body), Heard::Challenge("3eZb".into()));
+        assert_eq!(heard(&body), Heard::Challenge("3eZb".into()));
     }
 
     #[test]
     fn a_call_by_name_is_about_its_thread() {
-        let Heard::Mention(first) = mention(json!({})) else { panic!() };
+        let Heard::Mention(first) = mention(&json!({})) else { panic!() };
         assert_eq!((first.text.as_str(), first.identifier().as_str()), ("server down!", "slack:C1:17.5"));
-        let Heard::Mention(reply) = mention(json!({"ts": "18.0", "thread_ts": "17.5"})) else { panic!() };
+        let Heard::Mention(reply) = mention(&json!({"ts": "18.0", "thread_ts": "17.5"})) else { panic!() };
         assert_eq!(reply.identifier(), first.identifier());
     }
 
     #[test]
     fn bots_and_other_events_are_left_alone() {
-        assert!(matches!(mention(json!({"bot_id": "B1"})), Heard::Nothing(_)));
-        assert!(matches!(mention(json!({"type": "message"})), Heard::Nothing(_)));
-        assert!(matches!(mention(json!({"channel": ""})), Heard::Nothing(_)));
-        assert!(matches!(heard(json!({"type": "app_rate_limited"})), Heard::Nothing(_)));
+        assert!(matches!(mention(&json!({"bot_id": "B1"})), Heard::Nothing(_)));
+        assert!(matches!(mention(&json!({"type": "message"})), Heard::Nothing(_)));
+        assert!(matches!(mention(&json!({"channel": ""})), Heard::Nothing(_)));
+        assert!(matches!(heard(&json!({"type": "app_rate_limited"})), Heard::Nothing(_)));
         assert!(read(b"[]").is_err() && read(b"").is_err() && read(b"{}").is_err());
     }
 

@@ -101,7 +101,7 @@ mod tests {
             .into_bytes()
     }
 
-    fn action(more: Value) -> Value {
+    fn action(more: &Value) -> Value {
         let mut action = json!({"action_id": ACKNOWLEDGE, "value": Uuid::from_u128(7)});
         for (key, value) in more.as_object().unwrap() {
             action[key] = value.clone();
@@ -109,7 +109,7 @@ mod tests {
         json!({"type": "block_actions", "user": {"id": "U1", "name": "anna"}, "actions": [action]})
     }
 
-    fn deed(more: Value) -> Option<Deed> {
+    fn deed(more: &Value) -> Option<Deed> {
         let mut pressed = read(&form(&action(more))).unwrap();
         assert!(pressed.iter().all(|one| one.incident == Uuid::from_u128(7) && one.user == "U1"));
         pressed.pop().map(|one| one.deed)
@@ -118,16 +118,16 @@ mod tests {
     #[test]
     fn every_button_and_menu_has_its_deed() {
         let choose = |id: &str, word: &str| json!({"action_id": id, "selected_option": {"value": choice(Uuid::from_u128(7), word)}});
-        assert_eq!(deed(json!({})), Some(Deed::Acknowledge));
-        assert_eq!(deed(json!({"action_id": ASSIGN_TO_ME})), Some(Deed::AssignToMe));
-        assert_eq!(deed(choose(SEVERITY, "sev1")), Some(Deed::Severity("sev1".into())));
-        assert_eq!(deed(choose(STATUS, "resolved")), Some(Deed::Status("resolved".into())));
+        assert_eq!(deed(&json!({})), Some(Deed::Acknowledge));
+        assert_eq!(deed(&json!({"action_id": ASSIGN_TO_ME})), Some(Deed::AssignToMe));
+        assert_eq!(deed(&choose(SEVERITY, "sev1")), Some(Deed::Severity("sev1".into())));
+        assert_eq!(deed(&choose(STATUS, "resolved")), Some(Deed::Status("resolved".into())));
     }
 
     #[test]
     fn what_is_not_ours_is_left_alone() {
-        assert_eq!(deed(json!({"action_id": "other"})), None);
-        assert_eq!(deed(json!({"value": "other"})), None);
+        assert_eq!(deed(&json!({"action_id": "other"})), None);
+        assert_eq!(deed(&json!({"value": "other"})), None);
         assert_eq!(read(&form(&json!({"type": "view_closed", "user": {"id": "U1"}}))), Ok(Vec::new()));
         for body in [b"".as_slice(), b"payload=", b"payload=%7B", b"other=1"] {
             assert!(read(body).is_err());

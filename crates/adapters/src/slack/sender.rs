@@ -69,11 +69,11 @@ impl SlackSender {
     async fn incident(&self, incident: &IncidentCard, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
         let place = outgoing.remembered.and_then(|value| Place::deserialize(value).ok());
         let place = match place {
-            None => return self.post_card(incident).await.map_err(failure).map(sent),
-            Some(place) => self.update_card(incident, place).await.map_err(failure)?,
+            None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),
+            Some(place) => self.update_card(incident, place).await.map_err(|error| failure(&error))?,
         };
-        self.tell_in_thread(outgoing.message, &place).await.map_err(failure)?;
-        Ok(sent(place))
+        self.tell_in_thread(outgoing.message, &place).await.map_err(|error| failure(&error))?;
+        Ok(sent(&place))
     }
 
     async fn post_card(&self, incident: &IncidentCard) -> Result<Place, CallError> {
@@ -127,12 +127,12 @@ impl SlackSender {
 
     async fn news(&self, message: &Message) -> Result<Sent, SendError> {
         let arguments = json!({ "channel": self.channel, "text": card::news(&words(message)), "unfurl_links": false });
-        let answer = self.api.call("chat.postMessage", &arguments).await.map_err(failure)?;
+        let answer = self.api.call("chat.postMessage", &arguments).await.map_err(|error| failure(&error))?;
         Ok(Sent { note: answer["ts"].as_str().map(str::to_owned), remember: None })
     }
 }
 
-fn sent(place: Place) -> Sent {
+fn sent(place: &Place) -> Sent {
     let note = Some(format!("{} {}", place.channel, place.ts));
     Sent { note, remember: Some(json!(place)) }
 }
@@ -141,10 +141,10 @@ fn no_place(method: &'static str) -> CallError {
     CallError::Passing { method, why: "Slack did not say where the message stands".to_owned() }
 }
 
-fn failure(error: CallError) -> SendError {
+fn failure(error: &CallError) -> SendError {
     let text = error.to_string();
     match error {
-        CallError::RateLimited { after, .. } => SendError::passing(text).after(after),
+        CallError::RateLimited { after, .. } => SendError::passing(text).after(*after),
         CallError::Passing { .. } => SendError::passing(text),
         CallError::Refused { .. } => SendError::permanent(text),
     }

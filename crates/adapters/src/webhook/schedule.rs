@@ -29,7 +29,7 @@ pub fn wait_after(attempt: u32, salt: u64) -> Option<Millis> {
     let place = usize::try_from(attempt.checked_sub(1)?).ok()?;
     let wait = WAITS.get(place)?;
     let jitter = (salt ^ u64::from(attempt)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    Some(Millis::from_ms(wait.ms() + (wait.ms() / 10 * jitter >> 32)))
+    Some(Millis::from_ms(wait.ms() + ((wait.ms() / 10 * jitter) >> 32)))
 }
 
 #[cfg(test)]

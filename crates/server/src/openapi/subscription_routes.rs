@@ -96,9 +96,9 @@ pub(super) fn schemas() -> Value {
     let form = json!({
         "url": url,
         "events": events,
-        "label": or_null(pattern.clone()),
+        "label": or_null(pattern),
         "description": { "type": ["string", "null"], "maxLength": 1000 },
-        "secret": or_null(secret.clone()),
+        "secret": or_null(secret),
     });
     let mut patch = form.clone();
     patch["enabled"] = json!({ "type": "boolean" });

@@ -53,6 +53,20 @@ impl Client {
         self.call(self.request(Method::GET, path_and_query)?, None).await
     }
 
+    /// Reads a text that is not JSON.
+    pub async fn get_text(&self, path_and_query: &str) -> Result<String, Error> {
+        let body = self.exchange(finish(self.request(Method::GET, path_and_query)?, None)?).await?;
+        String::from_utf8(body.to_vec()).map_err(|e| Error::protocol("the answer is no text", e))
+    }
+
+    /// Sends a text as it is.
+    pub async fn post_text(&self, path: &str, text: &str) -> Result<Value, Error> {
+        let request = self.request(Method::POST, path)?.header(CONTENT_TYPE, "text/plain; charset=utf-8");
+        let unsendable = |e: hyper::http::Error| Error::protocol("the request cannot be sent", e);
+        let request = request.body(Full::new(Bytes::copy_from_slice(text.as_bytes()))).map_err(unsendable)?;
+        parse(&self.exchange(request).await?)
+    }
+
     /// Creates or orders something; with or without a body.
     pub async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         self.call(self.request(Method::POST, path)?, body).await
@@ -111,12 +125,17 @@ impl Client {
     }
 
     async fn call(&self, request: Builder, body: Option<&Value>) -> Result<Value, Error> {
+        parse(&self.exchange(finish(request, body)?).await?)
+    }
+
+    /// Sends a request; answers the body of a success.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Error> {
         let connections = self.connections()?;
-        let (answer, sender) = connections.send(finish(request, body)?).await?;
+        let (answer, sender) = connections.send(request).await?;
         let status = answer.status();
         let body = collect(answer.into_body()).await?;
         connections.keep(sender);
-        if status.is_success() { parse(&body) } else { Err(Error::from_answer(status.as_u16(), &body)) }
+        if status.is_success() { Ok(body) } else { Err(Error::from_answer(status.as_u16(), &body)) }
     }
 
     fn connections(&self) -> Result<&Arc<Connections>, Error> {

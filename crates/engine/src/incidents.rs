@@ -51,16 +51,22 @@ pub struct Happened {
 
 impl Engine {
     /// Starts an incident, or finds the one of the same identifier that has not ended: then there are no events.
-    pub async fn start_incident(&self, start: Start, along: Along) -> Result<Told<Incident>, IncidentError> {
+    /// `along` is told the id that it would have.
+    pub async fn start_incident(
+        &self,
+        start: Start,
+        along: impl Fn(Uuid) -> Along,
+    ) -> Result<Told<Incident>, IncidentError> {
         let Some(identifier) = start.identifier.clone() else {
-            return self.ask_with(new_id(), IncidentCommand::Start(Box::new(start)), along).await;
+            let id = new_id();
+            return self.ask_with(id, IncidentCommand::Start(Box::new(start)), along(id)).await;
         };
         let newest = self.queries().newest_of(&identifier).await.map_err(store)?;
         let mut generation = newest.map_or(1, |incident| incident.generation);
         for _ in 0..GENERATIONS_TRIED {
             let id = Incident::id(&identifier, generation);
             let start = Start { generation, ..start.clone() };
-            match self.ask_with(id, IncidentCommand::Start(Box::new(start)), along.clone()).await {
+            match self.ask_with(id, IncidentCommand::Start(Box::new(start)), along(id)).await {
                 Err(AskError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
                 answer => return answer,
             }

@@ -89,6 +89,7 @@ pub enum Kind {
     Incident,
     Secret,
     Subscription,
+    Monitor,
     Letter,
 }
 
@@ -100,7 +101,8 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Job, Kind::Incident, Kind::Secret, Kind::Subscription, Kind::Letter];
+    pub const ALL: [Kind; 6] =
+        [Kind::Job, Kind::Incident, Kind::Secret, Kind::Monitor, Kind::Subscription, Kind::Letter];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,6 +110,7 @@ impl Kind {
             Kind::Incident => "incident",
             Kind::Secret => "secret",
             Kind::Subscription => "subscription",
+            Kind::Monitor => "monitor",
             Kind::Letter => "letter",
         }
     }
@@ -119,6 +122,7 @@ impl Kind {
             Kind::Incident => 2,
             Kind::Secret => 6,
             Kind::Subscription => 9,
+            Kind::Monitor => 8,
             Kind::Letter => 10,
         }
     }

@@ -7,6 +7,7 @@ pub mod incident;
 pub mod job;
 pub mod letter;
 pub mod limits;
+pub mod monitor;
 pub mod object;
 pub mod outbox;
 pub mod schedule;

@@ -12,6 +12,9 @@ pub enum Code {
     RouteNotFound,
     JobNotFound,
     RunNotFound,
+    IncidentNotFound,
+    LetterNotFound,
+    MonitorNotFound,
     StreamNotFound,
     MethodNotAllowed,
     RequestTimeout,
@@ -29,6 +32,8 @@ pub enum Code {
     InvalidQuery,
     InvalidCursor,
     InvalidJob,
+    InvalidIncident,
+    InvalidMonitor,
     UnknownTool,
     InvalidToolInput,
     BatchTooLarge,
@@ -48,7 +53,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Code; 40] = [
+    pub const ALL: [Code; 45] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::Unauthorized,
@@ -56,6 +61,9 @@ impl Code {
         Code::RouteNotFound,
         Code::JobNotFound,
         Code::RunNotFound,
+        Code::IncidentNotFound,
+        Code::LetterNotFound,
+        Code::MonitorNotFound,
         Code::StreamNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
@@ -73,6 +81,8 @@ impl Code {
         Code::InvalidQuery,
         Code::InvalidCursor,
         Code::InvalidJob,
+        Code::InvalidIncident,
+        Code::InvalidMonitor,
         Code::UnknownTool,
         Code::InvalidToolInput,
         Code::BatchTooLarge,
@@ -100,6 +110,9 @@ impl Code {
             Code::RouteNotFound => "route_not_found",
             Code::JobNotFound => "job_not_found",
             Code::RunNotFound => "run_not_found",
+            Code::IncidentNotFound => "incident_not_found",
+            Code::LetterNotFound => "letter_not_found",
+            Code::MonitorNotFound => "monitor_not_found",
             Code::StreamNotFound => "stream_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
@@ -117,6 +130,8 @@ impl Code {
             Code::InvalidQuery => "invalid_query",
             Code::InvalidCursor => "invalid_cursor",
             Code::InvalidJob => "invalid_job",
+            Code::InvalidIncident => "invalid_incident",
+            Code::InvalidMonitor => "invalid_monitor",
             Code::UnknownTool => "unknown_tool",
             Code::InvalidToolInput => "invalid_tool_input",
             Code::BatchTooLarge => "batch_too_large",
@@ -145,6 +160,9 @@ impl Code {
             Code::RouteNotFound => "No such route",
             Code::JobNotFound => "No such job",
             Code::RunNotFound => "No such run",
+            Code::IncidentNotFound => "No such incident",
+            Code::LetterNotFound => "No such letter",
+            Code::MonitorNotFound => "No such monitor",
             Code::StreamNotFound => "No such stream",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
@@ -162,6 +180,8 @@ impl Code {
             Code::InvalidQuery => "A query parameter is not right",
             Code::InvalidCursor => "Not a cursor of this list",
             Code::InvalidJob => "The job is not right",
+            Code::InvalidIncident => "The incident is not right",
+            Code::InvalidMonitor => "The monitor is not right",
             Code::UnknownTool => "No such tool",
             Code::InvalidToolInput => "The tool does not take this input",
             Code::BatchTooLarge => "Too many jobs in one batch",
@@ -189,6 +209,9 @@ impl Code {
             Code::RouteNotFound
             | Code::JobNotFound
             | Code::RunNotFound
+            | Code::IncidentNotFound
+            | Code::LetterNotFound
+            | Code::MonitorNotFound
             | Code::StreamNotFound
             | Code::SubscriptionNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -208,6 +231,8 @@ impl Code {
             | Code::InvalidQuery
             | Code::InvalidCursor
             | Code::InvalidJob
+            | Code::InvalidIncident
+            | Code::InvalidMonitor
             | Code::InvalidSubscription
             | Code::UnknownTool
             | Code::InvalidToolInput

@@ -4,7 +4,6 @@
 
 mod adapters;
 mod app;
-mod ask;
 mod auth;
 mod batch;
 mod body;
@@ -17,16 +16,20 @@ mod health;
 mod hex;
 mod idempotency;
 mod if_match;
+mod incident_json;
+mod incidents;
 mod job_form;
 mod job_json;
 mod job_list;
 mod job_orders;
 mod jobs;
+mod letters;
 mod listen;
 mod log_follow;
 mod logs;
 mod maintenance;
 mod metrics;
+mod monitors;
 mod openapi;
 mod params;
 mod path;

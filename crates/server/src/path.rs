@@ -1,10 +1,11 @@
-//! Names in paths: ids of jobs and runs, names of streams. What cannot be one names nothing.
+//! Names in paths: ids of jobs, runs and the like, names of streams. What cannot be one names nothing.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use ordo_model::{EntityId, JobId, RunId};
+use uuid::Uuid;
 
 use crate::code::Code;
 use crate::problem::Problem;
@@ -26,6 +27,42 @@ impl Name for JobId {
 impl Name for RunId {
     fn missing(given: &str) -> Problem {
         Problem::new(Code::RunNotFound, format!("there is no run {}: its id is a UUID", shortened(given)))
+    }
+}
+
+/// An incident.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IncidentId(pub(crate) Uuid);
+
+impl FromStr for IncidentId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<IncidentId, uuid::Error> {
+        text.parse().map(IncidentId)
+    }
+}
+
+impl Name for IncidentId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::IncidentNotFound, format!("there is no incident {}: its id is a UUID", shortened(given)))
+    }
+}
+
+/// A letter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LetterId(pub(crate) Uuid);
+
+impl FromStr for LetterId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<LetterId, uuid::Error> {
+        text.parse().map(LetterId)
+    }
+}
+
+impl Name for LetterId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::LetterNotFound, format!("there is no letter {}: its id is a UUID", shortened(given)))
     }
 }
 

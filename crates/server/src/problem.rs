@@ -5,9 +5,12 @@
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::SubmitError;
 use ordo_engine::batcher::chain;
+use ordo_engine::{AskError, SubmitError};
+use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
+use ordo_model::letter::LetterRefusal;
+use ordo_model::monitor::MonitorRefusal;
 use ordo_store::Fault;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -114,6 +117,53 @@ impl From<SubmitError> for Problem {
     }
 }
 
+impl<R: std::error::Error + Into<Problem>> From<AskError<R>> for Problem {
+    fn from(error: AskError<R>) -> Problem {
+        let text = error.to_string();
+        match error {
+            AskError::Refused(refusal) => refusal.into(),
+            // Logged where the round failed.
+            AskError::Store(fault) => of_fault(&fault),
+            AskError::Contended => Problem::new(Code::Contended, text),
+            AskError::Stopped => Problem::new(Code::ShuttingDown, text),
+            AskError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+        }
+    }
+}
+
+impl From<IncidentRefusal> for Problem {
+    fn from(refusal: IncidentRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            IncidentRefusal::NoSuchIncident => Problem::new(Code::IncidentNotFound, text),
+            IncidentRefusal::Invalid(invalid) => Problem::field(Code::InvalidIncident, invalid.field, invalid.message),
+            IncidentRefusal::NoSuchMove { .. } | IncidentRefusal::Ended { .. } | IncidentRefusal::TooManyLinks => {
+                Problem::new(Code::WrongState, text)
+            }
+        }
+    }
+}
+
+impl From<LetterRefusal> for Problem {
+    fn from(refusal: LetterRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            LetterRefusal::NoSuchLetter => Problem::new(Code::LetterNotFound, text),
+            LetterRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+        }
+    }
+}
+
+impl From<MonitorRefusal> for Problem {
+    fn from(refusal: MonitorRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            MonitorRefusal::NoSuchMonitor => Problem::new(Code::MonitorNotFound, text),
+            MonitorRefusal::Invalid(invalid) => Problem::field(Code::InvalidMonitor, invalid.field, invalid.message),
+        }
+    }
+}
+
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
         tracing::error!(error = %chain(&fault), "the store could not answer a request");
@@ -121,7 +171,7 @@ impl From<Fault> for Problem {
     }
 }
 
-pub(crate) fn of_fault(fault: &Fault) -> Problem {
+fn of_fault(fault: &Fault) -> Problem {
     let code = match fault {
         Fault::Unavailable { .. } | Fault::Held { .. } => Code::StoreUnavailable,
         Fault::Damaged { .. } => Code::StoreDamaged,

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, slack,
-    status, store, streams, subscriptions, trace,
+    auth, batch, compression, cron, events, health, incidents, job_list, job_orders, jobs, letters, logs, metrics,
+    monitors, openapi, runs, slack, status, store, streams, subscriptions, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -43,6 +43,23 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
         ("/slack/events", post(slack::events)),
         ("/slack/interaction", post(slack::interaction)),
+        ("/v1/incidents", get(incidents::list).post(incidents::create)),
+        ("/v1/incidents/{id}", get(incidents::show)),
+        ("/v1/incidents/{id}/assignee", post(incidents::assignee)),
+        ("/v1/incidents/{id}/severity", post(incidents::severity)),
+        ("/v1/incidents/{id}/status", post(incidents::status)),
+        ("/v1/incidents/{id}/ack", post(incidents::acknowledge)),
+        ("/v1/incidents/{id}/notes", post(incidents::note)),
+        ("/v1/incidents/{id}/links", post(incidents::link)),
+        ("/v1/incidents/{id}/export", get(incidents::export)),
+        ("/v1/letters", get(letters::list)),
+        ("/v1/letters/{id}", get(letters::show)),
+        ("/v1/letters/{id}/replay", post(letters::replay)),
+        ("/v1/monitors", get(monitors::list).post(monitors::create)),
+        ("/v1/monitors/{name}", get(monitors::show).delete(monitors::remove)),
+        ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),
+        ("/ping/{token}/start", get(monitors::started).post(monitors::started)),
+        ("/ping/{token}/fail", get(monitors::failed).post(monitors::failed)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/store/stats", get(store::stats)),

@@ -14,7 +14,6 @@ use ordo_engine::incidents::IncidentError;
 use serde_json::json;
 
 use crate::app::App;
-use crate::ask;
 use crate::body::Body;
 use crate::code::Code;
 use crate::problem::Problem;
@@ -64,7 +63,7 @@ fn settle(error: IncidentError) -> Result<(), Problem> {
             tracing::warn!(%refusal, "what somebody wanted from Slack is not possible");
             Ok(())
         }
-        error => Err(ask::problem(error, |refusal| Problem::new(Code::WrongState, refusal.to_string()))),
+        error => Err(error.into()),
     }
 }
 

@@ -21,7 +21,7 @@ const EVENT_KEPT: Millis = Millis::from_days(1);
 /// was delivered before.
 pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid>, IncidentError> {
     let along = along(&mention.event_id, engine.clock().now());
-    let answer = match engine.start_incident(start(engine, mention), along.clone()).await {
+    let answer = match engine.start_incident(start(engine, mention), |_| along.clone()).await {
         Ok(told) if told.events.is_empty() => {
             let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES).to_owned();
             if text.is_empty() {

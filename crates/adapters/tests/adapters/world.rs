@@ -53,7 +53,7 @@ impl World {
             escalation: None,
             by: anna(),
         };
-        self.engine.start_incident(start, Along::default()).await.unwrap().kept.id
+        self.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id
     }
 
     pub(crate) async fn tell(&self, id: Uuid, command: IncidentCommand) {

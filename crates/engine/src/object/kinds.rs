@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ordo_model::incident::Incident;
 use ordo_model::letter::Letter;
+use ordo_model::monitor::Monitor;
 use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
@@ -25,6 +26,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
         Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
 
@@ -36,6 +38,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Subscription => fold_as::<Subscription>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
         Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
 
@@ -46,5 +49,6 @@ pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
         Kind::Letter => post::attend(engine, entity.id).await,
         Kind::Secret | Kind::Subscription => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
+        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod ask;
 pub(crate) mod incident;
 mod kinds;
 pub(crate) mod letter;
+pub(crate) mod monitor;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;

@@ -6,6 +6,8 @@
 pub(crate) mod incident;
 pub(crate) mod job;
 mod job_incidents;
+pub(crate) mod monitor;
+mod trouble;
 
 use futures_util::future::try_join_all;
 use ordo_model::Timestamp;

@@ -75,6 +75,10 @@ impl Recorder {
         self.tries.lock().unwrap().len()
     }
 
+    pub fn delivered_count(&self) -> usize {
+        self.tries.lock().unwrap().iter().filter(|one| one.ok).count()
+    }
+
     /// What was delivered about each entity, in the order it came.
     pub fn delivered(&self) -> BTreeMap<EntityId, Vec<u64>> {
         let mut delivered: BTreeMap<EntityId, Vec<u64>> = BTreeMap::new();
@@ -99,7 +103,7 @@ impl Recorder {
                 news.await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(60), look).await;
+        let waited = tokio::time::timeout(Duration::from_secs(600), look).await;
         assert!(
             waited.is_ok(),
             "{} never saw what was wanted: {:?}",

@@ -7,6 +7,7 @@ mod command;
 mod decide;
 mod escalation;
 mod event;
+mod postmortem;
 mod words;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::time::Timestamp;
 pub use command::{IncidentCommand, IncidentRefusal, Start};
 pub use escalation::{Escalation, Step};
 pub use event::IncidentEvent;
+pub use postmortem::postmortem;
 pub use words::{By, Link, NoSeverity, Severity, Source, Status};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

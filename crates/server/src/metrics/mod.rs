@@ -22,6 +22,7 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     node(&mut page, &app);
     runs(&mut page, app.engine.metrics());
     commits(&mut page, app.engine.metrics());
+    news(&mut page, app.engine.metrics());
     load(&mut page, &app.engine.load().await);
     match app.engine.queries().store().stats().await {
         Ok(stats) => store(&mut page, &stats),
@@ -60,6 +61,17 @@ fn commits(page: &mut Page, metrics: &Metrics) {
     page.histogram("ordo_commit_orders", "Orders in a group commit.", &metrics.commit_orders, 1.0);
     let help = "Group commits that the store could not make durable.";
     page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
+}
+
+fn news(page: &mut Page, metrics: &Metrics) {
+    let read = Metrics::read;
+    let help = "From an event until it was handed on to the senders.";
+    page.histogram("ordo_outbox_lag_seconds", help, &metrics.outbox_lag_ms, 1e3);
+    let help = "From an event until a sender had delivered it.";
+    page.histogram("ordo_letter_lag_seconds", help, &metrics.letter_lag_ms, 1e3);
+    page.counter("ordo_letters_sent_total", "Letters that were delivered.", read(&metrics.letters_sent));
+    page.counter("ordo_letters_failed_total", "Tries to deliver a letter that failed.", read(&metrics.letters_failed));
+    page.counter("ordo_letters_parked_total", "Letters that were given up.", read(&metrics.letters_parked));
 }
 
 fn load(page: &mut Page, load: &Load) {

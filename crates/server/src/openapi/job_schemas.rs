@@ -60,6 +60,8 @@ fn definition() -> Map<String, Value> {
         "idempotent": { "type": "boolean", "default": false, "description": "Whether running it twice does no harm: \
             only then is an attempt of unknown effect tried again." },
         "retention": component("Retention"),
+        "on_failure": component("Reaction"),
+        "on_missed": component("Reaction"),
     });
     fields(whole).unwrap_or_default()
 }
@@ -107,7 +109,10 @@ fn job() -> Value {
         "paused_reason": text(),
     });
     let properties = definition().into_iter().chain(fields(standing).unwrap_or_default());
-    answer(Value::Object(properties.collect()), &["description", "paused_since", "paused_reason"])
+    answer(
+        Value::Object(properties.collect()),
+        &["description", "on_failure", "on_missed", "paused_since", "paused_reason"],
+    )
 }
 
 fn occurrence() -> Value {

@@ -6,8 +6,11 @@
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
 mod event_routes;
+mod incident_routes;
+mod incident_schemas;
 mod job_routes;
 mod job_schemas;
+mod monitor_routes;
 mod operation;
 mod policy_schemas;
 mod run_routes;
@@ -73,6 +76,8 @@ fn tags() -> Value {
     json!([
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
+        { "name": "incidents", "description": "What people work on, and what they were told." },
+        { "name": "monitors", "description": "What must give a sign of life." },
         { "name": "events", "description": "What happened, event by event." },
         { "name": "subscriptions", "description": "Who hears of what, by signed webhook." },
         { "name": "slack", "description": "What Slack calls." },
@@ -91,6 +96,14 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), event_routes::all(), subscription_routes::all(), upkeep_routes::all()]
-        .concat()
+    [
+        job_routes::all(),
+        run_routes::all(),
+        incident_routes::all(),
+        monitor_routes::all(),
+        event_routes::all(),
+        subscription_routes::all(),
+        upkeep_routes::all(),
+    ]
+    .concat()
 }

@@ -177,6 +177,10 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
 fn path_parameters(path: &str) -> Vec<Value> {
     match path.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
         Some(("stream", _)) => vec![shared("Stream")],
+        Some(("name", _)) => vec![shared("MonitorName")],
+        Some(("token", _)) => vec![shared("PingToken")],
+        Some((_, _)) if path.starts_with("/v1/incidents") => vec![shared("IncidentId")],
+        Some((_, _)) if path.starts_with("/v1/letters") => vec![shared("LetterId")],
         Some((_, _)) if path.starts_with("/v1/runs") => vec![shared("RunId")],
         Some((_, _)) if path.starts_with("/v1/subscriptions") => vec![shared("SubscriptionId")],
         Some((_, _)) => vec![shared("JobId")],
@@ -201,6 +205,11 @@ pub(super) fn shared_parameters() -> Value {
         "JobId": id("The job."),
         "RunId": id("The run."),
         "SubscriptionId": id("The subscription."),
+        "IncidentId": id("The incident."),
+        "LetterId": id("The letter."),
+        "MonitorName": { "name": "name", "in": "path", "required": true, "schema": text, "description": "The monitor." },
+        "PingToken": { "name": "token", "in": "path", "required": true, "schema": text,
+            "description": "The token of a monitor." },
         "Stream": { "name": "stream", "in": "path", "required": true, "schema": stream,
             "description": "The stream of one entity: `ordo-job-<uuid>`." },
         "Limit": { "name": "limit", "in": "query", "schema": limit, "description": "At most so many items." },

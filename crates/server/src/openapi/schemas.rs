@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::component;
-use super::{job_schemas, policy_schemas, run_schemas, subscription_routes, upkeep_schemas};
+use super::{incident_schemas, job_schemas, policy_schemas, run_schemas, subscription_routes, upkeep_schemas};
 use crate::code::Code;
 
 pub(super) fn all() -> Map<String, Value> {
@@ -14,6 +14,7 @@ pub(super) fn all() -> Map<String, Value> {
         job_schemas::all(),
         policy_schemas::all(),
         run_schemas::all(),
+        incident_schemas::all(),
         subscription_routes::schemas(),
         upkeep_schemas::all(),
     ];

@@ -11,9 +11,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_engine::Kept;
 use ordo_engine::clock::new_id;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{AskError, Kept};
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
 use serde_json::json;
@@ -22,10 +22,10 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::body::Body;
 use crate::code::Code;
+use crate::idempotency;
 use crate::params::{Cursor, List, Params, next_cursor};
 use crate::path::{Name, Named};
 use crate::problem::Problem;
-use crate::{ask, idempotency};
 
 pub(crate) use change::update;
 use form::NewForm;
@@ -113,19 +113,20 @@ async fn find(app: &App, id: Uuid) -> Result<Kept<Subscription>, Problem> {
 
 /// Has a command carried out; whoever sends knows of it before it is answered.
 async fn order(app: &App, id: Uuid, command: SubscriptionCommand) -> Result<Kept<Subscription>, Problem> {
-    let told = app.engine.ask::<Subscription>(id, command).await.map_err(|error| refused(id, error))?;
+    let told = app.engine.ask::<Subscription>(id, command).await?;
     if let Some(directory) = &app.adapters.directory {
         directory.refresh(app.engine.queries(), id).await?;
     }
     Ok(Kept::clone(&told.kept))
 }
 
-fn refused(id: Uuid, error: AskError<SubscriptionRefusal>) -> Problem {
-    ask::problem(error, |refusal| match refusal {
-        SubscriptionRefusal::NoSuchSubscription => {
-            Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {id}"))
+impl From<SubscriptionRefusal> for Problem {
+    fn from(refusal: SubscriptionRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            SubscriptionRefusal::NoSuchSubscription => Problem::new(Code::SubscriptionNotFound, text),
+            SubscriptionRefusal::Exists => Problem::new(Code::WrongState, text),
+            SubscriptionRefusal::Invalid { field, why } => Problem::field(Code::InvalidSubscription, field, why),
         }
-        SubscriptionRefusal::Exists => Problem::new(Code::WrongState, refusal.to_string()),
-        SubscriptionRefusal::Invalid { field, why } => Problem::field(Code::InvalidSubscription, field, why),
-    })
+    }
 }

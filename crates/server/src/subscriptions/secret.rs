@@ -2,12 +2,12 @@
 
 use ordo_adapters::webhook::signing::SigningKey;
 use ordo_adapters::webhook::vault;
-use ordo_engine::Kept;
+use ordo_engine::{AskError, Kept};
+use ordo_model::secret::SecretRefusal;
 use ordo_model::subscription::Subscription;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::ask;
 use crate::code::Code;
 use crate::problem::Problem;
 
@@ -24,8 +24,8 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
         None => SigningKey::random().map_err(|error| Problem::new(Code::Internal, format!("no chance: {error}")))?,
     };
     let made = Made { name: format!("webhook.{id}.{number}"), value: key.reveal() };
-    let kept = vault::put(&app.engine, &made.name, &made.value).await;
-    kept.map_err(|error| ask::problem(error, |refusal| Problem::new(Code::Internal, refusal.to_string())))?;
+    let lost = |error: AskError<SecretRefusal>| Problem::new(Code::StoreUnavailable, error.to_string());
+    vault::put(&app.engine, &made.name, &made.value).await.map_err(lost)?;
     Ok(made)
 }
 

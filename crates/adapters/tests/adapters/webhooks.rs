@@ -88,6 +88,7 @@ async fn whoever_subscribed_gets_signed_messages_of_what_they_asked_for() {
         let mut body = taken.body;
         assert_eq!(body["data"]["stream"], format!("ordo-incident-{id}"));
         body["timestamp"] = "[time]".into();
+        body["data"]["version"] = "[version]".into();
         body["data"]["stream"] = "[stream]".into();
         body["data"]["incident"]["id"] = "[id]".into();
         body["data"]["incident"]["created_at"] = "[time]".into();

@@ -92,6 +92,7 @@ pub enum Kind {
     Delivery,
     ApiToken,
     Secret,
+    Subscription,
     Monitor,
     Letter,
 }
@@ -104,7 +105,7 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
@@ -112,6 +113,7 @@ impl Kind {
         Kind::ApiToken,
         Kind::Secret,
         Kind::Monitor,
+        Kind::Subscription,
         Kind::Letter,
     ];
 
@@ -123,6 +125,7 @@ impl Kind {
             Kind::Delivery => "delivery",
             Kind::ApiToken => "token",
             Kind::Secret => "secret",
+            Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
             Kind::Letter => "letter",
         }
@@ -137,6 +140,7 @@ impl Kind {
             Kind::Delivery => 4,
             Kind::ApiToken => 5,
             Kind::Secret => 6,
+            Kind::Subscription => 9,
             Kind::Monitor => 8,
             Kind::Letter => 10,
         }

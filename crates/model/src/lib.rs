@@ -16,6 +16,7 @@ pub mod role;
 pub mod schedule;
 pub mod secret;
 pub mod secret_reference;
+pub mod subscription;
 pub mod time;
 pub mod trace;
 

@@ -108,6 +108,15 @@ pub const TOKEN_KEPT: Millis = Millis::from_days(30);
 /// The use of a token is written down at most this often.
 pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
 
+// --- subscriptions ------------------------------------------------------------------------------
+pub const SUBSCRIPTION_URL_MAX_BYTES: usize = 2_000;
+pub const SUBSCRIPTION_TEXT_MAX_BYTES: usize = 1_000;
+pub const SUBSCRIPTION_EVENTS_MAX: usize = 50;
+/// How many may be enabled at once: each event is held against all of them.
+pub const SUBSCRIPTIONS_MAX: usize = 500;
+/// A secret that was replaced goes on signing for this long.
+pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
+
 // --- telling people -----------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);

@@ -7,6 +7,7 @@ use ordo_engine::Engine;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::{Millis, Timestamp};
 
+use crate::adapters::Adapters;
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
 use crate::rate::{Limits, Rates};
@@ -25,6 +26,7 @@ pub struct App {
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
     pub(crate) node: Arc<Node>,
+    pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
     pub(crate) rates: Arc<Rates>,
     ready: Arc<AtomicBool>,
@@ -44,6 +46,7 @@ impl App {
             auth: Arc::new(auth),
             maintenance,
             node: Arc::new(node),
+            adapters: Adapters::default(),
             since: Stopwatch::start(),
             rates: Arc::new(Rates::new(Limits::default())),
             ready: Arc::default(),
@@ -54,6 +57,12 @@ impl App {
     #[must_use]
     pub fn limited(self, limits: Limits) -> App {
         App { rates: Arc::new(Rates::new(limits)), ..self }
+    }
+
+    /// The same with those who stand between it and other systems.
+    #[must_use]
+    pub fn with_adapters(self, adapters: Adapters) -> App {
+        App { adapters, ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

@@ -41,6 +41,7 @@ codes! {
     InvalidHeader { 400, "invalid_header", "A header cannot be understood" }
     HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is not right" }
     Unauthorized { 401, "unauthorized", "A valid token is needed" }
+    SlackSignatureInvalid { 401, "slack_signature_invalid", "Not signed as Slack signs" }
     HostRefused { 403, "host_refused", "The host is not this machine" }
     OriginRefused { 403, "origin_refused", "The request comes from another site" }
     Forbidden { 403, "forbidden", "The role of the token does not allow this" }
@@ -56,6 +57,7 @@ codes! {
     IncidentNotFound { 404, "incident_not_found", "No such incident" }
     LetterNotFound { 404, "letter_not_found", "No such letter" }
     MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
+    SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
     WrongState { 409, "wrong_state", "Not in this state" }
@@ -67,6 +69,7 @@ codes! {
     HookExists { 409, "hook_exists", "The hook exists already" }
     PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
     TokenExists { 409, "token_exists", "The name is taken" }
+    TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
     StreamTrimmed { 410, "stream_trimmed", "The events are no longer kept" }
     RevisionMoved { 412, "revision_moved", "The job was changed by somebody else" }
     BodyTooLarge { 413, "body_too_large", "The body is too large" }
@@ -85,6 +88,7 @@ codes! {
     InvalidToken { 422, "invalid_token", "The token is not right" }
     InvalidIncident { 422, "invalid_incident", "The incident is not right" }
     InvalidMonitor { 422, "invalid_monitor", "The monitor is not right" }
+    InvalidSubscription { 422, "invalid_subscription", "The subscription is not right" }
     RateLimited { 429, "rate_limited", "Too many requests" }
     HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
     Internal { 500, "internal", "A mistake of the server" }
@@ -95,6 +99,7 @@ codes! {
     ShuttingDown { 503, "shutting_down", "The server is shutting down" }
     NotReady { 503, "not_ready", "The server is not ready yet" }
     SecretsUnavailable { 503, "secrets_unavailable", "The key for secrets cannot be used" }
+    SlackNotConfigured { 503, "slack_not_configured", "Slack is not configured" }
 }
 
 impl Code {

@@ -3,6 +3,7 @@
 //! Invariant: a handler translates; it decides nothing. A success is answered only after the engine said it is durable.
 
 mod access;
+mod adapters;
 mod app;
 mod armour;
 mod auth;
@@ -52,15 +53,18 @@ mod routes;
 mod runs;
 mod secrets;
 mod session;
+mod slack;
 mod sse;
 mod status;
 mod store;
 mod streams;
+mod subscriptions;
 mod tokens;
 mod tool_check;
 mod trace;
 
 pub use access::{Need, is_listed, need};
+pub use adapters::Adapters;
 pub use app::{App, Node};
 pub use auth::Auth;
 pub use caller::Caller;

@@ -11,8 +11,8 @@ use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
     armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, incidents, job_list,
-    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, runs, secrets, status, store, streams,
-    tokens, trace,
+    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, runs, secrets, slack, status, store,
+    streams, subscriptions, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -46,6 +46,11 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
         ("/v1/hooks/{slug}/deliveries", get(hook_deliveries::list)),
         ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
+        ("/v1/subscriptions", get(subscriptions::list).post(subscriptions::create)),
+        ("/v1/subscriptions/{id}", get(subscriptions::show).patch(subscriptions::update).delete(subscriptions::remove)),
+        ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
+        ("/slack/events", post(slack::events)),
+        ("/slack/interaction", post(slack::interaction)),
         ("/v1/incidents", get(incidents::list).post(incidents::create)),
         ("/v1/incidents/{id}", get(incidents::show)),
         ("/v1/incidents/{id}/assignee", post(incidents::assignee)),

@@ -9,6 +9,7 @@ use ordo_model::letter::Letter;
 use ordo_model::monitor::Monitor;
 use ordo_model::object::Object;
 use ordo_model::secret::Secret;
+use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
@@ -30,6 +31,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
         Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
+        Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
         Kind::Letter => decode_as::<Letter>(entity, snapshot),
         Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
@@ -44,6 +46,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Delivery => fold_as::<Delivery>(before, stored),
         Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
+        Kind::Subscription => fold_as::<Subscription>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
         Kind::Letter => fold_as::<Letter>(before, stored),
         Kind::Monitor => fold_as::<Monitor>(before, stored),
@@ -56,6 +59,7 @@ pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended
         Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
         Kind::Letter => post::attend(engine, entity.id).await,
+        Kind::Secret | Kind::Subscription => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
         Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
         Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),

@@ -13,6 +13,7 @@ pub(crate) mod monitor;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;
+mod subscription;
 
 use ordo_model::object::Object;
 use ordo_store::{RowWrite, View};

@@ -10,6 +10,7 @@ pub(crate) mod node;
 pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod store;
+pub(crate) mod subscription;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -86,6 +87,9 @@ pub(crate) enum Command {
     /// The nodes that share a store
     #[command(subcommand, visible_alias = "nodes")]
     Node(node::NodeCommand),
+    /// Have URLs told of events, in signed messages
+    #[command(subcommand, visible_alias = "subscriptions")]
+    Subscription(subscription::SubscriptionCommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

@@ -19,9 +19,10 @@ pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Variables of tools hold secrets as often as not: only that they are set is shown. URLs lose their password.
+/// Of what may be a secret only that it is set is shown; variables of tools are as often as not. URLs lose their
+/// password.
 fn item(path: &Path, setting: &Setting) -> Value {
-    let value = if path.is_a_variable_of_a_tool() {
+    let value = if path.is_secret() {
         json!("(set)")
     } else if let Some(url) = setting.value.as_str().filter(|text| ordo_store_postgres::is_url(text)) {
         json!(without_password(url))

@@ -13,6 +13,7 @@ mod run;
 mod secret;
 mod status;
 mod store;
+mod subscription;
 mod talk;
 
 use crate::cli::{Cli, Command};
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
+        Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

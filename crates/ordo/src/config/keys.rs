@@ -39,6 +39,15 @@ pub(super) const KEYS: &[Key] = &[
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),
+    key("slack.api_url", Kind::Text, Some("https://slack.com/api")),
+    key("slack.bot_token", Kind::Text, None),
+    key("slack.channel", Kind::Text, None),
+    key("slack.events", Kind::List, Some("incident.*")),
+    key("slack.signing_secret", Kind::Text, None),
+    key("smtp.events", Kind::List, Some("incident.*")),
+    key("smtp.from", Kind::Text, None),
+    key("smtp.to", Kind::List, None),
+    key("smtp.url", Kind::Text, None),
     key("store.cache_bytes", Kind::Number, Some("67108864")),
     key("store.path", Kind::Text, Some(".ordo/orchestrator.db")),
     key("telemetry.otlp_endpoint", Kind::Text, None),
@@ -47,6 +56,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tools.http.allow", Kind::List, Some("")),
     key("tools.shell.allow", Kind::List, None),
     key("tools.shell.enabled", Kind::Bool, Some("true")),
+    key("webhooks.allow", Kind::List, Some("")),
 ];
 
 /// What a tool of one's own may say; `env` holds one key per variable.

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ordo_adapters::email::SmtpOptions;
+use ordo_adapters::slack::SlackOptions;
 use ordo_engine::dispatcher::{PoolSize, PoolSizes};
 use ordo_model::Millis;
+use ordo_reach::Allowed;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
 
@@ -21,7 +24,17 @@ pub(crate) struct Settings {
     pub(crate) telemetry: Telemetry,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
+    pub(crate) slack: SlackOptions,
+    pub(crate) smtp: SmtpOptions,
+    pub(crate) webhooks: Webhooks,
     pub(crate) log: Log,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Webhooks {
+    /// Networks, addresses and host names that messages may go to although they are not public.
+    pub(crate) allow: Vec<Allowed>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

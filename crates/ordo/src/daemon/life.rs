@@ -14,6 +14,7 @@ use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use super::outside::Outside;
 use super::signals::Signals;
 use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
@@ -46,6 +47,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         None => None,
     };
     let exporting = exporter.map(Exporter::start);
+    let outside = Outside::open(settings, store.store()).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
@@ -56,12 +58,15 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         about,
         sampling: Sampling::part(settings.telemetry.sample),
         keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
+        senders: outside.senders.clone(),
+        ..Options::default()
     };
     let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
+    let app = App::new(engine.clone(), Auth::token(&token), keeper, node).with_adapters(outside.adapters());
+    let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
         let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));

@@ -2,6 +2,7 @@
 
 mod life;
 mod logging;
+mod outside;
 mod parts;
 mod service;
 mod signals;

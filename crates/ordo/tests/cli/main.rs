@@ -12,6 +12,7 @@ mod import;
 mod hooks;
 mod jobs;
 mod log_lines;
+mod notifications;
 mod postgres;
 mod refusals;
 mod runs;

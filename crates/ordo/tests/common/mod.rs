@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub(crate) mod slack;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};

@@ -19,6 +19,7 @@ mod policy_schemas;
 mod run_routes;
 mod run_schemas;
 mod schemas;
+mod subscription_routes;
 mod upkeep_routes;
 mod upkeep_schemas;
 
@@ -82,6 +83,8 @@ fn tags() -> Value {
         { "name": "incidents", "description": "What people work on, and what they were told." },
         { "name": "monitors", "description": "What must give a sign of life." },
         { "name": "events", "description": "What happened, event by event." },
+        { "name": "subscriptions", "description": "Who hears of what, by signed webhook." },
+        { "name": "slack", "description": "What Slack calls." },
         { "name": "access", "description": "Who may do what, and what only the server knows." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
@@ -105,6 +108,7 @@ fn operations() -> Vec<Operation> {
         incident_routes::all(),
         monitor_routes::all(),
         event_routes::all(),
+        subscription_routes::all(),
         access_routes::all(),
         upkeep_routes::all(),
     ]

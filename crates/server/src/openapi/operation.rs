@@ -216,6 +216,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
         Some((_, _)) if path.starts_with("/v1/incidents") => vec![shared("IncidentId")],
         Some((_, _)) if path.starts_with("/v1/letters") => vec![shared("LetterId")],
         Some((_, _)) if path.starts_with("/v1/runs") => vec![shared("RunId")],
+        Some((_, _)) if path.starts_with("/v1/subscriptions") => vec![shared("SubscriptionId")],
         Some((_, _)) => vec![shared("JobId")],
         None => Vec::new(),
     }
@@ -243,6 +244,7 @@ pub(super) fn shared_parameters() -> Value {
         "SecretName": { "name": "name", "in": "path", "required": true, "description": "The secret.",
             "schema": { "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" } },
         "TokenId": id("The token."),
+        "SubscriptionId": id("The subscription."),
         "IncidentId": id("The incident."),
         "LetterId": id("The letter."),
         "MonitorName": { "name": "name", "in": "path", "required": true, "schema": text, "description": "The monitor." },

@@ -16,7 +16,7 @@ use ordo_engine::secrets::{FixedKeys, Key, SecretText};
 use ordo_engine::tokens::Wanted;
 use ordo_engine::{Engine, Options};
 use ordo_model::{Millis, Role, RunId};
-use ordo_server::{App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -131,6 +131,13 @@ impl World {
     pub(crate) fn limit(&mut self, limits: Limits) {
         self.app = self.app.clone().limited(limits);
         self.router = router(self.app.clone());
+    }
+
+    /// The same with those who stand between it and other systems.
+    pub(crate) fn adapted(mut self, adapters: Adapters) -> World {
+        self.app = self.app.clone().with_adapters(adapters);
+        self.router = router(self.app.clone());
+        self
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

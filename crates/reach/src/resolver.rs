@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::guard::Guard;
+use crate::guard::Guard;
 
 /// Where addresses come from: the system in production.
 #[async_trait]

@@ -9,9 +9,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-use super::network::{Network, NotANetwork};
+use crate::network::{Network, NotANetwork};
 
-/// One entry of `tools.http.allow`: a network, an address, or a host name.
+/// One entry of a list in the configuration: a network, an address, or a host name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allowed {
     Network(Network),
@@ -27,37 +27,43 @@ pub enum NotAllowable {
     Host(String),
 }
 
-/// The target is one that a job may not reach.
+/// The target is one that may not be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{host} is not allowed: {address} is {what}; tools.http.allow in the configuration can allow it")]
+#[error("{host} is not allowed: {address} is {what}; {key} in the configuration can allow it")]
 pub struct Forbidden {
     pub host: String,
     pub address: IpAddr,
     pub what: &'static str,
+    pub key: &'static str,
 }
 
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Guard(Vec<Allowed>);
+/// Who may be reached besides all that is public.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// Where the configuration says so: told to whoever is refused.
+    key: &'static str,
+    allow: Vec<Allowed>,
+}
 
 impl Guard {
-    pub(crate) fn new(allow: Vec<Allowed>) -> Guard {
-        Guard(allow)
+    pub fn new(key: &'static str, allow: Vec<Allowed>) -> Guard {
+        Guard { key, allow }
     }
 
     /// All of a host's addresses must be allowed: which one is used is not ours to choose.
-    pub(crate) fn admit(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Forbidden> {
+    pub fn admit(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Forbidden> {
         if self.allows_host(host) {
             return Ok(());
         }
         let forbidden = addresses.iter().find_map(|address| Some((*address, self.objection(*address)?)));
         match forbidden {
-            Some((address, what)) => Err(Forbidden { host: host.to_owned(), address, what }),
+            Some((address, what)) => Err(Forbidden { host: host.to_owned(), address, what, key: self.key }),
             None => Ok(()),
         }
     }
 
     fn objection(&self, address: IpAddr) -> Option<&'static str> {
-        let allowed = self.0.iter().any(|entry| match entry {
+        let allowed = self.allow.iter().any(|entry| match entry {
             Allowed::Network(network) => network.contains(address),
             Allowed::Host(_) => false,
         });
@@ -66,7 +72,7 @@ impl Guard {
 
     fn allows_host(&self, host: &str) -> bool {
         let host = plain(host);
-        self.0.iter().any(|entry| match entry {
+        self.allow.iter().any(|entry| match entry {
             Allowed::Host(name) => *name == host,
             Allowed::Network(_) => false,
         })
@@ -158,7 +164,7 @@ mod tests {
     use super::*;
 
     fn guard(allow: &[&str]) -> Guard {
-        Guard::new(allow.iter().map(|entry| entry.parse().unwrap()).collect())
+        Guard::new("tools.http.allow", allow.iter().map(|entry| entry.parse().unwrap()).collect())
     }
 
     fn admits(guard: &Guard, host: &str, addresses: &[&str]) -> bool {

@@ -9,6 +9,7 @@ use ordo_model::{Millis, Timestamp};
 
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
+use crate::pages;
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
@@ -25,6 +26,9 @@ pub struct App {
     pub(crate) maintenance: Arc<dyn Maintenance>,
     pub(crate) node: Arc<Node>,
     pub(crate) since: Stopwatch,
+    /// What stands before every path: empty, or `/ordo` behind a proxy.
+    pub(crate) base_path: Arc<str>,
+    pub(crate) kept: Arc<pages::Kept>,
     ready: Arc<AtomicBool>,
 }
 
@@ -43,8 +47,18 @@ impl App {
             maintenance,
             node: Arc::new(node),
             since: Stopwatch::start(),
+            base_path: Arc::from(""),
+            kept: Arc::default(),
             ready: Arc::default(),
         }
+    }
+
+    /// The same, reached below a path such as `/ordo`.
+    #[must_use]
+    pub fn below(self, base_path: &str) -> App {
+        let trimmed = base_path.trim().trim_matches('/');
+        let base_path = if trimmed.is_empty() { String::new() } else { format!("/{trimmed}") };
+        App { base_path: base_path.into(), ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

@@ -16,6 +16,8 @@ use crate::problem::Problem;
 
 /// Routes that need no token.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/openapi.json"];
+/// Scripts, styles and icons of the dashboard: the same for everybody, also on the page that asks for a token.
+const OPEN_BELOW: &str = "/assets/";
 
 /// The tokens that are let in over TCP.
 #[derive(Clone)]
@@ -57,10 +59,14 @@ fn digest(secret: &str) -> [u8; 32] {
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let peer = request.extensions().get::<Peer>().cloned().unwrap_or_default();
     peer.check_host(request.headers())?;
-    if !peer.is_local() && !OPEN.contains(&request.uri().path()) {
+    if !peer.is_local() && !is_open(request.uri().path()) {
         check_token(&app.auth, request.headers())?;
     }
     Ok(next.run(request).await)
+}
+
+fn is_open(path: &str) -> bool {
+    OPEN.contains(&path) || path.starts_with(OPEN_BELOW)
 }
 
 fn check_token(auth: &Auth, headers: &HeaderMap) -> Result<(), Problem> {

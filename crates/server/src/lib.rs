@@ -26,6 +26,7 @@ mod logs;
 mod maintenance;
 mod metrics;
 mod openapi;
+mod pages;
 mod params;
 mod path;
 mod peer;

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status,
-    store, streams, trace,
+    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, pages, runs,
+    status, store, streams, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -48,15 +48,22 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
 }
 
 pub fn router(app: App) -> Router {
-    let routes = table().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
-    routes
+    let all = table().into_iter().chain(pages::table());
+    let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let routes = routes
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
+        .layer(from_fn_with_state(app.clone(), pages::frame::around))
         .layer(compression::layer())
         .layer(from_fn(trace::request))
-        .with_state(app)
+        .with_state(app.clone());
+    match app.base_path.as_ref() {
+        "" => routes,
+        // A proxy may take the prefix away or leave it: both are answered.
+        prefix => Router::new().nest_service(prefix, routes.clone()).fallback_service(routes),
+    }
 }
 
 /// The paths of all routes, as they stand in the description.

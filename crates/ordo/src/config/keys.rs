@@ -21,7 +21,7 @@ pub(super) struct Key {
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 17] = [
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
@@ -31,6 +31,8 @@ pub(super) const KEYS: [Key; 16] = [
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
     key("pools.slow.slots", Kind::Number, Some("100")),
+    // What a proxy puts before every path: `/ordo`.
+    key("serve.base_path", Kind::Text, Some("")),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),

@@ -26,6 +26,8 @@ pub(crate) struct Settings {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Serve {
     pub(crate) listen: String,
+    #[serde(deserialize_with = "base_path")]
+    pub(crate) base_path: String,
     #[serde(deserialize_with = "tick_rate")]
     pub(crate) tick_rate: Millis,
     #[serde(deserialize_with = "length")]
@@ -122,6 +124,16 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
         return Ok(rate);
     }
     Err(serde::de::Error::custom(format!("a tick rate is between {TICK_MIN} and {TICK_MAX}")))
+}
+
+/// Written by the server into addresses: plain letters only.
+fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    match path.bytes().all(is_plain) && !path.contains("//") {
+        true => Ok(path),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
+    }
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

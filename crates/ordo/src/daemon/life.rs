@@ -46,7 +46,7 @@ async fn begin(plan: Plan) -> Result<Exit> {
     let shutdown = CancellationToken::new();
     let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
+    let app = App::new(engine.clone(), Auth::token(&token), keeper, node).below(&settings.serve.base_path);
     let work = async {
         app.set_ready(true);
         let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));

@@ -15,6 +15,7 @@ mod logs;
 mod metrics;
 mod openapi;
 mod orders;
+mod pages;
 mod runs;
 mod status;
 mod store;

@@ -1,0 +1,35 @@
+// The pictures in docs/screenshots: each main page, light and dark, wide and narrow.
+import { mkdirSync } from "node:fs";
+import { NARROW, WIDE, open } from "./browser.mjs";
+
+const PAGES = [
+  ["home", "/"],
+  ["jobs", "/jobs"],
+  ["jobs-many", "/jobs?q=shard&sort=label"],
+  ["jobs-none", "/jobs?q=nothing-like-it"],
+  ["job", (jobs) => `/jobs/${jobs["backup-database"].id}`],
+  ["job-form", "/jobs/new"],
+  ["runs", "/runs"],
+  ["run", (jobs) => `/runs/${jobs.exportRun}`],
+  ["incidents", "/incidents"],
+  ["executors", "/executors"],
+  ["nodes", "/nodes"],
+];
+const FOLDER = process.env.ORDO_BROWSER_PICTURES ?? new URL("../../docs/screenshots/", import.meta.url).pathname;
+
+export async function pictures(browser, world, jobs) {
+  mkdirSync(FOLDER, { recursive: true });
+  for (const [size, viewport] of [["wide", WIDE], ["narrow", NARROW]]) {
+    for (const theme of ["light", "dark"]) {
+      const { context, page } = await open(browser, world, { viewport, theme });
+      for (const [name, place] of PAGES) {
+        await page.goto(world.url + (typeof place === "function" ? place(jobs) : place));
+        if (name === "job-form") await page.getByLabel("Label").fill("nightly-report");
+        if (name === "job-form") await page.getByRole("textbox", { name: "Script" }).fill("./report.sh --all");
+        await page.waitForTimeout(name === "job-form" ? 900 : 300);
+        await page.screenshot({ path: `${FOLDER}/${name}-${size}-${theme}.png`, fullPage: name !== "jobs-many" });
+      }
+      await context.close();
+    }
+  }
+}

@@ -25,7 +25,7 @@ export async function pictures(browser, world, jobs) {
       for (const [name, place] of PAGES) {
         await page.goto(world.url + (typeof place === "function" ? place(jobs) : place));
         if (name === "job-form") await page.getByLabel("Label").fill("nightly-report");
-        if (name === "job-form") await page.getByRole("textbox", { name: "Script" }).fill("./report.sh --all");
+        if (name === "job-form") await page.getByRole("textbox", { name: "Script", exact: true }).fill("./report.sh --all");
         await page.waitForTimeout(name === "job-form" ? 900 : 300);
         await page.screenshot({ path: `${FOLDER}/${name}-${size}-${theme}.png`, fullPage: name !== "jobs-many" });
       }

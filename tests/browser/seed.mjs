@@ -17,7 +17,7 @@ export async function seed(world) {
   await add("spring-cleaning", { ...script("echo clean"), trigger: cron("30 2 * * *") });
   await add("weekday-digest", { tool_name: "http", tool_input: { method: "POST", url: `${world.url}/healthz`, body: "{}" }, trigger: cron("0 9 * * MON-FRI") });
   await add("quarter-hourly-rollup", { tool_name: "noop", trigger: cron("*/15 * * * *", "UTC") });
-  await add("export-ledger", { ...script("i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"row $i written\"; [ $((i % 50)) -ne 0 ] || echo \"warning: slow disk at $i\" >&2; sleep 0.1; done"), trigger: { type: "manual" } });
+  await add("export-ledger", { ...script("i=0; while [ $i -lt 6000 ]; do i=$((i+1)); echo \"row $i written\"; [ $((i % 50)) -ne 0 ] || echo \"warning: slow disk at $i\" >&2; sleep 0.1; done"), trigger: { type: "manual" } });
   await add("deploy-on-push", { ...script("echo deploy"), trigger: { type: "webhook", hook: "github" } });
   await add("rotate-keys", { ...script("echo rotate"), trigger: cron("0 4 1 * *", "UTC") });
   await add("migrate-archive", { ...script("echo migrate"), trigger: every("1h"), held: true });

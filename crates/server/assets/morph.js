@@ -3,8 +3,11 @@
 /** Attributes that belong to the reader or to a script, not to the server. */
 const OURS = new Set(["open", "hidden"]);
 
+/** Asked for as an attribute: a form with a field called "id" answers with that field. */
+const idOf = (node) => node.getAttribute?.("id") ?? "";
+
 export function morph(old, wanted) {
-  if (old.nodeType !== wanted.nodeType || old.nodeName !== wanted.nodeName || (old.id || "") !== (wanted.id || "")) {
+  if (old.nodeType !== wanted.nodeType || old.nodeName !== wanted.nodeName || idOf(old) !== idOf(wanted)) {
     old.replaceWith(wanted);
     return;
   }
@@ -28,15 +31,15 @@ function attributes(old, wanted) {
 
 function children(old, wanted) {
   const named = new Map();
-  for (const child of old.children) if (child.id) named.set(child.id, child);
+  for (const child of old.children) if (idOf(child)) named.set(idOf(child), child);
   let at = old.firstChild;
   for (const want of [...wanted.childNodes]) {
-    const known = want.id ? named.get(want.id) : undefined;
+    const known = idOf(want) ? named.get(idOf(want)) : undefined;
     if (known) {
       if (known === at) at = at.nextSibling;
       else old.insertBefore(known, at);
       morph(known, want);
-    } else if (at && !at.id && !want.id && at.nodeName === want.nodeName) {
+    } else if (at && !idOf(at) && !idOf(want) && at.nodeName === want.nodeName) {
       const next = at.nextSibling;
       morph(at, want);
       at = next;

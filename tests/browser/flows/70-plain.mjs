@@ -16,7 +16,7 @@ flow("without scripts: home, jobs, a job and a run can be read", PLAIN, async ({
 flow("without scripts: a job is made, previewed, run, paused and changed", PLAIN, async ({ page, url }) => {
   await page.goto(`${url}/jobs/new`);
   await page.getByLabel("Label").fill("made-plainly");
-  await page.getByRole("textbox", { name: "Script" }).fill("echo plain");
+  await page.getByRole("textbox", { name: "Script", exact: true }).fill("echo plain");
   await page.getByRole("button", { name: "Preview" }).click();
   check((await page.locator("#preview .fires li").count()) === 10, "the preview is shown");
   await page.getByRole("button", { name: "Create job" }).click();

@@ -145,7 +145,7 @@ fn success(runs: &[Run]) -> Option<String> {
     let (good, bad) = (count("completed"), count("failed"));
     let share = good as f64 / (good + bad).max(1) as f64 * 100.0;
     (good + bad > 0).then(|| match share {
-        100.0 => "100 %".to_owned(),
+        share if share == 0.0 || share == 100.0 => format!("{share} %"),
         share => format!("{:.1} %", (share * 10.0).floor() / 10.0),
     })
 }

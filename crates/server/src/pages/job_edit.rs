@@ -78,10 +78,16 @@ impl Preview {
             Err(problem) => {
                 preview.errors = placed(fields, &problem);
                 preview.wrong = Some(problem.detail);
-                // The schedule can be read though something else is missing.
-                if let Some(definition) = with_stand_ins(desk, fields) {
-                    preview.fill(desk, &definition);
-                    (preview.cli, preview.curl) = Default::default();
+                // The schedule can be read, or be wrong itself, though something else is missing.
+                match with_stand_ins(desk, fields) {
+                    Ok(definition) => {
+                        preview.fill(desk, &definition);
+                        (preview.cli, preview.curl) = Default::default();
+                    }
+                    Err(problem) => {
+                        preview.errors.extend(placed(fields, &problem));
+                        preview.wrong = Some(problem.detail);
+                    }
                 }
             }
         }
@@ -107,9 +113,9 @@ fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
 }
 
 /// The same with a label and an action that are surely right.
-fn with_stand_ins(desk: &Desk, fields: &Fields) -> Option<Definition> {
-    let fields = Fields { label: "-".into(), action: "script".into(), script: "true".into(), ..fields.clone() };
-    definition(desk, &fields).ok()
+fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+    let fields = Fields { label: "-".into(), action: "json".into(), tool_name: "noop".into(), tool_input: "{}".into(), ..fields.clone() };
+    definition(desk, &fields)
 }
 
 /// What is wrong, each at its field of the form.

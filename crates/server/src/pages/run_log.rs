@@ -5,7 +5,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_engine::logs::LogStream;
 use ordo_model::RunId;
@@ -116,6 +116,8 @@ pub(crate) async fn download(desk: Desk, Named(id): Named<RunId>) -> Result<Resp
             Err(fault) => Some((Err(fault), None)),
         }
     });
+    // Whoever compresses the answer may ask once more behind its end.
+    let pieces = pieces.fuse();
     let name = format!("attachment; filename=\"run-{id}.txt\"");
     let headers = HeaderMap::from_iter([
         (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),

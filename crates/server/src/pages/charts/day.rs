@@ -49,13 +49,14 @@ impl Day {
     }
 
     pub(crate) fn draw(&self, times: &Times) -> Html {
-        let top = self.columns.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64;
+        // By the root: one job is seen beside a thousand.
+        let top = (self.columns.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64).sqrt();
         let width = COLUMNS as f64 * STEP;
         let mut html = Html::new().raw(format_args!(
             "<svg class=\"plot day\" viewBox=\"0 0 {width} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
         ));
         for (place, labels) in self.columns.iter().enumerate() {
-            let (x, height) = (place as f64 * STEP, labels.len() as f64 / top * (HEIGHT - 4.0));
+            let (x, height) = (place as f64 * STEP, (labels.len() as f64).sqrt() / top * (HEIGHT - 4.0));
             let at = times.now.plus(Millis::from_ms(place as u64 * COLUMN_MS as u64));
             html = html.raw(format_args!(
                 "<g><rect class=\"ground\" x=\"{x}\" y=\"0\" width=\"{STEP}\" height=\"{HEIGHT}\"/>"

@@ -60,11 +60,11 @@ pub(crate) fn total(minute: &Minute) -> u32 {
 pub(crate) fn lateness(minutes: &[Minute]) -> Html {
     let width = minutes.len() as f64 * STEP;
     let mut html = Html::new().raw(format_args!(
-        "<svg class=\"plot line\" viewBox=\"0 0 {width} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+        "<svg class=\"plot curve\" viewBox=\"0 0 {width} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
     ));
     for decade in 1..5 {
         let y = HEIGHT - f64::from(decade) * HEIGHT / 5.0;
-        html = html.raw(format_args!("<path class=\"grid\" d=\"M0 {y}H{width}\"/>"));
+        html = html.raw(format_args!("<path class=\"rule\" d=\"M0 {y}H{width}\"/>"));
     }
     for percent in [99, 50] {
         html = html.raw(format_args!("<path class=\"p{percent}\" d=\"{}\"/>", line(minutes, percent)));

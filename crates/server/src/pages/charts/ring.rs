@@ -10,8 +10,8 @@ use crate::pages::html::Html;
 
 const MIDDLE: f64 = 150.0;
 /// Where marks begin, seen from the middle.
-const INNER: f64 = 96.0;
-const LONGEST: f64 = 40.0;
+const INNER: f64 = 102.0;
+const LONGEST: f64 = 32.0;
 /// How many labels a mark names.
 const NAMED: usize = 6;
 

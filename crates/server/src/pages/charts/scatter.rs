@@ -50,7 +50,7 @@ pub(crate) fn draw(runs: &[Run], measure: Measure, href: impl Fn(&Run) -> String
     let mut html = Html::new().raw(format_args!(
         "<svg class=\"plot dots\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
     ));
-    html = html.raw(format_args!("<path class=\"grid\" d=\"M0 0H{WIDTH}M0 {0}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0));
+    html = html.raw(format_args!("<path class=\"rule\" d=\"M0 0H{WIDTH}M0 {0}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0));
     for (class, value) in [("p50", p50), ("p95", p95)] {
         html = html.raw(value.map_or_else(String::new, |ms| format!("<path class=\"{class}\" d=\"M0 {:.1}H{WIDTH}\"/>", y(ms))));
     }

@@ -146,18 +146,13 @@ impl Queries {
     }
 
     /// Takes what fits of some entries into the page; answers whether the page is full.
-    async fn take(
-        &self,
-        query: &JobQuery,
-        entries: &[Entry],
-        limit: usize,
-        page: &mut JobPage,
-    ) -> Result<bool, Fault> {
+    async fn take(&self, query: &JobQuery, entries: &[Entry], limit: usize, page: &mut JobPage) -> Result<bool, Fault> {
         let ids: Vec<JobId> = entries.iter().map(|entry| entry.job).collect();
         for (entry, job) in entries.iter().zip(self.load_jobs(&ids).await?) {
             page.next = Some(entry.place.clone());
-            let is_its_last =
-                |job: &Job| entry.run.is_none_or(|run| job.history.last.as_ref().is_some_and(|last| last.run_id == run));
+            let is_its_last = |job: &Job| {
+                entry.run.is_none_or(|run| job.history.last.as_ref().is_some_and(|last| last.run_id == run))
+            };
             page.items.extend(job.filter(|job| query.fits(job) && is_its_last(job)));
             if page.items.len() >= limit {
                 return Ok(true);

@@ -1,5 +1,7 @@
 //! Lists of jobs as people look for them, on a real store.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{World, manual};
@@ -35,8 +37,11 @@ async fn every_job_is_met_once_in_every_order_whatever_the_size_of_a_page() {
     }
     for limit in [1, 5, 23, 50] {
         for order in [JobOrder::Label, JobOrder::Next, JobOrder::Newest] {
-            let labels: Vec<String> =
-                walk(&world, &JobQuery::default(), order, limit).await.iter().map(|j| j.definition.label.clone()).collect();
+            let labels: Vec<String> = walk(&world, &JobQuery::default(), order, limit)
+                .await
+                .iter()
+                .map(|j| j.definition.label.clone())
+                .collect();
             let mut wanted: Vec<String> = (0..23).map(|number| format!("job-{number:02}")).collect();
             if order != JobOrder::Label {
                 wanted.reverse();

@@ -48,6 +48,7 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
 }
 
 pub fn router(app: App) -> Router {
+    let prefix = app.base_path.clone();
     let all = table().into_iter().chain(pages::table());
     let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     let routes = routes
@@ -58,8 +59,8 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), pages::frame::around))
         .layer(compression::layer())
         .layer(from_fn(trace::request))
-        .with_state(app.clone());
-    match app.base_path.as_ref() {
+        .with_state(app);
+    match prefix.as_ref() {
         "" => routes,
         // A proxy may take the prefix away or leave it: both are answered.
         prefix => Router::new().nest_service(prefix, routes.clone()).fallback_service(routes),

@@ -23,8 +23,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Response, Problem> {
     let text = template.render().map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-    let headers: HeaderMap =
-        HEADERS.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value))).collect();
+    let headers: HeaderMap = HEADERS.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value))).collect();
     Ok((status, headers, text).into_response())
 }
 

@@ -11,7 +11,9 @@ pub(crate) fn cli(definition: &Definition) -> String {
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     let short = short_form(definition);
     trigger_options(&definition.trigger, &mut option);
-    for (key, name) in [("description", "description"), ("group", "group"), ("routing", "routing"), ("timeout", "timeout")] {
+    for (key, name) in
+        [("description", "description"), ("group", "group"), ("routing", "routing"), ("timeout", "timeout")]
+    {
         if let Some(text) = short.get(key).and_then(Value::as_str) {
             option(name, text);
         }
@@ -72,7 +74,11 @@ fn trigger_options(trigger: &Trigger, option: &mut impl FnMut(&str, &str)) {
 fn action(definition: &Definition) -> String {
     let input = definition.tool_input.as_object();
     if let Some((command, args)) = input.filter(|_| definition.tool_name == "shell").and_then(plain_command) {
-        return std::iter::once("--".to_owned()).chain([quoted(command)]).chain(args.iter().map(|arg| quoted(arg))).collect::<Vec<_>>().join(" ");
+        return std::iter::once("--".to_owned())
+            .chain([quoted(command)])
+            .chain(args.iter().map(|arg| quoted(arg)))
+            .collect::<Vec<_>>()
+            .join(" ");
     }
     let input = definition.tool_input.to_string();
     match definition.tool_input == json!({}) {
@@ -146,7 +152,8 @@ mod tests {
                 "block":"discard","trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin"}}"#,
         );
         let (cli, curl) = (cli(&nightly), curl(&nightly, ""));
-        for part in ["'a b'", "--cron '0 2 * * *'", "--tz Europe/Berlin", "--retry 2", "--block discard", "--tool http"] {
+        for part in ["'a b'", "--cron '0 2 * * *'", "--tz Europe/Berlin", "--retry 2", "--block discard", "--tool http"]
+        {
             assert!(cli.contains(part), "{part}: {cli}");
         }
         assert!(curl.contains("\"max_attempts\": 3") && !curl.contains("priority"), "{curl}");

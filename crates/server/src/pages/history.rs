@@ -71,7 +71,8 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::JobStarted { attempt, executor, .. } => format!("attempt {attempt} given to {}", executor.executor),
         Event::JobExecuted { attempt, .. } => format!("attempt {attempt} completed"),
         Event::JobFailed { attempt, reason, retry_at, .. } => {
-            let again = retry_at.map_or_else(String::new, |retry| format!("; tried again {}", relative(retry.ms() - at.ms())));
+            let again =
+                retry_at.map_or_else(String::new, |retry| format!("; tried again {}", relative(retry.ms() - at.ms())));
             format!("attempt {attempt} failed: {}{again}", shortened(reason, 160))
         }
         Event::JobSkipped { reason, gap, .. } => {

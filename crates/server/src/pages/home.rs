@@ -185,7 +185,8 @@ async fn failing_rows(desk: &Desk, jobs: &[Job]) -> Result<Vec<Failing>, Fault> 
 /// Jobs whose time has come and gone without anything being decided.
 async fn overdue(desk: &Desk, near: &[Job]) -> Result<Vec<JobRow>, Fault> {
     let mut rows = Vec::new();
-    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < desk.now)).take(5) {
+    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < desk.now)).take(5)
+    {
         rows.push(JobRow::read(desk, job).await?);
     }
     Ok(rows)
@@ -202,10 +203,12 @@ fn stuck(desk: &Desk, pending: &[Run]) -> Vec<RunRow> {
 fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
     let last = metrics.series.last(now, CHART_MINUTES);
     let sum = |count: fn(&ordo_engine::series::Minute) -> u32| last.iter().map(count).sum::<u32>();
-    let told = |percent| lateness_ms(&last, percent).map_or("–".to_owned(), |ms| match ms {
-        u64::MAX => "> 5 min".to_owned(),
-        ms => format!("≤ {}", length(i64::try_from(ms).unwrap_or(i64::MAX))),
-    });
+    let told = |percent| {
+        lateness_ms(&last, percent).map_or("–".to_owned(), |ms| match ms {
+            u64::MAX => "> 5 min".to_owned(),
+            ms => format!("≤ {}", length(i64::try_from(ms).unwrap_or(i64::MAX))),
+        })
+    };
     let ended = sum(minutes::total);
     // The minute that is not over would make every rate look too small.
     let recent: Vec<u32> = last.iter().rev().skip(1).take(5).map(minutes::total).collect();

@@ -6,8 +6,8 @@ use ordo_engine::queries::RunFilter;
 use ordo_model::JobId;
 use ordo_model::job::{Job, JobState, Phase, Run};
 
-use super::charts::heat::{self, Row};
 use super::charts::heartbeat;
+use super::charts::heat::{self, Row};
 use super::charts::scatter::{self, Measure, Scatter};
 use super::desk::Desk;
 use super::history::{self, Entry};

@@ -114,7 +114,13 @@ fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
 
 /// The same with a label and an action that are surely right.
 fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
-    let fields = Fields { label: "-".into(), action: "json".into(), tool_name: "noop".into(), tool_input: "{}".into(), ..fields.clone() };
+    let fields = Fields {
+        label: "-".into(),
+        action: "json".into(),
+        tool_name: "noop".into(),
+        tool_input: "{}".into(),
+        ..fields.clone()
+    };
     definition(desk, &fields)
 }
 
@@ -186,7 +192,13 @@ async fn created(desk: &Desk, fields: &Fields) -> Result<std::sync::Arc<Job>, Pr
 }
 
 /// The form as it was, with what is wrong.
-fn refused(desk: &Desk, shell: Shell, job: Option<&Job>, fields: Fields, problem: &Problem) -> Result<Response, Problem> {
+fn refused(
+    desk: &Desk,
+    shell: Shell,
+    job: Option<&Job>,
+    fields: Fields,
+    problem: &Problem,
+) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
     answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(desk, shell, job, fields, errors))
 }

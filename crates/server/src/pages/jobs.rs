@@ -35,11 +35,8 @@ struct JobsPage {
     is_by_end: bool,
 }
 
-const SORTS: [(&str, &str, JobOrder); 3] = [
-    ("label", "Label", JobOrder::Label),
-    ("next", "Next fire", JobOrder::Next),
-    ("new", "Newest", JobOrder::Newest),
-];
+const SORTS: [(&str, &str, JobOrder); 3] =
+    [("label", "Label", JobOrder::Label), ("next", "Next fire", JobOrder::Next), ("new", "Newest", JobOrder::Newest)];
 const CHIPS: [(&str, &str); 6] = [
     ("All", ""),
     ("Failing", "failed"),

@@ -54,7 +54,7 @@ impl Follow {
         while gathered.is_empty() {
             tokio::select! {
                 () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => gathered.take(hint)?,
+                hint = self.hints.recv() => gathered.take(&hint)?,
             }
         }
         let until = tokio::time::sleep(GATHER);
@@ -63,7 +63,7 @@ impl Follow {
             tokio::select! {
                 () = &mut until => return Some(gathered),
                 () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => gathered.take(hint)?,
+                hint = self.hints.recv() => gathered.take(&hint)?,
             }
         }
     }
@@ -74,7 +74,7 @@ impl Gathered {
         self.jobs.is_empty() && self.runs.is_empty() && !self.is_all
     }
 
-    fn take(&mut self, hint: Result<Live, RecvError>) -> Option<()> {
+    fn take(&mut self, hint: &Result<Live, RecvError>) -> Option<()> {
         match hint {
             Ok(Live::Job(id)) => drop(self.jobs.insert(id.to_string())),
             Ok(Live::Run(id)) => drop(self.runs.insert(id.to_string())),
@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn many_changes_become_one_word() {
         let mut gathered = Gathered::default();
-        gathered.take(Ok(Live::Log(RunId(Uuid::from_u128(1))))).unwrap();
+        gathered.take(&Ok(Live::Log(RunId(Uuid::from_u128(1))))).unwrap();
         assert!(gathered.is_empty(), "lines are followed by their own page");
         for n in 0..=IDS_MAX {
-            gathered.take(Ok(Live::Job(JobId(Uuid::from_u128(n as u128))))).unwrap();
+            gathered.take(&Ok(Live::Job(JobId(Uuid::from_u128(n as u128))))).unwrap();
         }
         assert!(gathered.is_all && gathered.jobs.is_empty());
-        assert_eq!(gathered.take(Err(RecvError::Closed)), None);
+        assert_eq!(gathered.take(&Err(RecvError::Closed)), None);
     }
 }

@@ -37,7 +37,10 @@ pub(crate) async fn incidents(desk: Desk) -> Result<Response, Problem> {
     let about = "An incident is something people work on until it is resolved. A failing job can open one by itself.";
     let commands = [
         ("Open one by hand", "ordo incident start \"Payments are slow\" --severity high"),
-        ("Let a job open one after two failures", "ordo job update nightly-report --on-failure '{\"incident\": {\"severity\": \"high\", \"after\": 2}}'"),
+        (
+            "Let a job open one after two failures",
+            "ordo job update nightly-report --on-failure '{\"incident\": {\"severity\": \"high\", \"after\": 2}}'",
+        ),
     ];
     empty(&desk, Section::Incidents, ("incidents", "Incidents", about), &commands).await
 }

@@ -61,9 +61,8 @@ pub(crate) async fn read(desk: &Desk, run: &Run, stream: &str) -> Result<LogPart
     }
     let last = found.last().map_or_else(String::new, |line| line.seq.to_string());
     let own = format!("/runs/{}", run.id);
-    let choice = |label: &'static str, name: &str| {
-        (label, desk.link(&format!("{own}?stream={name}#log")), name == stream)
-    };
+    let choice =
+        |label: &'static str, name: &str| (label, desk.link(&format!("{own}?stream={name}#log")), name == stream);
     Ok(LogPart {
         lines: lines(&found, stream),
         streams: vec![choice("all", ""), choice("stdout", "stdout"), choice("stderr", "stderr")],
@@ -128,5 +127,8 @@ pub(crate) async fn download(desk: Desk, Named(id): Named<RunId>) -> Result<Resp
 }
 
 fn text(lines: &[NumberedLine]) -> String {
-    lines.iter().map(|NumberedLine { line, .. }| format!("{} {} {}\n", line.at, name_of(line.stream), line.text)).collect()
+    lines
+        .iter()
+        .map(|NumberedLine { line, .. }| format!("{} {} {}\n", line.at, name_of(line.stream), line.text))
+        .collect()
 }

@@ -29,8 +29,8 @@ impl Taste {
     pub(crate) fn read(headers: &HeaderMap) -> Taste {
         let is_zone = |name: &String| jiff::tz::TimeZone::get(name).is_ok();
         Taste {
-            theme: one_of(&THEMES, cookies::read(headers, THEME)),
-            zone: one_of(&ZONES, cookies::read(headers, ZONE)),
+            theme: one_of(&THEMES, cookies::read(headers, THEME).as_deref()),
+            zone: one_of(&ZONES, cookies::read(headers, ZONE).as_deref()),
             browser: cookies::read(headers, BROWSER).filter(is_zone),
         }
     }
@@ -48,8 +48,8 @@ impl Taste {
     }
 }
 
-fn one_of(known: &[(&'static str, &str); 3], given: Option<String>) -> &'static str {
-    known.iter().map(|(name, _)| *name).find(|name| given.as_deref() == Some(*name)).unwrap_or(known[0].0)
+fn one_of(known: &[(&'static str, &str); 3], given: Option<&str>) -> &'static str {
+    known.iter().map(|(name, _)| *name).find(|name| given == Some(*name)).unwrap_or(known[0].0)
 }
 
 /// `POST /preferences`: works without scripts.
@@ -61,7 +61,7 @@ pub(crate) async fn change(desk: Desk, Form(fields): Form<Vec<(String, String)>>
     let path = format!("{}/", desk.app.base_path);
     for (name, cookie, known) in [("theme", THEME, &THEMES), ("zone", ZONE, &ZONES)] {
         if let Some(value) = field(name) {
-            let cookie = cookies::lasting(cookie, one_of(known, Some(value)), &path);
+            let cookie = cookies::lasting(cookie, one_of(known, Some(&value)), &path);
             answer.headers_mut().append(header::SET_COOKIE, cookie);
         }
     }

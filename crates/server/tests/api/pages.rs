@@ -41,8 +41,10 @@ async fn every_page_allows_nothing_inline_and_nothing_from_elsewhere() {
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     let router = router(world.app.clone());
-    let own = [format!("/jobs/{}", text(&job["id"])), format!("/jobs/{}/edit", text(&job["id"])), format!("/runs/{run}")];
-    let plain = ["/", "/jobs", "/jobs/new", "/runs", "/incidents", "/hooks", "/executors", "/nodes", "/monitors", "/tokens"];
+    let own =
+        [format!("/jobs/{}", text(&job["id"])), format!("/jobs/{}/edit", text(&job["id"])), format!("/runs/{run}")];
+    let plain =
+        ["/", "/jobs", "/jobs/new", "/runs", "/incidents", "/hooks", "/executors", "/nodes", "/monitors", "/tokens"];
     for path in plain.into_iter().chain(own.iter().map(String::as_str)) {
         let (answer, page) = see(&router, path).await;
         assert_eq!(answer.status(), 200, "{path}: {page}");
@@ -59,9 +61,8 @@ async fn every_page_allows_nothing_inline_and_nothing_from_elsewhere() {
 async fn a_browser_without_a_token_gets_a_page_and_a_program_gets_a_problem() {
     let world = World::new().await;
     let router = router(world.app.clone());
-    let bare = |accept: &str| {
-        Request::builder().uri("/jobs").header(header::ACCEPT, accept).body(Body::empty()).unwrap()
-    };
+    let bare =
+        |accept: &str| Request::builder().uri("/jobs").header(header::ACCEPT, accept).body(Body::empty()).unwrap();
     let (answer, page) = ask(&router, bare(HTML)).await;
     assert_eq!(answer.status(), 401);
     assert!(page.contains("name=\"token\"") && of(&answer, "content-type").starts_with("text/html"));
@@ -78,7 +79,10 @@ async fn files_are_kept_for_good_under_an_address_that_changes_with_them() {
     // Also without a token: the page that asks for one needs them.
     let (answer, _) = ask(&router, Request::builder().uri(&address).body(Body::empty()).unwrap()).await;
     assert_eq!(answer.status(), 200);
-    assert!(of(&answer, "cache-control").contains("immutable") && of(&answer, "content-type").starts_with("text/javascript"));
+    assert!(
+        of(&answer, "cache-control").contains("immutable")
+            && of(&answer, "content-type").starts_with("text/javascript")
+    );
     let (answer, _) = see(&router, "/assets/000000000000/app.js").await;
     assert_eq!(answer.status(), 404);
 }

@@ -21,7 +21,9 @@ pub(crate) fn draw(runs: &[Run]) -> Html {
         let x = (BEATS - 1 - place) * STEP;
         html = match runs.get(place) {
             Some(run) => html.raw(beat(x, &run.status)),
-            None => html.raw(format_args!("<rect class=\"none\" x=\"{x}\" y=\"9\" width=\"4\" height=\"2\" rx=\"1\"/>")),
+            None => {
+                html.raw(format_args!("<rect class=\"none\" x=\"{x}\" y=\"9\" width=\"4\" height=\"2\" rx=\"1\"/>"))
+            }
         };
     }
     html.raw("</svg>")

@@ -46,8 +46,8 @@ fn count(cell: &mut Cell, status: &RunStatus) {
 }
 
 fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> Row {
-    let mut html =
-        Html::new().raw("<svg class=\"heat\" viewBox=\"0 0 480 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+    let mut html = Html::new()
+        .raw("<svg class=\"heat\" viewBox=\"0 0 480 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
     for hour in 0..24_i8 {
         let cell = cells.get(&(day, hour)).copied().unwrap_or_default();
         html = html.raw(draw(cell, hour, day));
@@ -57,9 +57,8 @@ fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> Row {
 
 fn draw(cell: Cell, hour: i8, day: Date) -> String {
     let x = i32::from(hour) * 20 + 1;
-    let square = |class: &str| {
-        format!("<g><rect class=\"{class}\" x=\"{x}\" y=\"1\" width=\"18\" height=\"14\" rx=\"3\"/>")
-    };
+    let square =
+        |class: &str| format!("<g><rect class=\"{class}\" x=\"{x}\" y=\"1\" width=\"18\" height=\"14\" rx=\"3\"/>");
     let mark = format!("<rect class=\"bite\" x=\"{}\" y=\"6\" width=\"10\" height=\"4\" rx=\"2\"/>", x + 4);
     let title = format!(
         "<title>{day} {hour:02}:00: {} completed, {} failed, {} other</title></g>",

@@ -68,7 +68,9 @@ fn mark(html: Html, second: i64, fires: &[&Fire]) -> Html {
     let open = only.map_or_else(String::new, |fire| format!("<a href=\"{}\" tabindex=\"-1\">", fire.href));
     let drawn = html
         .raw(open)
-        .raw(format_args!("<path class=\"{class}\" data-at=\"{second}\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"><title>"))
+        .raw(format_args!(
+            "<path class=\"{class}\" data-at=\"{second}\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"><title>"
+        ))
         .text(&named(fires))
         .raw("</title></path>");
     if only.is_some() { drawn.raw("</a>") } else { drawn }

@@ -50,14 +50,18 @@ pub(crate) fn draw(runs: &[Run], measure: Measure, href: impl Fn(&Run) -> String
     let mut html = Html::new().raw(format_args!(
         "<svg class=\"plot dots\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
     ));
-    html = html.raw(format_args!("<path class=\"rule\" d=\"M0 0H{WIDTH}M0 {0}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0));
+    html = html
+        .raw(format_args!("<path class=\"rule\" d=\"M0 0H{WIDTH}M0 {0}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0));
     for (class, value) in [("p50", p50), ("p95", p95)] {
-        html = html.raw(value.map_or_else(String::new, |ms| format!("<path class=\"{class}\" d=\"M0 {:.1}H{WIDTH}\"/>", y(ms))));
+        html = html.raw(
+            value.map_or_else(String::new, |ms| format!("<path class=\"{class}\" d=\"M0 {:.1}H{WIDTH}\"/>", y(ms))),
+        );
     }
     for (run, ms) in &measured {
         let x = if first == last { WIDTH / 2.0 } else { 8.0 + (at(run) - first) as f64 / span * (WIDTH - 16.0) };
         html = html.raw(format_args!("<a href=\"{}\" tabindex=\"-1\">", href(run))).raw(dot(run, x, y(*ms)));
-        html = html.raw("<title>").text(&format!("{} in {}", run.status.name(), length(*ms))).raw("</title></path></a>");
+        html =
+            html.raw("<title>").text(&format!("{} in {}", run.status.name(), length(*ms))).raw("</title></path></a>");
     }
     Scatter {
         picture: html.raw("</svg>"),

@@ -1,10 +1,11 @@
 //! The route table.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
+use tower::Layer;
 
 use crate::app::App;
 use crate::code::Code;
@@ -63,8 +64,28 @@ pub fn router(app: App) -> Router {
     match prefix.as_ref() {
         "" => routes,
         // A proxy may take the prefix away or leave it: both are answered.
-        prefix => Router::new().nest_service(prefix, routes.clone()).fallback_service(routes),
+        _ => {
+            let bare = tower::util::MapRequestLayer::new(move |request| without(&prefix, request));
+            Router::new().fallback_service(bare.layer(routes))
+        }
     }
+}
+
+/// The request as if there were no prefix.
+fn without(prefix: &str, mut request: Request) -> Request {
+    let rest = request.uri().path_and_query().and_then(|place| place.as_str().strip_prefix(prefix));
+    let bare = match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => format!("/{rest}"),
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        Some(_) | None => return request,
+    };
+    let mut parts = request.uri().clone().into_parts();
+    // A part of an address is an address.
+    parts.path_and_query = bare.parse().ok();
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 /// The paths of all routes, as they stand in the description.

@@ -1,7 +1,7 @@
 //! Around the pages: a refusal becomes a page for whoever asked for one, and a message is shown once.
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -15,6 +15,7 @@ use crate::problem::Problem;
 pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let wants_page = wants_page(&parts.headers, parts.uri.path());
+    let is_login = parts.uri.path() == "/login" && (parts.method == Method::POST || parts.uri.query().is_some());
     let desk = match wants_page {
         true => Desk::from_request_parts(&mut parts, &app).await.ok(),
         false => None,
@@ -22,7 +23,7 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     let mut response = next.run(Request::from_parts(parts, body)).await;
     let Some(desk) = desk else { return response };
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
-        response = told(&desk, problem).unwrap_or(response);
+        response = told(&desk, problem, is_login).unwrap_or(response);
     }
     if desk.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
         let path = format!("{}/", app.base_path);
@@ -47,9 +48,10 @@ struct ProblemPage {
     code: &'static str,
 }
 
-fn told(desk: &Desk, problem: Problem) -> Option<Response> {
+fn told(desk: &Desk, problem: Problem, is_login: bool) -> Option<Response> {
     if problem.code == Code::Unauthorized {
-        return login::ask(desk, StatusCode::UNAUTHORIZED, None).ok();
+        let refused = is_login.then_some(problem.detail);
+        return login::ask(desk, StatusCode::UNAUTHORIZED, refused).ok();
     }
     let status = problem.code.status();
     let title = problem.code.title();

@@ -66,6 +66,7 @@ pub(crate) struct Shell {
     pub(crate) flash: Option<Flash>,
     pub(crate) viewer: String,
     pub(crate) may_operate: bool,
+    pub(crate) may_leave: bool,
     pub(crate) here: String,
     pub(crate) node: String,
     /// How many jobs are failing now.
@@ -93,6 +94,7 @@ impl Shell {
             flash: desk.flash.clone(),
             viewer: desk.viewer.name.clone(),
             may_operate: desk.viewer.may_operate,
+            may_leave: desk.viewer.may_leave,
             here: desk.here.clone(),
             node: desk.app.node.name.clone(),
             trouble,

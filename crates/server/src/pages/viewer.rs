@@ -14,6 +14,8 @@ pub(crate) struct Viewer {
     pub(crate) may_operate: bool,
     /// Tokens and the store.
     pub(crate) may_admin: bool,
+    /// Signed in by a cookie, so that signing out means something.
+    pub(crate) may_leave: bool,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Viewer {
@@ -21,6 +23,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Viewer {
 
     /// Whoever was let in is an administrator: there is one token.
     async fn from_request_parts(_parts: &mut Parts, _state: &S) -> Result<Viewer, Infallible> {
-        Ok(Viewer { name: "admin".to_owned(), may_operate: true, may_admin: true })
+        Ok(Viewer { name: "admin".to_owned(), may_operate: true, may_admin: true, may_leave: false })
     }
 }

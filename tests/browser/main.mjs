@@ -49,7 +49,7 @@ async function main() {
     console.log(`${wanted.length - failed} of ${wanted.length} flows passed`);
     if (!args.includes("--no-pictures") && !only) {
       const { pictures } = await import("./pictures.mjs");
-      await pictures(browser, world, jobs);
+      await pictures(browser);
     }
   } finally {
     await browser.close();

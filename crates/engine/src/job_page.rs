@@ -3,6 +3,8 @@
 //! Invariant: a page costs a bounded number of reads whatever is looked for. Where that is not enough the page is short
 //! and says where to go on; no row is walked twice.
 
+use std::collections::HashSet;
+
 use ordo_model::job::{Job, JobState};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Fault, KeyRange, Order, Ringing, Row, View};
@@ -16,6 +18,8 @@ const READ_AT_ONCE: usize = 500;
 /// How many rows one page walks at most, and how many jobs it loads at most.
 const WALK_MAX: usize = 20_000;
 const LOAD_MAX: usize = 4_000;
+/// The same where each row costs a read of its run.
+const RUNS_WALK_MAX: usize = 2_000;
 
 /// What is looked for. Everything that is said must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -106,6 +110,7 @@ impl Queries {
         limit: usize,
     ) -> Result<JobPage, Fault> {
         let mut page = JobPage { items: Vec::new(), next: after };
+        let walk_max = if query.status_walked().is_some() { RUNS_WALK_MAX } else { WALK_MAX };
         let (mut walked, mut loaded) = (0, 0);
         loop {
             let Walk { entries, to, is_end } = self.entries(query, order, page.next.as_ref()).await?;
@@ -117,7 +122,7 @@ impl Queries {
                 }
             }
             page.next = to.filter(|_| !is_end);
-            if is_end || walked >= WALK_MAX || loaded >= LOAD_MAX {
+            if is_end || walked >= walk_max || loaded >= LOAD_MAX {
                 return Ok(page);
             }
         }
@@ -212,9 +217,13 @@ impl Queries {
         let ids: Vec<Uuid> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).collect();
         let (to, is_end) = (ids.last().copied().map(Place::Before), rows.len() < READ_AT_ONCE);
         let mut entries = Vec::with_capacity(ids.len());
+        let mut seen = HashSet::new();
         for id in ids {
             let Some(run) = self.run(RunId(id)).await? else { continue };
-            entries.push(Entry { place: Place::Before(id), job: run.job_id, run: Some(run.id) });
+            // Only the newest of a job's can be its last.
+            if seen.insert(run.job_id) {
+                entries.push(Entry { place: Place::Before(id), job: run.job_id, run: Some(run.id) });
+            }
         }
         Ok(Walk { entries, to, is_end })
     }

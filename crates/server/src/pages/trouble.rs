@@ -2,7 +2,7 @@
 //!
 //! Invariant: a bounded number of failed runs is looked at, newest first, at most once in a while for all pages.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_engine::job_page::{JobOrder, JobQuery};
 use ordo_model::job::{Job, JobState};
@@ -13,32 +13,33 @@ use crate::app::App;
 
 /// How many failing jobs are told apart; there may be more.
 pub(crate) const FAILING_MAX: usize = 100;
-/// How old the count on every page may be.
-const FRESH: Millis = Millis::from_secs(2);
+/// How old the list may be.
+const FRESH: Millis = Millis::from_ms(1_000);
 
 /// What the pages remember between requests.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    failing: Mutex<Option<(Timestamp, usize)>>,
+    failing: Mutex<Option<(Timestamp, Arc<Vec<Job>>)>>,
 }
 
 /// Jobs whose last run failed and that may run again, the latest failure first.
-pub(crate) async fn failing(app: &App) -> Result<Vec<Job>, Fault> {
-    let query = JobQuery { last: Some("failed"), ..JobQuery::default() };
-    let page = app.engine.queries().job_page(&query, JobOrder::Newest, None, FAILING_MAX).await?;
-    let found: Vec<Job> = page.items.into_iter().filter(|job| job.state() != JobState::Cancelled).collect();
-    keep(&app.kept.failing, app.now(), found.len());
-    Ok(found)
-}
-
-pub(crate) async fn failing_count(app: &App) -> Result<usize, Fault> {
-    let kept = *app.kept.failing.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) async fn failing(app: &App) -> Result<Arc<Vec<Job>>, Fault> {
+    let kept = app.kept.failing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match kept {
-        Some((at, count)) if app.now().since(at) < FRESH => Ok(count),
-        Some(_) | None => failing(app).await.map(|found| found.len()),
+        Some((at, found)) if app.now().since(at) < FRESH => Ok(found),
+        Some(_) | None => look(app).await,
     }
 }
 
-fn keep(place: &Mutex<Option<(Timestamp, usize)>>, now: Timestamp, count: usize) {
-    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, count));
+pub(crate) async fn failing_count(app: &App) -> Result<usize, Fault> {
+    failing(app).await.map(|found| found.len())
+}
+
+async fn look(app: &App) -> Result<Arc<Vec<Job>>, Fault> {
+    let query = JobQuery { last: Some("failed"), ..JobQuery::default() };
+    let page = app.engine.queries().job_page(&query, JobOrder::Newest, None, FAILING_MAX).await?;
+    let found: Vec<Job> = page.items.into_iter().filter(|job| job.state() != JobState::Cancelled).collect();
+    let found = Arc::new(found);
+    *app.kept.failing.lock().unwrap_or_else(PoisonError::into_inner) = Some((app.now(), found.clone()));
+    Ok(found)
 }

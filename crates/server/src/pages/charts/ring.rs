@@ -11,7 +11,8 @@ use crate::pages::html::Html;
 const MIDDLE: f64 = 150.0;
 /// Where marks begin, seen from the middle.
 const INNER: f64 = 102.0;
-const LONGEST: f64 = 32.0;
+const LONGEST: f64 = 26.0;
+const FACE: f64 = 134.0;
 /// How many labels a mark names.
 const NAMED: usize = 6;
 
@@ -31,8 +32,8 @@ pub(crate) fn draw(fires: &[Fire], now: Timestamp) -> Html {
         seconds.entry(fire.at.ms() / 1_000).or_default().push(fire);
     }
     let mut html = Html::new().raw(
-        "<svg class=\"ring\" viewBox=\"0 0 300 300\" aria-hidden=\"true\" id=\"ring\">\
-         <circle class=\"face\" cx=\"150\" cy=\"150\" r=\"142\"/><circle class=\"hub\" cx=\"150\" cy=\"150\" r=\"84\"/>",
+        "<svg class=\"ring\" viewBox=\"14 14 272 272\" aria-hidden=\"true\" id=\"ring\">\
+         <circle class=\"face\" cx=\"150\" cy=\"150\" r=\"134\"/><circle class=\"hub\" cx=\"150\" cy=\"150\" r=\"84\"/>",
     );
     html = html.raw("<g class=\"ticks\">");
     for second in 0..60 {
@@ -50,12 +51,12 @@ pub(crate) fn draw(fires: &[Fire], now: Timestamp) -> Html {
 /// The swept minute behind the hand, and the hand. Turned by a script once a second.
 fn hand(now: Timestamp) -> String {
     let angle = (now.ms() % 60_000) as f64 / 60_000.0 * 360.0;
-    let (x, y) = (MIDDLE, MIDDLE - 142.0);
-    let (back_x, back_y) = point(60.0 - 7.0, 142.0);
+    let (x, y) = (MIDDLE, MIDDLE - FACE);
+    let (back_x, back_y) = point(60.0 - 7.0, FACE);
     format!(
         "<g class=\"hand\" id=\"ring-hand\" data-keep=\"\" transform=\"rotate({angle:.1} 150 150)\">\
-         <path class=\"sweep\" d=\"M150 150L{back_x:.1} {back_y:.1}A142 142 0 0 1 {x} {y}Z\"/>\
-         <path class=\"needle\" d=\"M150 66V8\"/></g>"
+         <path class=\"sweep\" d=\"M150 150L{back_x:.1} {back_y:.1}A{FACE} {FACE} 0 0 1 {x} {y}Z\"/>\
+         <path class=\"needle\" d=\"M150 66V16\"/></g>"
     )
 }
 

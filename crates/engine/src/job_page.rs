@@ -6,14 +6,14 @@
 use std::collections::HashSet;
 
 use ordo_model::job::{Job, JobState};
-use ordo_model::{EntityId, JobId, RunId, Timestamp};
+use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Fault, KeyRange, Order, Ringing, Row, View};
 use uuid::Uuid;
 
 use crate::queries::Queries;
 use crate::{codec, keys};
 
-/// How many rows one read takes.
+/// How many rows one read takes where not every row fits.
 const READ_AT_ONCE: usize = 500;
 /// How many rows one page walks at most, and how many jobs it loads at most.
 const WALK_MAX: usize = 20_000;
@@ -111,13 +111,16 @@ impl Queries {
     ) -> Result<JobPage, Fault> {
         let mut page = JobPage { items: Vec::new(), next: after };
         let walk_max = if query.status_walked().is_some() { RUNS_WALK_MAX } else { WALK_MAX };
+        // Without a search every row fits: one more than the page says whether there is another page.
+        let step = if query.is_empty() { limit + 1 } else { READ_AT_ONCE };
         let (mut walked, mut loaded) = (0, 0);
         loop {
-            let Walk { entries, to, is_end } = self.entries(query, order, page.next.as_ref()).await?;
-            walked += READ_AT_ONCE;
+            let Walk { entries, to, is_end } = self.entries(query, order, page.next.as_ref(), step).await?;
+            walked += step;
             for some in entries.chunks(limit.max(1)) {
                 loaded += some.len();
                 if self.take(query, some, limit, &mut page).await? {
+                    page.next = page.next.filter(|at| !is_end || to.as_ref() != Some(at));
                     return Ok(page);
                 }
             }
@@ -166,56 +169,62 @@ impl Queries {
         Ok(false)
     }
 
-    async fn entries(&self, query: &JobQuery, order: JobOrder, after: Option<&Place>) -> Result<Walk, Fault> {
+    async fn entries(
+        &self,
+        query: &JobQuery,
+        order: JobOrder,
+        after: Option<&Place>,
+        step: usize,
+    ) -> Result<Walk, Fault> {
         match (query.status_walked(), order) {
-            (Some(status), _) => self.by_last_run(status, after).await,
-            (None, JobOrder::Label) => self.by_label(query, after).await,
-            (None, JobOrder::Next) => self.by_alarm(after).await,
-            (None, JobOrder::Newest) => self.by_age(query, after).await,
+            (Some(status), _) => self.by_last_run(status, after, step).await,
+            (None, JobOrder::Label) => self.by_label(query, after, step).await,
+            (None, JobOrder::Next) => self.by_alarm(after, step).await,
+            (None, JobOrder::Newest) => self.by_age(query, after, step).await,
         }
     }
 
-    async fn by_label(&self, query: &JobQuery, after: Option<&Place>) -> Result<Walk, Fault> {
+    async fn by_label(&self, query: &JobQuery, after: Option<&Place>, step: usize) -> Result<Walk, Fault> {
         let mut range = KeyRange::all();
         if let Some(Place::Label(key)) = after {
             range.from = [key.as_slice(), &[0]].concat();
         }
-        let rows = self.store().rows(View::JobsByLabel, &range, Order::Ascending, READ_AT_ONCE).await?;
-        let (to, is_end) = (rows.last().map(|row| Place::Label(row.key.clone())), rows.len() < READ_AT_ONCE);
+        let rows = self.store().rows(View::JobsByLabel, &range, Order::Ascending, step).await?;
+        let (to, is_end) = (rows.last().map(|row| Place::Label(row.key.clone())), rows.len() < step);
         // Without loading the jobs of labels that do not fit.
         Ok(Walk { entries: rows.into_iter().filter_map(|row| labelled(query, row)).collect(), to, is_end })
     }
 
-    async fn by_alarm(&self, after: Option<&Place>) -> Result<Walk, Fault> {
+    async fn by_alarm(&self, after: Option<&Place>, step: usize) -> Result<Walk, Fault> {
         let after = match after {
             Some(Place::Alarm { at, id }) => Some(Ringing { at: *at, rank: 0, entity: JobId(*id).into() }),
             Some(Place::Label(_) | Place::Before(_)) | None => None,
         };
-        let alarms = self.store().due(Timestamp::MAX, after, READ_AT_ONCE).await?;
+        let alarms = self.store().due(Timestamp::MAX, after, step).await?;
         let place = |alarm: &Ringing| Place::Alarm { at: alarm.at, id: alarm.entity.id };
         let entry = |alarm: &Ringing| job_of(alarm.entity).map(|job| Entry { place: place(alarm), job, run: None });
-        let (to, is_end) = (alarms.last().map(place), alarms.len() < READ_AT_ONCE);
+        let (to, is_end) = (alarms.last().map(place), alarms.len() < step);
         Ok(Walk { entries: alarms.iter().filter_map(entry).collect(), to, is_end })
     }
 
     /// Each state has its own list by age: the newest of all lists come first.
-    async fn by_age(&self, query: &JobQuery, after: Option<&Place>) -> Result<Walk, Fault> {
+    async fn by_age(&self, query: &JobQuery, after: Option<&Place>, step: usize) -> Result<Walk, Fault> {
         let mut ids = Vec::new();
         for state in JobState::ALL.into_iter().filter(|state| query.state.is_none_or(|wanted| wanted == *state)) {
-            let rows = self.newest(View::JobsByState, state.code(), after).await?;
+            let rows = self.newest(View::JobsByState, state.code(), after, step).await?;
             ids.extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)));
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids.truncate(READ_AT_ONCE);
+        ids.truncate(step);
         let entry = |id: &Uuid| Entry { place: Place::Before(*id), job: JobId(*id), run: None };
-        let (to, is_end) = (ids.last().copied().map(Place::Before), ids.len() < READ_AT_ONCE);
+        let (to, is_end) = (ids.last().copied().map(Place::Before), ids.len() < step);
         Ok(Walk { entries: ids.iter().map(entry).collect(), to, is_end })
     }
 
-    async fn by_last_run(&self, status: u8, after: Option<&Place>) -> Result<Walk, Fault> {
-        let rows = self.newest(View::RunsByStatus, status, after).await?;
+    async fn by_last_run(&self, status: u8, after: Option<&Place>, step: usize) -> Result<Walk, Fault> {
+        let rows = self.newest(View::RunsByStatus, status, after, step).await?;
         let ids: Vec<Uuid> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).collect();
-        let (to, is_end) = (ids.last().copied().map(Place::Before), rows.len() < READ_AT_ONCE);
+        let (to, is_end) = (ids.last().copied().map(Place::Before), rows.len() < step);
         let mut entries = Vec::with_capacity(ids.len());
         let mut seen = HashSet::new();
         for id in ids {
@@ -228,12 +237,12 @@ impl Queries {
         Ok(Walk { entries, to, is_end })
     }
 
-    async fn newest(&self, view: View, code: u8, after: Option<&Place>) -> Result<Vec<Row>, Fault> {
+    async fn newest(&self, view: View, code: u8, after: Option<&Place>, step: usize) -> Result<Vec<Row>, Fault> {
         let mut range = KeyRange::prefix(&[code]);
         if let Some(Place::Before(id)) = after {
             range.to = Some([&[code], id.as_bytes().as_slice()].concat());
         }
-        self.store().rows(view, &range, Order::Descending, READ_AT_ONCE).await
+        self.store().rows(view, &range, Order::Descending, step).await
     }
 }
 
@@ -243,8 +252,7 @@ fn labelled(query: &JobQuery, row: Row) -> Option<Entry> {
     Some(Entry { place: Place::Label(row.key), job, run: None })
 }
 
+/// Other things have alarms too.
 fn job_of(entity: EntityId) -> Option<JobId> {
-    match entity.kind {
-        ordo_model::Kind::Job => Some(JobId(entity.id)),
-    }
+    (entity.kind == Kind::Job).then_some(JobId(entity.id))
 }

@@ -35,7 +35,7 @@ const CHART_MINUTES: usize = 60;
 /// A run that waits for a place for longer is stuck.
 const STUCK_AFTER: Millis = Millis::from_secs(30);
 /// How far jobs are counted.
-const COUNTED: usize = 10_000;
+const COUNTED: usize = 1_000;
 
 #[derive(Template)]
 #[template(path = "home.html")]

@@ -120,7 +120,7 @@ pub(crate) async fn nodes(desk: Desk) -> Result<Response, Problem> {
             ("Driver", stats.driver.to_owned()),
             ("Size", bytes(stats.bytes_on_disk)),
             ("Events", count(stats.events)),
-            ("Jobs", count(stats.entities)),
+            ("Entities", count(stats.entities)),
             ("Alarms", count(stats.alarms)),
             ("Pieces of logs", count(stats.chunks)),
         ],

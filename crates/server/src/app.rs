@@ -10,6 +10,7 @@ use ordo_model::{Millis, Timestamp};
 use crate::adapters::Adapters;
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
+use crate::pages;
 use crate::rate::{Limits, Rates};
 
 /// What the server says about itself.
@@ -29,6 +30,9 @@ pub struct App {
     pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
     pub(crate) rates: Arc<Rates>,
+    /// What stands before every path: empty, or `/ordo` behind a proxy.
+    pub(crate) base_path: Arc<str>,
+    pub(crate) kept: Arc<pages::Kept>,
     ready: Arc<AtomicBool>,
 }
 
@@ -49,6 +53,8 @@ impl App {
             adapters: Adapters::default(),
             since: Stopwatch::start(),
             rates: Arc::new(Rates::new(Limits::default())),
+            base_path: Arc::from(""),
+            kept: Arc::default(),
             ready: Arc::default(),
         }
     }
@@ -63,6 +69,14 @@ impl App {
     #[must_use]
     pub fn with_adapters(self, adapters: Adapters) -> App {
         App { adapters, ..self }
+    }
+
+    /// The same, reached below a path such as `/ordo`.
+    #[must_use]
+    pub fn below(self, base_path: &str) -> App {
+        let trimmed = base_path.trim().trim_matches('/');
+        let base_path = if trimmed.is_empty() { String::new() } else { format!("/{trimmed}") };
+        App { base_path: base_path.into(), ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

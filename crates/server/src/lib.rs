@@ -43,6 +43,7 @@ mod monitors;
 mod nodes;
 mod openapi;
 mod origin;
+mod pages;
 mod params;
 mod path;
 mod peer;

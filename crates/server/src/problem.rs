@@ -82,6 +82,8 @@ impl IntoResponse for Problem {
         if self.code == Code::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"ordo\""));
         }
+        // For a page that says it to people.
+        answer.extensions_mut().insert(self);
         answer
     }
 }

@@ -1,18 +1,19 @@
 //! The route table. What each route asks of its callers stands in `access.rs`.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, delete, get, post, put};
+use tower::Layer;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
     armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, incidents, job_list,
-    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, runs, secrets, slack, status, store,
-    streams, subscriptions, tokens, trace,
+    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, pages, runs, secrets, slack, status,
+    store, streams, subscriptions, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -84,16 +85,44 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
 }
 
 pub fn router(app: App) -> Router {
-    let routes = table().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
-    routes
+    let prefix = app.base_path.clone();
+    let all = table().into_iter().chain(pages::table());
+    let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let routes = routes
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
+        .layer(from_fn_with_state(app.clone(), pages::frame::around))
         .layer(from_fn(armour::put_on))
         .layer(compression::layer())
         .layer(from_fn_with_state(app.clone(), trace::request))
-        .with_state(app)
+        .with_state(app);
+    match prefix.as_ref() {
+        "" => routes,
+        // A proxy may take the prefix away or leave it: both are answered.
+        _ => {
+            let bare = tower::util::MapRequestLayer::new(move |request| without(&prefix, request));
+            Router::new().fallback_service(bare.layer(routes))
+        }
+    }
+}
+
+/// The request as if there were no prefix.
+fn without(prefix: &str, mut request: Request) -> Request {
+    let rest = request.uri().path_and_query().and_then(|place| place.as_str().strip_prefix(prefix));
+    let bare = match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => format!("/{rest}"),
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        Some(_) | None => return request,
+    };
+    let mut parts = request.uri().clone().into_parts();
+    // A part of an address is an address.
+    parts.path_and_query = bare.parse().ok();
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 /// The paths of all routes, as they stand in the description.

@@ -11,6 +11,7 @@ use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 pub use self::histogram::{Histogram, Reading};
 use crate::deliveries::DeliveryCounts;
 use crate::planner::Accepted;
+use crate::series::{Ended, Series};
 
 const LATENESS_MS: [u64; 16] =
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
@@ -48,6 +49,8 @@ pub struct Metrics {
     /// Tries that failed.
     pub letters_failed: AtomicU64,
     pub letters_parked: AtomicU64,
+    /// The same minute by minute.
+    pub series: Series,
     skipped: [AtomicU64; REASONS.len()],
 }
 
@@ -85,6 +88,7 @@ impl Default for Metrics {
             letters_sent: AtomicU64::default(),
             letters_failed: AtomicU64::default(),
             letters_parked: AtomicU64::default(),
+            series: Series::default(),
             skipped: Default::default(),
         }
     }
@@ -122,7 +126,11 @@ impl Metrics {
             Event::JobExecuted { run_id, attempt: 1, .. } | Event::JobFailed { run_id, attempt: 1, .. } => {
                 let run = runs.iter().find(|run| run.id == *run_id);
                 if let Some(late) = run.and_then(|run| run.lateness_ms) {
-                    self.lateness_ms.observe(u64::try_from(late).unwrap_or(0));
+                    let late = u64::try_from(late).unwrap_or(0);
+                    self.lateness_ms.observe(late);
+                    if let Some(started_at) = run.and_then(|run| run.started_at) {
+                        self.series.started(started_at, late);
+                    }
                 }
             }
             Event::JobExecuted { .. }
@@ -145,12 +153,16 @@ impl Metrics {
 
     /// A run is among those an order touched in its last state exactly once.
     fn run(&self, run: &Run) {
-        match &run.status {
-            RunStatus::Completed { .. } => add(&self.completed, 1),
-            RunStatus::Failed { .. } => add(&self.failed, 1),
-            RunStatus::Cancelled { .. } => add(&self.cancelled, 1),
-            RunStatus::Pending { .. } | RunStatus::Running { .. } | RunStatus::Skipped { .. } => return,
-        }
+        let (counter, how) = match &run.status {
+            RunStatus::Completed { .. } => (Some(&self.completed), Ended::Completed),
+            RunStatus::Failed { .. } => (Some(&self.failed), Ended::Failed),
+            RunStatus::Cancelled { .. } => (Some(&self.cancelled), Ended::Cancelled),
+            // Counted by reason, from its event.
+            RunStatus::Skipped { .. } => (None, Ended::Skipped),
+            RunStatus::Pending { .. } | RunStatus::Running { .. } => return,
+        };
+        counter.into_iter().for_each(|counter| add(counter, 1));
+        self.series.ended(run.finished_at.unwrap_or(run.fired_at), how);
         if let (Some(start), Some(end)) = (run.started_at, run.finished_at) {
             self.duration_ms.observe(u64::try_from(end.ms() - start.ms()).unwrap_or(0));
         }

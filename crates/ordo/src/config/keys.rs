@@ -36,6 +36,8 @@ pub(super) const KEYS: &[Key] = &[
     key("pools.slow.slots", Kind::Number, Some("100")),
     // The same file on every node of a cluster.
     key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
+    // What a proxy puts before every path: `/ordo`.
+    key("serve.base_path", Kind::Text, Some("")),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),

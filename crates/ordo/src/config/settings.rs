@@ -41,6 +41,8 @@ pub(crate) struct Webhooks {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Serve {
     pub(crate) listen: String,
+    #[serde(deserialize_with = "base_path")]
+    pub(crate) base_path: String,
     #[serde(deserialize_with = "tick_rate")]
     pub(crate) tick_rate: Millis,
     #[serde(deserialize_with = "length")]
@@ -171,6 +173,16 @@ fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     };
     let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
     part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)
+}
+
+/// Written by the server into addresses: plain letters only.
+fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    match path.bytes().all(is_plain) && !path.contains("//") {
+        true => Ok(path),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
+    }
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

@@ -65,7 +65,9 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node).with_adapters(outside.adapters());
+    let app = App::new(engine.clone(), Auth::token(&token), keeper, node)
+        .below(&settings.serve.base_path)
+        .with_adapters(outside.adapters());
     let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);

@@ -20,6 +20,7 @@ mod metrics;
 mod monitors;
 mod openapi;
 mod orders;
+mod pages;
 mod runs;
 mod secrets;
 mod slack;

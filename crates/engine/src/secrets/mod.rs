@@ -124,10 +124,10 @@ impl Secrets {
             if keys.is_empty() {
                 return Err(SecretsError::NoKey);
             }
-            match self.vault.reveal(&one.name).await {
-                Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) => return Err(error),
-                // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
-                Ok(_) | Err(_) => {}
+            // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
+            let revealed = self.vault.reveal(&one.name).await;
+            if let Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) = revealed {
+                return Err(error);
             }
         } else if keys.is_empty() {
             keys = self.vault.keys.make()?;

@@ -11,6 +11,7 @@ mod secret;
 mod status;
 mod store;
 mod talk;
+mod token;
 
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Exit, Result};
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
+        Command::Token(command) => wait(token::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

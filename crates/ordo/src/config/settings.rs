@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) store: Store,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
+    pub(crate) limits: Limits,
     pub(crate) log: Log,
 }
 
@@ -78,6 +79,13 @@ pub(crate) struct Tools {
     pub(crate) named: BTreeMap<String, NamedDefinition>,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) requests_per_minute: u32,
+    pub(crate) hook_requests_per_minute: u32,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
@@ -96,6 +104,13 @@ impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
         let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
+    }
+}
+
+impl From<Limits> for ordo_server::Limits {
+    fn from(limits: Limits) -> ordo_server::Limits {
+        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
     }
 }
 

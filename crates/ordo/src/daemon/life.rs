@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::signals::Signals;
-use super::{Plan, logging, parts, service, socket};
+use super::{Plan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -34,7 +34,6 @@ async fn begin(plan: Plan) -> Result<Exit> {
     folder.make()?;
     let store = parts::store(settings)?;
     let _taken = folder.take()?;
-    let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
@@ -48,15 +47,18 @@ async fn begin(plan: Plan) -> Result<Exit> {
         keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
     };
     let engine = parts::engine(&store, tools, options).await?;
+    // Before anybody is answered: no address is served without a token.
+    let token = admin::admit(&engine, &folder, &settings.node).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();
     let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node).limited(settings.limits.into());
     let work = async {
         app.set_ready(true);
-        let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
         ready(&place);
+        url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;

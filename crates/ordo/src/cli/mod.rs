@@ -11,6 +11,7 @@ pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod store;
 pub(crate) mod subscription;
+pub(crate) mod token;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -81,6 +82,9 @@ pub(crate) enum Command {
     /// Keep values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
     Secret(secret::SecretCommand),
+    /// Say who is let in, and as what
+    #[command(subcommand, visible_alias = "tokens")]
+    Token(token::TokenCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),

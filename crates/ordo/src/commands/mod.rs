@@ -15,6 +15,7 @@ mod status;
 mod store;
 mod subscription;
 mod talk;
+mod token;
 
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Exit, Result};
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
         Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
+        Command::Token(command) => wait(token::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

@@ -25,6 +25,9 @@ pub(super) struct Key {
 }
 
 pub(super) const KEYS: &[Key] = &[
+    // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
+    key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
+    key("limits.requests_per_minute", Kind::Number, Some("6000")),
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::outside::Outside;
 use super::signals::Signals;
-use super::{Plan, logging, parts, service, socket};
+use super::{Plan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -39,7 +39,6 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     folder.make()?;
     let store = parts::store(settings).await?;
     let _taken = folder.take()?;
-    let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
@@ -62,17 +61,21 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         ..Options::default()
     };
     let engine = parts::engine(store.store(), tools, options).await?;
+    // Before anybody is answered: no address is served without a token.
+    let token = admin::admit(&engine, &folder, &name).await?;
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node)
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
         .below(&settings.serve.base_path)
+        .limited(settings.limits.into())
         .with_adapters(outside.adapters());
     let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
-        let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
         ready(&place);
+        url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;

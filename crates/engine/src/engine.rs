@@ -31,6 +31,7 @@ use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
+use crate::tokens::Tokens;
 use crate::{recovery, retention};
 
 pub use crate::shell::Load;
@@ -234,6 +235,11 @@ impl Engine {
     /// What jobs, hooks and senders refer to by name.
     pub fn secrets(&self) -> Secrets {
         Secrets::new(self.clone(), self.shared.vault.clone())
+    }
+
+    /// Who is let in.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.clone())
     }
 
     pub fn metrics(&self) -> &Metrics {

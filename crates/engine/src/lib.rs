@@ -39,6 +39,7 @@ pub mod shards;
 mod shell;
 pub mod slowness;
 pub mod timekeeper;
+pub mod tokens;
 pub mod tool;
 
 pub use committer::SubmitError;

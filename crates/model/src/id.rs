@@ -89,6 +89,7 @@ pub enum Kind {
     Hook,
     /// One call of a hook.
     Delivery,
+    ApiToken,
     Secret,
 }
 
@@ -100,13 +101,14 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Job, Kind::Hook, Kind::Delivery, Kind::Secret];
+    pub const ALL: [Kind; 5] = [Kind::Job, Kind::Hook, Kind::Delivery, Kind::ApiToken, Kind::Secret];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
             Kind::Hook => "hook",
             Kind::Delivery => "delivery",
+            Kind::ApiToken => "token",
             Kind::Secret => "secret",
         }
     }
@@ -117,6 +119,7 @@ impl Kind {
             Kind::Job => 1,
             Kind::Hook => 3,
             Kind::Delivery => 4,
+            Kind::ApiToken => 5,
             Kind::Secret => 6,
         }
     }

@@ -2,15 +2,18 @@
 //!
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
+pub mod api_token;
 pub mod hook;
 pub mod id;
 pub mod job;
 pub mod limits;
 pub mod object;
+pub mod role;
 pub mod schedule;
 pub mod secret;
 pub mod secret_reference;
 pub mod time;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
+pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};

@@ -100,6 +100,14 @@ pub const RETENTION_SLACK: u32 = 100;
 /// The longest value of a secret; a longer one is refused.
 pub const SECRET_MAX_BYTES: usize = 64 * 1024;
 
+// --- tokens -------------------------------------------------------------------------------------
+pub const TOKEN_NAME_MAX_BYTES: usize = 128;
+pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
+/// How long a token that was revoked or has expired is still listed.
+pub const TOKEN_KEPT: Millis = Millis::from_days(30);
+/// The use of a token is written down at most this often.
+pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
+
 // --- lists --------------------------------------------------------------------------------------
 pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 200;

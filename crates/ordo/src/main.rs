@@ -7,10 +7,13 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod hidden;
+mod key_file;
 mod locate;
 mod maintenance;
 mod opened;
 mod output;
+mod private_file;
 mod zone;
 
 use clap::Parser;

@@ -9,6 +9,7 @@ use ordo_model::{Millis, Timestamp};
 
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
+use crate::rate::{Limits, Rates};
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
@@ -25,6 +26,7 @@ pub struct App {
     pub(crate) maintenance: Arc<dyn Maintenance>,
     pub(crate) node: Arc<Node>,
     pub(crate) since: Stopwatch,
+    pub(crate) rates: Arc<Rates>,
     ready: Arc<AtomicBool>,
 }
 
@@ -43,8 +45,15 @@ impl App {
             maintenance,
             node: Arc::new(node),
             since: Stopwatch::start(),
+            rates: Arc::new(Rates::new(Limits::default())),
             ready: Arc::default(),
         }
+    }
+
+    /// The same, with other shares of requests.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> App {
+        App { rates: Arc::new(Rates::new(limits)), ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

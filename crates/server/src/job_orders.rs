@@ -47,7 +47,7 @@ pub(crate) async fn trigger(
     }
     if let Some(input) = &tool_input {
         let job = find(&app, id).await?;
-        tool_check::check(&app.engine, &job.definition, input)?;
+        tool_check::check(&app.engine, &job.definition, input).await?;
     }
     begin_run(&app, id, Command::Trigger { tool_input }, once).await?.map_err(|error| named(id, error))
 }

@@ -2,10 +2,13 @@
 //!
 //! Invariant: a handler translates; it decides nothing. A success is answered only after the engine said it is durable.
 
+mod access;
 mod app;
+mod armour;
 mod auth;
 mod batch;
 mod body;
+mod caller;
 mod code;
 mod compression;
 mod cron;
@@ -25,32 +28,42 @@ mod job_json;
 mod job_list;
 mod job_orders;
 mod jobs;
+mod known_tokens;
 mod listen;
 mod log_follow;
+mod login;
 mod logs;
 mod maintenance;
 mod metrics;
 mod nodes;
 mod openapi;
+mod origin;
 mod params;
 mod path;
 mod peer;
 mod problem;
+mod rate;
 mod routes;
 mod runs;
+mod secrets;
+mod session;
 mod sse;
 mod status;
 mod store;
 mod streams;
+mod tokens;
 mod tool_check;
 mod trace;
 
+pub use access::{Need, is_listed, need};
 pub use app::{App, Node};
 pub use auth::Auth;
+pub use caller::Caller;
 pub use code::Code;
 pub use listen::{serve_tcp, serve_unix};
 pub use maintenance::{Maintenance, MaintenanceError};
 pub use openapi::openapi;
 pub use peer::Peer;
 pub use problem::{FieldError, Problem};
+pub use rate::Limits;
 pub use routes::{paths, router};

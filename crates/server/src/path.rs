@@ -1,4 +1,4 @@
-//! Names in paths: ids of jobs and runs, names of streams. What cannot be one names nothing.
+//! Names in paths: ids of jobs and runs, names of streams and secrets. What cannot be one names nothing.
 
 use std::str::FromStr;
 
@@ -6,6 +6,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use ordo_model::hook::is_slug;
 use ordo_model::{EntityId, JobId, RunId};
+use uuid::Uuid;
 
 use crate::code::Code;
 use crate::problem::Problem;
@@ -52,6 +53,42 @@ impl FromStr for Slug {
 impl Name for Slug {
     fn missing(given: &str) -> Problem {
         Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
+    }
+}
+
+/// The name of a secret, right or wrong: the model says which.
+#[derive(Debug)]
+pub(crate) struct SecretName(pub(crate) String);
+
+impl FromStr for SecretName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<SecretName, Self::Err> {
+        Ok(SecretName(text.to_owned()))
+    }
+}
+
+impl Name for SecretName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+    }
+}
+
+/// The id of a token.
+#[derive(Debug)]
+pub(crate) struct TokenId(pub(crate) Uuid);
+
+impl FromStr for TokenId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<TokenId, uuid::Error> {
+        text.parse().map(TokenId)
+    }
+}
+
+impl Name for TokenId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::TokenNotFound, format!("there is no token {}: its id is a UUID", shortened(given)))
     }
 }
 

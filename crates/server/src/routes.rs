@@ -1,17 +1,17 @@
-//! The route table.
+//! The route table. What each route asks of its callers stands in `access.rs`.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, job_list, job_orders, jobs,
-    logs, metrics, nodes, openapi, runs, status, store, streams, trace,
+    armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, job_list, job_orders,
+    jobs, login, logs, metrics, nodes, openapi, runs, secrets, status, store, streams, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -24,6 +24,8 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/readyz", get(health::ready)),
         ("/metrics", get(metrics::show)),
         ("/openapi.json", get(openapi::show)),
+        ("/login", get(login::by_link).post(login::by_form)),
+        ("/logout", post(login::leave)),
         ("/v1/status", get(status::show)),
         ("/v1/jobs", get(job_list::read).post(jobs::create)),
         ("/v1/jobs/batch", post(batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
@@ -47,6 +49,10 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/events", get(events::read)),
         ("/v1/nodes", get(nodes::list)),
         ("/v1/nodes/{name}/drain", post(nodes::drain)),
+        ("/v1/secrets", get(secrets::list)),
+        ("/v1/secrets/{name}", put(secrets::put).delete(secrets::remove)),
+        ("/v1/tokens", get(tokens::list).post(tokens::create)),
+        ("/v1/tokens/{id}", delete(tokens::revoke)),
         ("/v1/store/stats", get(store::stats)),
         ("/v1/store/backup", post(store::backup)),
         ("/v1/store/check", post(store::check)),
@@ -61,6 +67,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
+        .layer(from_fn(armour::put_on))
         .layer(compression::layer())
         .layer(from_fn(trace::request))
         .with_state(app)

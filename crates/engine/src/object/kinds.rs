@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use ordo_model::api_token::{ApiToken, ApiTokenCommand};
 use ordo_model::hook::{Delivery, Hook};
+use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::{EntityId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
@@ -10,6 +12,7 @@ use ordo_store::{Event, Fault, Snapshot};
 use crate::deliveries;
 use crate::engine::Engine;
 
+use super::ask::{AskError, Told};
 use super::state::{State, decode_as, fold_as};
 
 type Shared = Arc<dyn State>;
@@ -20,6 +23,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
         Kind::Hook => decode_as::<Hook>(entity, snapshot),
         Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
+        Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
     }
 }
@@ -30,6 +34,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
         Kind::Hook => fold_as::<Hook>(before, stored),
         Kind::Delivery => fold_as::<Delivery>(before, stored),
+        Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
     }
 }
@@ -38,8 +43,17 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
 pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
     match entity.kind {
         Kind::Delivery => deliveries::attend(engine, entity.id).await,
+        Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
         Kind::Job | Kind::Hook | Kind::Secret => {
             Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}")))
         }
+    }
+}
+
+/// What was asked was done, or somebody else did it first.
+fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<(), Fault> {
+    match answer {
+        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => Ok(()),
+        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: whatever is stored of an object besides its events follows from its state (`rows`, alarm, chunks).
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
+pub(crate) mod api_token;
 pub(crate) mod ask;
 mod hook;
 mod kinds;

@@ -117,7 +117,7 @@ impl Secrets {
     }
 
     /// The key of this node: its own only if it opens what others sealed, so that no two nodes seal apart.
-    async fn sealing_key(&self) -> Result<Key, SecretsError> {
+    pub async fn sealing_key(&self) -> Result<Key, SecretsError> {
         let mut keys = self.vault.keys.keys()?;
         let one = self.list(None, 1).await?.items.pop();
         if let Some(one) = one {

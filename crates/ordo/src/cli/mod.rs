@@ -7,6 +7,7 @@ pub(crate) mod hook;
 pub(crate) mod job;
 pub(crate) mod node;
 pub(crate) mod run;
+pub(crate) mod secret;
 pub(crate) mod store;
 pub(crate) mod values;
 
@@ -72,6 +73,9 @@ pub(crate) enum Command {
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
+    /// Keep values that jobs refer to and nobody sees
+    #[command(subcommand, visible_alias = "secrets")]
+    Secret(secret::SecretCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),

@@ -9,6 +9,7 @@ mod job;
 mod node;
 mod pages;
 mod run;
+mod secret;
 mod status;
 mod store;
 mod talk;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
+        Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),

@@ -24,7 +24,7 @@ pub(super) struct Key {
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 17] = [
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
@@ -34,6 +34,8 @@ pub(super) const KEYS: [Key; 16] = [
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
     key("pools.slow.slots", Kind::Number, Some("100")),
+    // The same file on every node of a cluster.
+    key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),

@@ -16,6 +16,7 @@ pub(crate) struct Settings {
     pub(crate) node: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
+    pub(crate) secrets: Secrets,
     pub(crate) store: Store,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
@@ -37,6 +38,12 @@ pub(crate) struct Serve {
 pub(crate) struct Orchestrate {
     #[serde(deserialize_with = "tick_rate")]
     pub(crate) tick_rate: Millis,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Secrets {
+    pub(crate) key_file: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]

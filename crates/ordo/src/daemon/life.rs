@@ -18,6 +18,7 @@ use super::{Plan, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
+use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 
 pub(super) fn live(plan: Plan) -> Result<Exit> {
@@ -49,7 +50,7 @@ async fn begin(plan: Plan) -> Result<Exit> {
         tick_rate: plan.tick_rate,
         pools: settings.pools.sizes(),
         about,
-        ..Options::default()
+        keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
     };
     let engine = parts::engine(store.store(), tools, options).await?;
     let shutdown = CancellationToken::new();

@@ -14,5 +14,6 @@ mod log_lines;
 mod postgres;
 mod refusals;
 mod runs;
+mod secrets;
 mod service;
 mod store;

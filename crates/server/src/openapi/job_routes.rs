@@ -9,7 +9,8 @@ use super::schemas::{list, object};
 use crate::code::Code;
 
 /// What is wrong with a job that a tool or the model does not take.
-const UNFIT: &[Code] = &[Code::InvalidJob, Code::UnknownTool, Code::InvalidToolInput];
+const UNFIT: &[Code] =
+    &[Code::InvalidJob, Code::UnknownTool, Code::InvalidToolInput, Code::UnknownSecret, Code::SecretsUnavailable];
 
 /// What can be done with a job once it is there.
 const TAKES_JOB: &[&str] =

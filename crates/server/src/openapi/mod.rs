@@ -5,6 +5,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
+mod access_routes;
 mod event_routes;
 mod hook_routes;
 mod hook_schemas;
@@ -76,6 +77,7 @@ fn tags() -> Value {
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
         { "name": "hooks", "description": "Where others call, and what came of their calls." },
         { "name": "events", "description": "What happened, event by event." },
+        { "name": "access", "description": "Who may do what, and what only the server knows." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
     ])
@@ -91,5 +93,13 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), hook_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [
+        job_routes::all(),
+        run_routes::all(),
+        hook_routes::all(),
+        event_routes::all(),
+        access_routes::all(),
+        upkeep_routes::all(),
+    ]
+    .concat()
 }

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::component;
-use super::{hook_schemas, job_schemas, policy_schemas, run_schemas, upkeep_schemas};
+use super::{access_routes, hook_schemas, job_schemas, policy_schemas, run_schemas, upkeep_schemas};
 use crate::code::Code;
 
 pub(super) fn all() -> Map<String, Value> {
@@ -15,6 +15,7 @@ pub(super) fn all() -> Map<String, Value> {
         policy_schemas::all(),
         run_schemas::all(),
         hook_schemas::all(),
+        access_routes::schemas(),
         upkeep_schemas::all(),
     ];
     groups.into_iter().filter_map(fields).flatten().collect()

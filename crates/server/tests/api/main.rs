@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod batch;
 mod compression;
 mod contract;
@@ -12,11 +13,13 @@ mod hooks;
 mod idempotency;
 mod jobs;
 mod lists;
+mod login;
 mod logs;
 mod metrics;
 mod openapi;
 mod orders;
 mod runs;
+mod secrets;
 mod status;
 mod store;
 mod streams;

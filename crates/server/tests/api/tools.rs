@@ -16,6 +16,8 @@ struct Noop;
 struct Hang;
 /// Fails.
 struct Fail;
+/// Takes nothing, and says what it was given.
+struct Fussy;
 /// Answers with as many bytes as its input says.
 struct Big;
 /// Writes down what the test tells it, line by line, until the test has no more to say.
@@ -52,6 +54,17 @@ impl Tool for Fail {
 
     async fn run(&self, _: Work) -> Result<Value, Failure> {
         Err(Failure::new("it broke"))
+    }
+}
+
+#[async_trait]
+impl Tool for Fussy {
+    fn check(&self, input: &Value) -> Result<(), String> {
+        Err(format!("fussy does not take {input}"))
+    }
+
+    async fn run(&self, _: Work) -> Result<Value, Failure> {
+        Ok(Value::Null)
     }
 }
 
@@ -107,6 +120,7 @@ pub(crate) fn tools() -> (Tools, UnboundedSender<String>) {
     tools.insert("fail".into(), Arc::new(Fail));
     tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
+    tools.insert("fussy".into(), Arc::new(Fussy));
     tools.insert("talk".into(), Arc::new(Talk(Mutex::new(said))));
     tools.insert("shell".into(), Arc::new(Noop));
     (tools, voice)

@@ -12,10 +12,11 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
-use ordo_engine::secrets::{FixedKeys, Key};
+use ordo_engine::secrets::{FixedKeys, Key, SecretText};
+use ordo_engine::tokens::Wanted;
 use ordo_engine::{Engine, Options};
-use ordo_model::{Millis, RunId};
-use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_model::{Millis, Role, RunId};
+use ordo_server::{App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -111,6 +112,8 @@ impl World {
             ..Options::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
+        let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
         let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
         World {
@@ -122,6 +125,12 @@ impl World {
             shutdown: CancellationToken::new(),
             listeners: Vec::new(),
         }
+    }
+
+    /// Other shares of requests from now on.
+    pub(crate) fn limit(&mut self, limits: Limits) {
+        self.app = self.app.clone().limited(limits);
+        self.router = router(self.app.clone());
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

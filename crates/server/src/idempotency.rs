@@ -111,6 +111,17 @@ impl Once {
     }
 }
 
+/// Routes that cannot keep the promise say so instead of ignoring the key.
+pub(crate) fn refuse(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.contains_key(HEADER) {
+        true => Err(Problem::new(
+            Code::IdempotencyKeyUnsupported,
+            "this route takes no Idempotency-Key: send the request without it",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn unreadable(why: &str) -> Problem {
     Problem::new(Code::StoreDamaged, format!("a remembered key cannot be read: {why}"))
 }

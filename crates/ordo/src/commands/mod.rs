@@ -6,7 +6,10 @@ mod cron;
 mod find;
 mod hook;
 mod import;
+mod incident;
 mod job;
+mod letter;
+mod monitor;
 mod node;
 mod pages;
 mod run;
@@ -16,6 +19,7 @@ mod store;
 mod subscription;
 mod talk;
 mod token;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Exit, Result};
@@ -30,6 +34,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Import(command) => wait(import::run(&Talk::new(&common), command)),
         Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
+        Command::Incident(command) => wait(incident::run(&Talk::new(&common), command)),
+        Command::Letter(command) => wait(letter::run(&Talk::new(&common), command)),
+        Command::Monitor(command) => wait(monitor::run(&Talk::new(&common), command)),
+        Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),

@@ -41,6 +41,7 @@ pub(super) const KEYS: &[Key] = &[
     key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
     // What a proxy puts before every path: `/ordo`.
     key("serve.base_path", Kind::Text, Some("")),
+    key("senders.file.path", Kind::Text, None),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),
@@ -78,6 +79,9 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
     if let Some(kind) = named_tool_kind(path) {
         return kind;
     }
+    if let Some(kind) = escalation_kind(path) {
+        return kind;
+    }
     let written = path.to_string();
     if let Some(key) = KEYS.iter().find(|key| key.path == written) {
         return Ok(key.kind);
@@ -107,6 +111,18 @@ fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
     })
 }
 
+/// A chain of escalation may have any name.
+fn escalation_kind(path: &Path) -> Option<Result<Kind, String>> {
+    let segments: Vec<&str> = path.segments().collect();
+    let ["escalation", name, rest @ ..] = segments.as_slice() else { return None };
+    Some(match rest {
+        ["steps"] => Ok(Kind::List),
+        ["ack_timeout"] => Ok(Kind::Text),
+        [] => Err(format!("escalation.{name} is a section, not a value: it needs steps")),
+        _ => Err(format!("unknown key {path}; there are steps and ack_timeout")),
+    })
+}
+
 /// `, did you mean "serve.listen"?`, or which keys there are.
 fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
@@ -133,6 +149,14 @@ mod tests {
         assert!(refused("tools.shell.enable").contains("tools.shell.enabled"));
         assert!(refused("serve").contains("a section"));
         assert!(refused("colour").contains("there are"));
+    }
+
+    #[test]
+    fn a_chain_of_escalation_may_have_any_name() {
+        assert_eq!(kind_of(&Path::parse("escalation.night.steps")), Ok(Kind::List));
+        assert_eq!(kind_of(&Path::parse("escalation.default.ack_timeout")), Ok(Kind::Text));
+        assert!(refused("escalation.night").contains("needs steps"));
+        assert!(refused("escalation.night.step").contains("steps"));
     }
 
     #[test]

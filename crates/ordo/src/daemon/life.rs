@@ -58,6 +58,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         sampling: Sampling::part(settings.telemetry.sample),
         keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
         senders: outside.senders.clone(),
+        escalations: parts::escalations(settings)?,
         ..Options::default()
     };
     let engine = parts::engine(store.store(), tools, options).await?;

@@ -11,6 +11,7 @@ mod daemon;
 mod first_steps;
 mod hooks;
 mod import;
+mod incidents;
 mod jobs;
 mod log_lines;
 mod notifications;

@@ -3,7 +3,10 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
+pub(crate) mod incident;
 pub(crate) mod job;
+pub(crate) mod letter;
+pub(crate) mod monitor;
 pub(crate) mod run;
 pub(crate) mod store;
 pub(crate) mod subscription;
@@ -65,6 +68,17 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Start and work on incidents
+    #[command(subcommand, visible_alias = "incidents")]
+    Incident(incident::IncidentCommand),
+    /// What people were told, and what could not be delivered
+    #[command(subcommand, visible_alias = "letters")]
+    Letter(letter::LetterCommand),
+    /// Expect a sign of life from work that runs elsewhere
+    #[command(subcommand, visible_alias = "monitors")]
+    Monitor(monitor::MonitorCommand),
+    /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
+    Watch(monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),

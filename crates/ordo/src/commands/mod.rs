@@ -4,13 +4,17 @@ mod completions;
 mod config;
 mod cron;
 mod find;
+mod incident;
 mod job;
+mod letter;
+mod monitor;
 mod pages;
 mod run;
 mod status;
 mod store;
 mod subscription;
 mod talk;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Exit, Result};
@@ -23,6 +27,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
+        Command::Incident(command) => wait(incident::run(&Talk::new(&common), command)),
+        Command::Letter(command) => wait(letter::run(&Talk::new(&common), command)),
+        Command::Monitor(command) => wait(monitor::run(&Talk::new(&common), command)),
+        Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
         Command::Cron(command) => cron::run(&command, common.output),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),

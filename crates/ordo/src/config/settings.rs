@@ -7,6 +7,7 @@ use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
 use ordo_engine::dispatcher::{PoolSize, PoolSizes};
 use ordo_model::Millis;
+use ordo_model::incident::Escalation;
 use ordo_reach::Allowed;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
@@ -26,6 +27,24 @@ pub(crate) struct Settings {
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
     pub(crate) log: Log,
+    #[serde(default)]
+    pub(crate) senders: Senders,
+    /// Chains of escalation by name.
+    #[serde(default)]
+    pub(crate) escalation: BTreeMap<String, Escalation>,
+}
+
+/// Who tells people outside.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Senders {
+    pub(crate) file: FileSender,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FileSender {
+    pub(crate) path: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -41,13 +41,13 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let outside = Outside::open(settings, store.clone()).await?;
+    let outside = Outside::open(settings, parts::senders(settings), store.clone()).await?;
     let options = Options {
         node: settings.node.clone(),
         tick_rate: plan.tick_rate,
         pools: settings.pools.sizes(),
         senders: outside.senders.clone(),
-        ..Options::default()
+        escalations: parts::escalations(settings)?,
     };
     let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));

@@ -31,8 +31,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    pub(super) async fn open(settings: &Settings, store: Arc<dyn Store>) -> Result<Outside> {
-        let senders = Senders::default();
+    /// Adds them to the senders there are.
+    pub(super) async fn open(settings: &Settings, senders: Senders, store: Arc<dyn Store>) -> Result<Outside> {
         let refused = |why: String| Error::failed("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
             tracing::info!(channel = sender.channel, "Slack is told of incidents");

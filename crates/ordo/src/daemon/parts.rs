@@ -1,13 +1,16 @@
 //! The parts of a daemon, each made or refused with what to do about it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SystemClock, new_id};
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, Options, Senders};
+use ordo_model::incident::Escalation;
 use ordo_store_redb::RedbStore;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
+use super::journal::Journal;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 use crate::folder::{Folder, shown};
@@ -32,6 +35,25 @@ pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
     Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
         Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
+}
+
+/// Who tells people outside.
+pub(super) fn senders(settings: &Settings) -> Senders {
+    let senders = Senders::default();
+    if let Some(path) = &settings.senders.file.path {
+        senders.register(Arc::new(Journal { path: path.clone() }));
+    }
+    senders
+}
+
+pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escalation>> {
+    for (name, escalation) in &settings.escalation {
+        escalation.validate().map_err(|invalid| {
+            let field = invalid.field.replacen("escalation", &format!("escalation.{name}"), 1);
+            Error::failed("the configuration is refused").detail(format!("{field}: {}", invalid.message))
+        })?;
+    }
+    Ok(settings.escalation.clone())
 }
 
 pub(super) async fn listener(listen: &str) -> Result<TcpListener> {

@@ -8,6 +8,7 @@ mod common;
 mod configuration;
 mod daemon;
 mod first_steps;
+mod incidents;
 mod jobs;
 mod log_lines;
 mod notifications;

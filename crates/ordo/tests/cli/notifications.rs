@@ -46,7 +46,6 @@ fn a_job_that_fails_twice_opens_one_incident_that_slack_shows_and_people_work_on
     run(&world, "backup", "failed");
     let open = card(&slack, "sev2");
     assert!(open["text"].as_str().unwrap().contains("backup"), "{open:#}");
-    assert_eq!(open["channel"], "#ops");
 
     eventually("the first of the chain is called", || {
         slack.said().iter().any(|line| line.contains("<@U8>")).then_some(())
@@ -87,6 +86,11 @@ fn a_mention_in_slack_starts_an_incident_that_outlives_the_daemon() {
     }
     let before = card(&slack, "server down!");
     assert_eq!((&before["channel"], &before["thread_ts"]), (&Value::from("C7"), &Value::from("17.5")));
+    // Before that, a crash may lead to a second card: Slack has no key that would make a post happen once.
+    eventually("it is known where the card stands", || {
+        let delivered = world.json(&["letter", "list", "--state", "delivered"]);
+        (delivered.as_array()?.len() == 1).then_some(())
+    });
     daemon.kill();
 
     let daemon = serve(&world, &slack);

@@ -1,7 +1,8 @@
 //! What a commit changed, as far as the engine must act on it.
 
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
+use uuid::Uuid;
 
 /// Which pool a seat belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,8 +74,12 @@ pub struct Started {
     pub token: Token,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
+    /// The delivery whose payload goes along.
+    pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,
+    /// The trace of whoever asked for the run.
+    pub traceparent: Option<TraceParent>,
 }
 
 /// A run that waits for a place: by rank, then by the time it came.

@@ -9,6 +9,7 @@ use ordo_store::Ringing;
 
 use crate::change::{Change, PoolName, Started, Waiting};
 use crate::dispatcher::{Dispatcher, PoolSizes};
+use crate::shards::Ownership;
 use crate::timekeeper::{Look, Timekeeper};
 
 #[derive(Debug)]
@@ -30,6 +31,16 @@ pub enum Input {
     Changed(Vec<Change>),
     /// An attempt executed here is over.
     Finished(Finished),
+    /// This node looks after these shards now.
+    Own(Ownership),
+    /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
+    Hinted {
+        ours: bool,
+    },
+    /// Whether this node is to leave new work to others.
+    Resting(bool),
+    /// Alarms that nobody served.
+    Swept(Vec<Ringing>),
     /// No more firing, no more starting.
     Stop,
 }
@@ -95,6 +106,10 @@ impl Core {
         &self.dispatcher
     }
 
+    pub fn ours(&self) -> Option<Ownership> {
+        self.timekeeper.ours()
+    }
+
     pub fn ring_len(&self) -> usize {
         self.timekeeper.ring_len()
     }
@@ -113,6 +128,18 @@ impl Core {
                 }
             }
             Input::Finished(finished) => orders.push(self.finished(finished, now)),
+            Input::Own(ours) => self.timekeeper.own(ours, now),
+            Input::Hinted { ours } => {
+                if ours {
+                    self.timekeeper.nudge(now);
+                }
+                self.dispatcher.look_again();
+            }
+            Input::Resting(resting) => self.dispatcher.rest(resting),
+            Input::Swept(alarms) => {
+                let due = self.timekeeper.take_over(&alarms);
+                orders.extend(self.wake(due, now, &mut effects));
+            }
             Input::Stop => {
                 self.timekeeper.stop();
                 self.dispatcher.stop();
@@ -131,8 +158,13 @@ impl Core {
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
     fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+        let due = self.timekeeper.take_due(now);
+        self.wake(due, now, effects)
+    }
+
+    fn wake(&mut self, due: Vec<EntityId>, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
         let mut orders = Vec::new();
-        for entity in self.timekeeper.take_due(now) {
+        for entity in due {
             match entity.kind {
                 Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake, now)),
                 _ => effects.push(Effect::Attend(entity)),

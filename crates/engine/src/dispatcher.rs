@@ -66,6 +66,8 @@ pub struct Dispatcher {
     running: BTreeMap<(RunId, Token), PoolName>,
     slowness: Slowness,
     reading: bool,
+    /// Others are to take the work for now.
+    resting: bool,
     stopped: bool,
 }
 
@@ -79,12 +81,21 @@ impl Dispatcher {
             running: BTreeMap::new(),
             slowness: Slowness::default(),
             reading: false,
+            resting: false,
             stopped: false,
         }
     }
 
     pub fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    /// A resting dispatcher takes nothing new; what runs goes on.
+    pub fn rest(&mut self, resting: bool) {
+        if self.resting && !resting {
+            self.look_again();
+        }
+        self.resting = resting;
     }
 
     /// Nothing runs and nothing has a place reserved.
@@ -105,7 +116,7 @@ impl Dispatcher {
     pub fn reserve(&mut self, job: JobId, now: Timestamp) -> Option<(job::Seat, PoolName)> {
         let name = self.pool_of(job, now);
         let pool = self.pools.get_mut(&name)?;
-        if self.stopped || !pool.queue.is_empty() || !pool.has_free_slot() {
+        if self.stopped || self.resting || !pool.queue.is_empty() || !pool.has_free_slot() {
             return None;
         }
         pool.reserved += 1;
@@ -149,7 +160,7 @@ impl Dispatcher {
 
     pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
         // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
-        if self.known.contains(&waiting.run_id) {
+        if self.known.contains(&waiting.run_id) || self.resting {
             return;
         }
         let name = self.pool_of(waiting.job_id, now);
@@ -165,7 +176,7 @@ impl Dispatcher {
     /// Waiting runs for which there is a place now.
     pub fn take_startable(&mut self) -> Vec<Start> {
         let mut starts = Vec::new();
-        if self.stopped {
+        if self.stopped || self.resting {
             return starts;
         }
         for (name, pool) in &mut self.pools {
@@ -182,7 +193,7 @@ impl Dispatcher {
     /// Whether the store should be asked for waiting runs that are not in memory; how many.
     pub fn wants_waiting(&mut self) -> Option<usize> {
         let scarce = self.pools.values().any(|pool| pool.refill_at.is_some_and(|mark| pool.queue.len() <= mark));
-        if self.stopped || self.reading || !scarce {
+        if self.stopped || self.resting || self.reading || !scarce {
             return None;
         }
         self.reading = true;
@@ -205,6 +216,13 @@ impl Dispatcher {
         let nothing = self.pools.values().all(|pool| pool.queue.is_empty());
         for pool in self.pools.values_mut().filter(|pool| nothing || !pool.queue.is_empty()) {
             pool.refill_at = Some(pool.queue.len() / 2);
+        }
+    }
+
+    /// Runs may wait in the store that this node does not know of: it asks, where it has room for them.
+    pub fn look_again(&mut self) {
+        for pool in self.pools.values_mut().filter(|pool| pool.has_free_slot() && pool.queue.is_empty()) {
+            pool.refill_at = Some(usize::MAX);
         }
     }
 
@@ -258,8 +276,10 @@ mod tests {
             token: Token(1),
             scheduled_for: None,
             timeout: Millis::from_secs(1),
+            delivery: None,
             tool_name: "noop".into(),
             tool_input: Value::Null,
+            traceparent: None,
         }
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: what is released never changes; times and numbers are big-endian so that byte order is their order.
 
 use ordo_model::job::JobState;
-use ordo_model::{JobId, RunId, Timestamp};
+use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
 use crate::change::Waiting;
@@ -65,6 +65,18 @@ pub fn read_queue(group: &str, key: &[u8], value: &[u8]) -> Option<Waiting> {
         run_id: RunId(Uuid::from_slice(run).ok()?),
         job_id: JobId(Uuid::from_slice(value).ok()?),
     })
+}
+
+/// Jobs have indexes of their own among those of all other things.
+const JOBS_BY_HOOK: u8 = 1;
+
+/// All jobs that listen to a hook.
+pub fn hook_prefix(slug: &str) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_BY_HOOK], label_prefix(slug).as_slice()].concat()
+}
+
+pub fn job_by_hook(slug: &str, job: JobId) -> Vec<u8> {
+    [hook_prefix(slug).as_slice(), job.0.as_bytes()].concat()
 }
 
 pub fn retention(due: Timestamp, job: JobId) -> Vec<u8> {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Event, Job, Order, Refusal, Run, decide};
-use ordo_model::{JobId, RunId, Timestamp};
+use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
@@ -20,8 +20,45 @@ pub struct Request {
     pub order: Order,
     /// Where the order's seat was reserved.
     pub pool: Option<PoolName>,
-    pub dedup: Option<Dedup>,
+    pub claim: Option<Claim>,
     pub extra: Extra,
+}
+
+/// A key that is claimed in the same commit as what the order leads to, so that the same is not done twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub key: Vec<u8>,
+    pub until: Timestamp,
+    /// Handed to whoever comes second.
+    pub value: Vec<u8>,
+    /// The 16 bytes of the id of the run that the order brings about follow the value: nobody knows it beforehand.
+    pub names_run: bool,
+}
+
+impl Claim {
+    fn fulfilled(self, events: &[Event], now: Timestamp) -> Dedup {
+        let Claim { key, until, mut value, names_run } = self;
+        if let Some(run) = begun(events).filter(|_| names_run) {
+            value.extend(run.0.as_bytes());
+        }
+        Dedup { key, at: now, until, value }
+    }
+
+    /// Takes the run off a value that names one.
+    pub fn read_run(value: &[u8]) -> Option<(&[u8], RunId)> {
+        let (rest, run) = value.split_last_chunk::<16>()?;
+        Some((rest, RunId(Uuid::from_bytes(*run))))
+    }
+}
+
+/// The run that somebody asked for and got, fired or skipped.
+fn begun(events: &[Event]) -> Option<RunId> {
+    events.iter().find_map(|event| match event {
+        Event::JobTriggered { run_id, cause, .. } | Event::JobSkipped { run_id, cause, .. } => {
+            cause.is_asked_for().then_some(*run_id)
+        }
+        _ => None,
+    })
 }
 
 /// What a keeper adds to an order.
@@ -37,7 +74,7 @@ pub enum Extra {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, seat: None }, pool: None, dedup: None, extra: Extra::Nothing }
+        Request { job_id, order: Order { command, seat: None }, pool: None, claim: None, extra: Extra::Nothing }
     }
 }
 
@@ -51,13 +88,29 @@ pub struct Accepted {
     pub events: Vec<Event>,
 }
 
+impl Accepted {
+    /// The run that the order brought about, fired or skipped. Others may have moved with it.
+    pub fn run_begun(&self) -> Option<&Run> {
+        let id = begun(&self.events)?;
+        self.runs.iter().find(|run| run.id == id)
+    }
+}
+
+/// Why an order of the round leads to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    Refused(Refusal),
+    /// Its key is being claimed by another order of the same round: what became of that is known in the next.
+    Again,
+}
+
 #[derive(Debug)]
 pub struct Plan {
     pub batch: Batch,
     /// For each item of the batch, the job it is about.
     pub item_jobs: Vec<JobId>,
     /// One answer per request, in order.
-    pub answers: Vec<Result<Accepted, Refusal>>,
+    pub answers: Vec<Result<Accepted, Denied>>,
     pub changes: BTreeMap<JobId, Change>,
     /// The jobs as the batch leaves them; those it forgets are None.
     pub jobs: BTreeMap<JobId, Option<Arc<Job>>>,
@@ -119,27 +172,32 @@ impl Work {
         }
     }
 
-    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Refusal> {
+    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Denied> {
         let id = request.job_id;
         if let Command::Start { run_id } = request.order.command {
             self.change.answered.push(run_id);
         }
         if self.purge {
             self.change.returned.extend(request.pool);
-            return Err(Refusal::NoSuchJob);
+            return Err(Denied::Refused(Refusal::NoSuchJob));
         }
         if let Extra::Purge { rows, forget } = request.extra {
-            return self.take_purge(rows, forget, now);
+            return self.take_purge(rows, forget, now).map_err(Denied::Refused);
+        }
+        if let Some(claim) = &request.claim
+            && self.dedup.iter().any(|claimed| claimed.key == claim.key)
+        {
+            return Err(Denied::Again);
         }
         let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
             Ok(decided) => decided,
             Err(refusal) => {
                 self.change.returned.extend(request.pool);
-                return Err(refusal);
+                return Err(Denied::Refused(refusal));
             }
         };
-        self.note(&decided.job, &decided.events, request.pool);
-        self.dedup.extend(request.dedup);
+        self.note(&decided, request.pool);
+        self.dedup.extend(request.claim.map(|claim| claim.fulfilled(&decided.events, now)));
         if let Extra::Trim { trim, rows, forget } = request.extra {
             self.trim = trim.or(self.trim.take());
             self.rows.extend(rows);
@@ -169,11 +227,11 @@ impl Work {
     }
 
     /// What the engine must act on after these events.
-    fn note(&mut self, job: &Job, events: &[Event], mut pool: Option<PoolName>) {
-        for event in events {
+    fn note(&mut self, decided: &Decided, mut pool: Option<PoolName>) {
+        for event in &decided.events {
             match event {
                 Event::JobStarted { run_id, .. } => {
-                    self.change.started.extend(pool.take().and_then(|pool| started(job, *run_id, pool)));
+                    self.change.started.extend(pool.take().and_then(|pool| started(&decided.job, *run_id, pool)));
                 }
                 Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
                 Event::JobExecuted { run_id, .. }
@@ -193,6 +251,10 @@ impl Work {
                 | Event::Published { .. } => {}
             }
         }
+        // A delivery whose run is over may have no more to wait for.
+        let over = decided.runs.iter().filter(|run| run.status.is_terminal());
+        let deliveries = over.filter_map(|run| run.cause.delivery());
+        self.change.attend.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
         self.change.returned.extend(pool);
     }
 
@@ -248,6 +310,8 @@ fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
         scheduled_for: run.cause.occurrence().map(|o| o.nominal),
         timeout: job.definition.timeout,
         tool_name: job.definition.tool_name.clone(),
+        delivery: run.cause.delivery(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+        traceparent: run.traceparent,
     })
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Job, Run, RunStatus};
+use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
 use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
@@ -20,6 +20,11 @@ pub fn job_rows(job: &Job) -> Vec<RowWrite> {
     ];
     for waiting in waiting(job) {
         rows.push(put(View::Queue, keys::queue(&job.definition.group, &waiting), job.id.0.as_bytes().to_vec()));
+    }
+    if let Trigger::Webhook { hook } = &job.definition.trigger
+        && job.state() != JobState::Cancelled
+    {
+        rows.push(put(View::Index, keys::job_by_hook(hook, job.id), Vec::new()));
     }
     if let Some(due) = job.retention_due() {
         rows.push(put(View::Retention, keys::retention(due, job.id), Vec::new()));

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::{Incarnation, JobId, Millis, RunId};
 use ordo_store::{Fault, KeyRange, Order, View};
+use uuid::Uuid;
 
 use crate::keys;
 use crate::planner::Request;
@@ -15,13 +16,42 @@ use crate::queries::Queries;
 /// How many running runs are read at a time.
 const RECOVERY_PAGE: usize = 500;
 
-/// One order for each job and executor with a running attempt. Each stands alone.
-///
-/// The store has one node, so every attempt in it was executed by a former life of this one, under whatever name.
-pub async fn orders(queries: &Queries, me: &Incarnation, settle_after: Millis) -> Result<Vec<Request>, Fault> {
-    let orphan = |executor| Command::Orphan { executor: Incarnation { executor, life: me.life }, settle_after };
+/// One order for each job and executor with a running attempt that is to be settled. Each stands alone.
+pub async fn orders(queries: &Queries, whose: Whose<'_>, settle_after: Millis) -> Result<Vec<Request>, Fault> {
+    let orphan =
+        |executor: String| Command::Orphan { executor: Incarnation { executor, life: whose.life() }, settle_after };
     let running = running_attempts(queries).await?;
-    Ok(running.into_iter().map(|(job, executor)| Request::new(job, orphan(executor))).collect())
+    let lost = running.into_iter().filter(|(_, executor)| whose.includes(executor));
+    Ok(lost.map(|(job, executor)| Request::new(job, orphan(executor))).collect())
+}
+
+/// Whose attempts are lost.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose<'a> {
+    /// The store has one node: every attempt in it was executed by a former life of this one, under whatever name.
+    Everybodys(&'a Incarnation),
+    /// Former lives of this node.
+    FormerLivesOf(&'a Incarnation),
+    /// All lives of this node: it is gone.
+    Node(&'a str),
+}
+
+impl Whose<'_> {
+    fn includes(&self, executor: &str) -> bool {
+        match self {
+            Whose::Everybodys(_) => true,
+            Whose::FormerLivesOf(me) => me.executor == executor,
+            Whose::Node(name) => *name == executor,
+        }
+    }
+
+    /// The life that is not lost.
+    fn life(&self) -> Uuid {
+        match self {
+            Whose::Everybodys(me) | Whose::FormerLivesOf(me) => me.life,
+            Whose::Node(_) => Uuid::nil(),
+        }
+    }
 }
 
 async fn running_attempts(queries: &Queries) -> Result<BTreeSet<(JobId, String)>, Fault> {

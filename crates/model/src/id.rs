@@ -87,6 +87,10 @@ pub struct Incarnation {
 pub enum Kind {
     Job,
     Incident,
+    Hook,
+    /// One call of a hook.
+    Delivery,
+    ApiToken,
     Secret,
     Subscription,
     Monitor,
@@ -101,13 +105,25 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Job, Kind::Incident, Kind::Secret, Kind::Monitor, Kind::Subscription, Kind::Letter];
+    pub const ALL: [Kind; 9] = [
+        Kind::Job,
+        Kind::Incident,
+        Kind::Hook,
+        Kind::Delivery,
+        Kind::ApiToken,
+        Kind::Secret,
+        Kind::Monitor,
+        Kind::Subscription,
+        Kind::Letter,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
             Kind::Incident => "incident",
+            Kind::Hook => "hook",
+            Kind::Delivery => "delivery",
+            Kind::ApiToken => "token",
             Kind::Secret => "secret",
             Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
@@ -120,6 +136,9 @@ impl Kind {
         match self {
             Kind::Job => 1,
             Kind::Incident => 2,
+            Kind::Hook => 3,
+            Kind::Delivery => 4,
+            Kind::ApiToken => 5,
             Kind::Secret => 6,
             Kind::Subscription => 9,
             Kind::Monitor => 8,

@@ -61,6 +61,27 @@ pub const REASON_MAX_BYTES: usize = 4 * 1024;
 pub const RESULT_INLINE_MAX_BYTES: usize = 4 * 1024;
 pub const RESULT_MAX_BYTES: usize = 1024 * 1024;
 
+// --- hooks --------------------------------------------------------------------------------------
+/// The largest payload of a hook unless it says otherwise.
+pub const PAYLOAD_DEFAULT_BYTES: u64 = 1024 * 1024;
+/// What a hook may at most allow.
+pub const PAYLOAD_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// All headers of a delivery together; one with more is refused.
+pub const DELIVERY_HEADERS_MAX_BYTES: usize = 64 * 1024;
+/// The longest delivery id that is shown; a longer one is cut for display, not for telling deliveries apart.
+pub const SENDER_ID_MAX_BYTES: usize = 255;
+/// How far the time in a signature may be from ours.
+pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
+/// How long a delivery is remembered: the same one again within this time is a duplicate.
+pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
+/// A delivery whose runs are not over is looked after at least this often, should nobody tell of their end.
+pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(60);
+pub const DELIVERY_LOOK_MAX: Millis = Millis::from_hours(1);
+/// A delivery that found the queue of a job full tries again after this, and ever less often.
+pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
+pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
+pub const FILTER_VALUES_MAX: usize = 100;
+
 // --- logs ---------------------------------------------------------------------------------------
 pub const LOG_LINE_MAX_BYTES: usize = 16 * 1024;
 /// All log text of one attempt; what comes after is counted, not kept.
@@ -74,6 +95,18 @@ pub const RETENTION_RUNS_MAX: u32 = 1_000_000;
 pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
+
+// --- secrets ------------------------------------------------------------------------------------
+/// The longest value of a secret; a longer one is refused.
+pub const SECRET_MAX_BYTES: usize = 64 * 1024;
+
+// --- tokens -------------------------------------------------------------------------------------
+pub const TOKEN_NAME_MAX_BYTES: usize = 128;
+pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
+/// How long a token that was revoked or has expired is still listed.
+pub const TOKEN_KEPT: Millis = Millis::from_days(30);
+/// The use of a token is written down at most this often.
+pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
 
 // --- subscriptions ------------------------------------------------------------------------------
 pub const SUBSCRIPTION_URL_MAX_BYTES: usize = 2_000;
@@ -127,5 +160,8 @@ const _: () = assert!(RESULT_INLINE_MAX_BYTES <= RESULT_MAX_BYTES);
 const _: () = assert!(LOG_LINE_MAX_BYTES < LOG_MAX_BYTES);
 const _: () = assert!(CONCURRENT_DEFAULT <= CONCURRENT_MAX);
 const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
+const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
+const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
+const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

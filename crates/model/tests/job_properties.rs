@@ -212,7 +212,9 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
         Step::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
         Step::Resume => (Command::Resume, None),
         Step::Cancel => (Command::Cancel { reason: None }, None),
-        Step::Trigger { seat } => (Command::Trigger { tool_input: Some(json!({"by": "hand"})) }, place(seat)),
+        Step::Trigger { seat } => {
+            (Command::Trigger { tool_input: Some(json!({"by": "hand"})), traceparent: None }, place(seat))
+        }
         Step::UpdateTrigger(beat) => {
             oracle.will_change_to(*beat);
             (update(json!({"trigger": beat.trigger(story.now)})), None)

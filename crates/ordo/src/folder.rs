@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::private_file;
 
 pub(crate) const NAME: &str = ".ordo";
 pub(crate) const SOCKET: &str = "orchestrator.sock";
@@ -93,26 +94,13 @@ impl Folder {
         getrandom::fill(&mut bytes)
             .map_err(|error| Error::failed("the system gives no random numbers").detail(error.to_string()))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.write_token(&token).map_err(|error| self.unusable(&error))?;
+        private_file::replace(&self.path.join(TOKEN), &token).map_err(|error| self.unusable(&error))?;
         Ok(token)
     }
 
     pub(crate) fn read_token(&self) -> Option<String> {
         let token = fs::read_to_string(self.path.join(TOKEN)).ok()?;
         Some(token.trim().to_owned()).filter(|token| !token.is_empty())
-    }
-
-    /// Written aside and renamed: a token is never half there.
-    fn write_token(&self, token: &str) -> io::Result<()> {
-        let aside = self.path.join(format!("{TOKEN}.new"));
-        match fs::remove_file(&aside) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
-        writeln!(file, "{token}")?;
-        file.sync_all()?;
-        fs::rename(aside, self.path.join(TOKEN))
     }
 
     fn unusable(&self, error: &io::Error) -> Error {

@@ -7,9 +7,15 @@ mod config;
 mod daemon;
 mod error;
 mod folder;
+mod hidden;
+mod import;
+mod key_file;
 mod locate;
 mod maintenance;
+mod opened;
 mod output;
+mod private_file;
+mod telemetry;
 mod zone;
 
 use clap::Parser;

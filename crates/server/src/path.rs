@@ -1,9 +1,10 @@
-//! Names in paths: ids of jobs, runs and the like, names of streams. What cannot be one names nothing.
+//! Names in paths: ids of jobs, runs and the like, names of streams and secrets. What cannot be one names nothing.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use ordo_model::hook::is_slug;
 use ordo_model::{EntityId, JobId, RunId};
 use uuid::Uuid;
 
@@ -70,6 +71,60 @@ impl Name for EntityId {
     fn missing(given: &str) -> Problem {
         let shown = shortened(given);
         Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
+    }
+}
+
+/// The slug of a hook.
+#[derive(Debug)]
+pub(crate) struct Slug(pub(crate) String);
+
+impl FromStr for Slug {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Slug, ()> {
+        is_slug(text).then(|| Slug(text.to_owned())).ok_or(())
+    }
+}
+
+impl Name for Slug {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
+    }
+}
+
+/// The name of a secret, right or wrong: the model says which.
+#[derive(Debug)]
+pub(crate) struct SecretName(pub(crate) String);
+
+impl FromStr for SecretName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<SecretName, Self::Err> {
+        Ok(SecretName(text.to_owned()))
+    }
+}
+
+impl Name for SecretName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+    }
+}
+
+/// The id of a token.
+#[derive(Debug)]
+pub(crate) struct TokenId(pub(crate) Uuid);
+
+impl FromStr for TokenId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<TokenId, uuid::Error> {
+        text.parse().map(TokenId)
+    }
+}
+
+impl Name for TokenId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::TokenNotFound, format!("there is no token {}: its id is a UUID", shortened(given)))
     }
 }
 

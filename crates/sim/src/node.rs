@@ -106,7 +106,8 @@ impl World {
         let me = Incarnation { executor: "local".into(), life };
         let shared: Arc<dyn Store> = store.clone();
         let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
-        let orders = ready(recovery::orders(&queries, &me, self.tick_rate().saturating_mul(2)))?;
+        let orders =
+            ready(recovery::orders(&queries, recovery::Whose::Everybodys(&me), self.tick_rate().saturating_mul(2)))?;
         let round = ready(committer.round(orders, Vec::new(), self.now()));
         let failed = round.answers.iter().any(|answer| matches!(answer, Err(ordo_engine::SubmitError::Store(_))));
         self.tail(store.as_ref(), (!failed).then(|| self.wall_ms()));

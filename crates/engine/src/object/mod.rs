@@ -3,7 +3,9 @@
 //! Invariant: whatever is stored of an object besides its events follows from its state (`rows`, alarm, chunks).
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
+pub(crate) mod api_token;
 pub(crate) mod ask;
+mod hook;
 pub(crate) mod incident;
 mod kinds;
 pub(crate) mod letter;
@@ -18,6 +20,7 @@ use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
 pub use ask::{Along, AskError, Told};
+pub use hook::deliveries_prefix;
 pub(crate) use kinds::{attend, decode, fold};
 pub use state::Kept;
 

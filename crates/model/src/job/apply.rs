@@ -78,7 +78,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.backfills.clear();
             Ok(None)
         }
-        Event::JobTriggered { run_id, cause, timeliness, tool_input } => {
+        Event::JobTriggered { run_id, cause, timeliness, tool_input, traceparent } => {
             advance(job, cause);
             job.run_count += 1;
             let run = ActiveRun {
@@ -88,6 +88,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
                 fired_at: at,
                 version: job.version,
                 tool_input: tool_input.clone(),
+                traceparent: *traceparent,
                 stage: Stage::Queued,
                 attempts: 0,
                 first_started_at: None,
@@ -190,7 +191,7 @@ fn advance(job: &mut Job, cause: &Cause) {
                 }
             }
         }
-        Cause::Manual | Cause::Retry { .. } => {}
+        Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => {}
     }
 }
 
@@ -251,6 +252,7 @@ fn skipped_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         fired_at: at,
         version: job.version,
         tool_input: None,
+        traceparent: None,
         stage: Stage::Queued,
         attempts: 0,
         first_started_at: None,

@@ -1,11 +1,13 @@
 //! What can be asked of a job, and how it may be refused.
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::definition::{Definition, Invalid};
 use super::run::Run;
 use crate::id::{Incarnation, RunId, Token};
 use crate::time::{Millis, Timestamp};
+use crate::trace::TraceParent;
 
 /// A command together with a free place to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
@@ -41,6 +43,13 @@ pub enum Command {
     },
     Trigger {
         tool_input: Option<Value>,
+        /// The trace of whoever asks: the run goes on with it.
+        traceparent: Option<TraceParent>,
+    },
+    /// A delivery of the job's hook; `replay` counts its replays.
+    Deliver {
+        delivery: Uuid,
+        replay: u32,
     },
     /// Runs every occurrence with a nominal time in `from..to` once more.
     Backfill {
@@ -62,7 +71,7 @@ pub enum Command {
         run_id: RunId,
         reason: String,
     },
-    /// Runs a finished run once more.
+    /// Runs a finished run once more, in the trace the run names.
     RetryRun {
         run: Box<Run>,
     },
@@ -127,4 +136,6 @@ pub enum Refusal {
     StaleToken,
     #[error("the job has too many backfills under way: wait for one to end")]
     TooManyBackfills,
+    #[error("too many runs of the job are waiting already: try again later")]
+    QueueFull,
 }

@@ -18,6 +18,7 @@ use crate::limits::{PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -119,6 +120,8 @@ pub struct ActiveRun {
     pub version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_input: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     pub stage: Stage,
     /// Attempts begun so far.
     pub attempts: u32,
@@ -309,7 +312,7 @@ impl ActiveRun {
         match self.cause {
             Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
             Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
-            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } => None,
+            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
         }
     }
 
@@ -332,6 +335,7 @@ impl ActiveRun {
             cause: self.cause,
             timeliness: self.timeliness,
             tool_input: self.tool_input.clone(),
+            traceparent: self.traceparent,
             errors: self.errors.clone(),
             status,
             version: self.version,

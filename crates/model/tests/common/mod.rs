@@ -171,13 +171,13 @@ impl Story {
     }
 
     pub(crate) fn trigger(&mut self) -> RunId {
-        self.ask(Command::Trigger { tool_input: None });
+        self.ask(Command::Trigger { tool_input: None, traceparent: None });
         self.newest()
     }
 
     /// A run is asked for and begins at once.
     pub(crate) fn trigger_and_start(&mut self) -> RunId {
-        self.order(Command::Trigger { tool_input: None }, seat()).expect("the trigger is accepted");
+        self.order(Command::Trigger { tool_input: None, traceparent: None }, seat()).expect("the trigger is accepted");
         self.newest()
     }
 

@@ -3,11 +3,15 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
+pub(crate) mod hook;
+pub(crate) mod import;
 pub(crate) mod incident;
 pub(crate) mod job;
 pub(crate) mod letter;
 pub(crate) mod monitor;
+pub(crate) mod node;
 pub(crate) mod run;
+pub(crate) mod secret;
 pub(crate) mod store;
 pub(crate) mod subscription;
 pub(crate) mod values;
@@ -79,12 +83,24 @@ pub(crate) enum Command {
     Monitor(monitor::MonitorCommand),
     /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
     Watch(monitor::WatchArgs),
+    /// Take over the jobs of a crontab or of Kubernetes
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    /// Let others start jobs: addresses for webhooks, and what came in
+    #[command(subcommand, visible_alias = "hooks")]
+    Hook(hook::HookCommand),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
+    /// Keep values that jobs refer to and nobody sees
+    #[command(subcommand, visible_alias = "secrets")]
+    Secret(secret::SecretCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// The nodes that share a store
+    #[command(subcommand, visible_alias = "nodes")]
+    Node(node::NodeCommand),
     /// Have URLs told of events, in signed messages
     #[command(subcommand, visible_alias = "subscriptions")]
     Subscription(subscription::SubscriptionCommand),

@@ -4,12 +4,16 @@ mod completions;
 mod config;
 mod cron;
 mod find;
+mod hook;
+mod import;
 mod incident;
 mod job;
 mod letter;
 mod monitor;
+mod node;
 mod pages;
 mod run;
+mod secret;
 mod status;
 mod store;
 mod subscription;
@@ -31,8 +35,12 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Letter(command) => wait(letter::run(&Talk::new(&common), command)),
         Command::Monitor(command) => wait(monitor::run(&Talk::new(&common), command)),
         Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
+        Command::Import(command) => wait(import::run(&Talk::new(&common), command)),
+        Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
+        Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
+        Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
         Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),

@@ -4,6 +4,9 @@
 
 use super::layers::Path;
 
+/// What a node is called if nobody says.
+pub(crate) const DEFAULT_NODE: &str = "local";
+
 /// How a value is written where everything is text (in the environment and in flags).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -21,17 +24,21 @@ pub(super) struct Key {
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: [Key; 27] = [
+pub(super) const KEYS: &[Key] = &[
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
-    key("node", Kind::Text, Some("local")),
+    key("node", Kind::Text, Some(DEFAULT_NODE)),
     key("orchestrate.tick_rate", Kind::Text, Some("60s")),
     key("pools.fast.queue", Kind::Number, Some("2000")),
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
     key("pools.slow.slots", Kind::Number, Some("100")),
     key("senders.file.path", Kind::Text, None),
+    // The same file on every node of a cluster.
+    key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
+    // What a proxy puts before every path: `/ordo`.
+    key("serve.base_path", Kind::Text, Some("")),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),
@@ -46,6 +53,9 @@ pub(super) const KEYS: [Key; 27] = [
     key("smtp.url", Kind::Text, None),
     key("store.cache_bytes", Kind::Number, Some("67108864")),
     key("store.path", Kind::Text, Some(".ordo/orchestrator.db")),
+    key("telemetry.otlp_endpoint", Kind::Text, None),
+    key("telemetry.sample", Kind::Text, Some("1")),
+    key("telemetry.service_name", Kind::Text, Some("ordo")),
     key("tools.http.allow", Kind::List, Some("")),
     key("tools.shell.allow", Kind::List, None),
     key("tools.shell.enabled", Kind::Bool, Some("true")),

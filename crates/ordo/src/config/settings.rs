@@ -20,7 +20,9 @@ pub(crate) struct Settings {
     pub(crate) node: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
+    pub(crate) secrets: Secrets,
     pub(crate) store: Store,
+    pub(crate) telemetry: Telemetry,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
     pub(crate) slack: SlackOptions,
@@ -58,6 +60,8 @@ pub(crate) struct Webhooks {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Serve {
     pub(crate) listen: String,
+    #[serde(deserialize_with = "base_path")]
+    pub(crate) base_path: String,
     #[serde(deserialize_with = "tick_rate")]
     pub(crate) tick_rate: Millis,
     #[serde(deserialize_with = "length")]
@@ -73,9 +77,27 @@ pub(crate) struct Orchestrate {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Secrets {
+    pub(crate) key_file: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
+}
+
+/// Spans for a collector of traces.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Telemetry {
+    /// Where it takes OTLP over HTTP; without it nothing is sent.
+    pub(crate) otlp_endpoint: Option<String>,
+    pub(crate) service_name: String,
+    /// The part of traces that is sent, from 0 to 1, where the caller has not decided.
+    #[serde(deserialize_with = "part")]
+    pub(crate) sample: f64,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -154,6 +176,32 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
         return Ok(rate);
     }
     Err(serde::de::Error::custom(format!("a tick rate is between {TICK_MIN} and {TICK_MAX}")))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a part is a number from 0 to 1")]
+enum Part {
+    Number(f64),
+    Text(String),
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let part = match Part::deserialize(deserializer)? {
+        Part::Number(part) => Some(part),
+        Part::Text(text) => text.trim().parse().ok(),
+    };
+    let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
+    part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)
+}
+
+/// Written by the server into addresses: plain letters only.
+fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    match path.bytes().all(is_plain) && !path.contains("//") {
+        true => Ok(path),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
+    }
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

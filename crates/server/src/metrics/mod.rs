@@ -1,6 +1,6 @@
 //! What the engine counted, in the Prometheus text format.
 //!
-//! Invariant: the labels here are `pool`, `reason`, `version` and `le`, each with a few values known beforehand:
+//! Invariant: the labels here are `pool`, `reason`, `outcome`, `version` and `le`, each with a few values known beforehand:
 //! the page does not grow with the number of jobs.
 
 mod page;
@@ -21,6 +21,7 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     let mut page = Page::default();
     node(&mut page, &app);
     runs(&mut page, app.engine.metrics());
+    hooks(&mut page, app.engine.metrics());
     commits(&mut page, app.engine.metrics());
     news(&mut page, app.engine.metrics());
     load(&mut page, &app.engine.load().await);
@@ -53,6 +54,18 @@ fn runs(page: &mut Page, metrics: &Metrics) {
     page.histogram("ordo_run_lateness_seconds", help, &metrics.lateness_ms, 1e3);
     let help = "From the start of a run's first attempt to the run's end.";
     page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);
+}
+
+fn hooks(page: &mut Page, metrics: &Metrics) {
+    let (counts, read) = (&metrics.deliveries, Metrics::read);
+    let outcomes = [
+        ("outcome", "received", read(&counts.received)),
+        ("outcome", "duplicate", read(&counts.duplicate)),
+        ("outcome", "filtered", read(&counts.filtered)),
+        ("outcome", "refused", read(&counts.refused)),
+    ];
+    page.counters("ordo_hook_deliveries_total", "Calls of hooks, by what became of them.", outcomes);
+    page.counter("ordo_hook_runs_total", "Runs that calls of hooks brought about.", read(&counts.routed));
 }
 
 fn commits(page: &mut Page, metrics: &Metrics) {

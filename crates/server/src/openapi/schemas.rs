@@ -5,7 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::component;
-use super::{incident_schemas, job_schemas, policy_schemas, run_schemas, subscription_routes, upkeep_schemas};
+use super::{
+    access_routes, hook_schemas, incident_schemas, job_schemas, policy_schemas, run_schemas, subscription_routes,
+    upkeep_schemas,
+};
 use crate::code::Code;
 
 pub(super) fn all() -> Map<String, Value> {
@@ -14,6 +17,8 @@ pub(super) fn all() -> Map<String, Value> {
         job_schemas::all(),
         policy_schemas::all(),
         run_schemas::all(),
+        hook_schemas::all(),
+        access_routes::schemas(),
         incident_schemas::all(),
         subscription_routes::schemas(),
         upkeep_schemas::all(),

@@ -2,22 +2,27 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod batch;
 mod compression;
 mod contract;
 mod errors;
 mod events;
 mod exposition;
+mod hooks;
 mod idempotency;
 mod incidents;
 mod jobs;
 mod lists;
+mod login;
 mod logs;
 mod metrics;
 mod monitors;
 mod openapi;
 mod orders;
+mod pages;
 mod runs;
+mod secrets;
 mod slack;
 mod status;
 mod store;

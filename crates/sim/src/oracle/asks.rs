@@ -134,8 +134,8 @@ impl Asks {
 
 fn retry_of(cause: &Cause) -> Option<String> {
     match cause {
-        Cause::Retry { of } => Some(retry_marker(*of)),
-        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } => None,
+        Cause::Retry { of, .. } => Some(retry_marker(*of)),
+        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     }
 }
 

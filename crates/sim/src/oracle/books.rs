@@ -250,7 +250,7 @@ impl JobBook {
                         self.punctual(entry, late, trouble_until)
                     }
                     Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                    Cause::Manual | Cause::Retry { .. } => Ok(()),
+                    Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
                 }
             }
             Event::JobSkipped { reason, cause, gap, .. } => match cause {
@@ -261,7 +261,7 @@ impl JobBook {
                 }
                 Cause::Backfill { .. } if *reason == SkipReason::Changed => self.ledger.backfill_ended(*gap),
                 Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                Cause::Manual | Cause::Retry { .. } => Ok(()),
+                Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
             },
             _ => Ok(()),
         }

@@ -52,7 +52,10 @@ impl Http {
 
     async fn exchange(&self, work: &Work) -> Result<Value, Failure> {
         let mut input = self.parse(&work.input).map_err(Failure::new)?;
-        if let Ok(value) = HeaderValue::try_from(trace_context::traceparent(work)) {
+        if let Some(payload) = &work.payload {
+            input.pass_on(payload, work.input.get("method").is_some());
+        }
+        if let Ok(value) = HeaderValue::try_from(work.traceparent().to_string()) {
             input.headers.entry(trace_context::HEADER).or_insert(value);
         }
         let (expect, url) = (input.expect.clone(), input.url.clone());

@@ -39,11 +39,12 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Pause { reason } => lifecycle::pause(&mut draft, reason)?,
         Command::Resume => lifecycle::resume(&mut draft)?,
         Command::Cancel { reason } => lifecycle::cancel(&mut draft, reason)?,
-        Command::Trigger { tool_input } => {
+        Command::Trigger { tool_input, traceparent } => {
             refuse_cancelled(&draft.job)?;
             tool_input.as_ref().map_or(Ok(()), validate_input)?;
-            fire::trigger(&mut draft, Cause::Manual, Default::default(), tool_input);
+            fire::trigger(&mut draft, Cause::Manual, Default::default(), fire::Given { tool_input, traceparent });
         }
+        Command::Deliver { delivery, replay } => fire::deliver(&mut draft, delivery, replay)?,
         Command::RetryRun { run } => {
             refuse_cancelled(&draft.job)?;
             attempts::retry_run(&mut draft, &run)?;

@@ -47,7 +47,8 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         None => None,
     };
     let exporting = exporter.map(Exporter::start);
-    let outside = Outside::open(settings, parts::senders(settings), store.store()).await?;
+    let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
+    let outside = Outside::open(settings, parts::senders(settings), store.store(), keys.clone()).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
@@ -57,7 +58,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         pools: settings.pools.sizes(),
         about,
         sampling: Sampling::part(settings.telemetry.sample),
-        keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
+        keys,
         senders: outside.senders.clone(),
         escalations: parts::escalations(settings)?,
     };

@@ -26,8 +26,7 @@ pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
 pub use text::SecretText;
-pub use vault::Resolved;
-pub(crate) use vault::Vault;
+pub use vault::{Resolved, Vault};
 
 /// Why a secret could not be kept, read or removed.
 #[derive(Debug, Clone, thiserror::Error)]

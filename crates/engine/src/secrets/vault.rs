@@ -18,8 +18,9 @@ use crate::queries::Queries;
 /// How often a value that is replaced while it is read is read again.
 const TRIES: u32 = 5;
 
+/// Reads secrets of a store with these keys, also where no engine runs yet. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Vault {
+pub struct Vault {
     pub(crate) queries: Queries,
     pub(crate) keys: Arc<dyn Keyring>,
 }
@@ -39,7 +40,11 @@ impl std::fmt::Debug for Resolved {
 }
 
 impl Vault {
-    pub(crate) async fn reveal(&self, name: &str) -> Result<Option<SecretText>, SecretsError> {
+    pub fn new(queries: Queries, keys: Arc<dyn Keyring>) -> Vault {
+        Vault { queries, keys }
+    }
+
+    pub async fn reveal(&self, name: &str) -> Result<Option<SecretText>, SecretsError> {
         self.sealed(name).await?.map(|(_, bytes)| self.opened(name, &bytes)).transpose()
     }
 

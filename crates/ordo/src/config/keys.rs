@@ -37,6 +37,7 @@ pub(super) const KEYS: &[Key] = &[
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
     key("pools.slow.slots", Kind::Number, Some("100")),
+    key("senders.file.path", Kind::Text, None),
     // The same file on every node of a cluster.
     key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
     // What a proxy puts before every path: `/ordo`.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ordo_engine::cluster::About;
 use ordo_engine::trace::Sampling;
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, Options, Senders};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,8 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         None => None,
     };
     let exporting = exporter.map(Exporter::start);
-    let outside = Outside::open(settings, store.store()).await?;
+    let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
+    let outside = Outside::open(settings, Senders::default(), store.store(), keys.clone()).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
@@ -56,10 +57,9 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         pools: settings.pools.sizes(),
         about,
         sampling: Sampling::part(settings.telemetry.sample),
-        keys: Arc::new(KeyFile::at(&settings.secrets.key_file)),
+        keys,
         senders: outside.senders.clone(),
         escalations: parts::escalations(settings)?,
-        ..Options::default()
     };
     let engine = parts::engine(store.store(), tools, options).await?;
     // Before anybody is answered: no address is served without a token.

@@ -8,14 +8,14 @@ mod daemon;
 mod error;
 mod folder;
 mod hidden;
-mod key_file;
 mod import;
+mod key_file;
 mod locate;
 mod maintenance;
 mod opened;
 mod output;
-mod telemetry;
 mod private_file;
+mod telemetry;
 mod zone;
 
 use clap::Parser;

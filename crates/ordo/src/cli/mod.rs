@@ -3,8 +3,8 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
-pub(crate) mod import;
 pub(crate) mod hook;
+pub(crate) mod import;
 pub(crate) mod job;
 pub(crate) mod node;
 pub(crate) mod run;

@@ -73,17 +73,6 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
-    /// Start and work on incidents
-    #[command(subcommand, visible_alias = "incidents")]
-    Incident(incident::IncidentCommand),
-    /// What people were told, and what could not be delivered
-    #[command(subcommand, visible_alias = "letters")]
-    Letter(letter::LetterCommand),
-    /// Expect a sign of life from work that runs elsewhere
-    #[command(subcommand, visible_alias = "monitors")]
-    Monitor(monitor::MonitorCommand),
-    /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
-    Watch(monitor::WatchArgs),
     /// Take over the jobs of a crontab or of Kubernetes
     #[command(subcommand)]
     Import(import::ImportCommand),

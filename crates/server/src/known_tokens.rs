@@ -25,9 +25,11 @@ pub(crate) enum TokenKey {
     Id(Uuid),
 }
 
+type Known = HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>;
+
 #[derive(Debug, Default)]
 pub(crate) struct KnownTokens {
-    known: Mutex<HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>>,
+    known: Mutex<Known>,
 }
 
 impl KnownTokens {
@@ -69,7 +71,7 @@ impl KnownTokens {
         known.insert(key, (token, Stopwatch::start()));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,4 +6,3 @@ pub mod post;
 pub mod schedule;
 pub mod sender;
 pub mod signing;
-pub mod vault;

@@ -1,9 +1,8 @@
 //! One subscription as a sender of its own, so that a receiver that is slow or gone delays nobody else.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use ordo_engine::clock::SharedClock;
+use ordo_engine::secrets::Vault;
 use ordo_engine::sender::{Outgoing, Retries, SendError, Sender, Sent};
 use ordo_model::letter::{Letter, Message};
 use ordo_model::subscription::Subscription;
@@ -16,14 +15,14 @@ use super::payload;
 use super::post::{NotTaken, TIMEOUT, post};
 use super::schedule::{WAITS, wait_after};
 use super::signing::{Signed, SigningKey};
-use super::vault::{self, Vault};
 use crate::message::event_type;
 
 /// What all subscriptions have in common.
 #[derive(Debug, Clone)]
 pub struct Postbag {
     pub guarded: Guarded,
-    pub vault: Arc<dyn Vault>,
+    /// Where signing secrets are read when a message is signed; they are kept nowhere else.
+    pub vault: Vault,
     pub clock: SharedClock,
     /// Whom to tell that a receiver wants no more: the subscription, and what it said.
     pub gone: UnboundedSender<(Uuid, String)>,
@@ -72,10 +71,16 @@ impl WebhookSender {
     async fn keys(&self, now: Timestamp) -> Result<Vec<SigningKey>, SendError> {
         let mut keys = Vec::new();
         for name in self.subscription.signing(now) {
-            let key = vault::key(self.bag.vault.as_ref(), name).await;
-            keys.push(key.map_err(|error| SendError::passing(error.to_string()))?);
+            keys.push(self.key(name).await.map_err(SendError::passing)?);
         }
         Ok(keys)
+    }
+
+    async fn key(&self, name: &str) -> Result<SigningKey, String> {
+        let value = self.bag.vault.reveal(name).await.map_err(|error| error.to_string())?;
+        let gone = || format!("the secret {name:?} is gone: give the subscription a new one");
+        let key = SigningKey::parse(value.ok_or_else(gone)?.expose());
+        key.map_err(|error| format!("the secret {name:?} cannot be used: {error}"))
     }
 }
 

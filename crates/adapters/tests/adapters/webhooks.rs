@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::{Postbag, sender_name};
 use ordo_adapters::webhook::signing::SigningKey;
-use ordo_adapters::webhook::vault::{self, StoredSecrets};
 use ordo_engine::clock::{SystemClock, new_id};
+use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::letter::{Letter, LetterState};
@@ -37,7 +37,7 @@ impl Office {
         let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
         let bag = Postbag {
             guarded: Guarded::new(Guard::new("webhooks.allow", allow)),
-            vault: Arc::new(StoredSecrets(world.engine.queries().clone())),
+            vault: Vault::new(world.engine.queries().clone(), world.engine.secrets().keyring().clone()),
             clock: Arc::new(SystemClock),
             gone,
         };
@@ -50,7 +50,7 @@ impl Office {
     async fn subscribe(&self, url: &str, events: &[&str]) -> (Uuid, String) {
         let (id, secret) = (new_id(), SigningKey::random().unwrap().reveal());
         let name = format!("webhook.{id}.1");
-        vault::put(&self.world.engine, &name, &secret).await.unwrap();
+        self.world.engine.secrets().put(&name, &SecretText::new(secret.clone())).await.unwrap();
         let events = events.iter().map(|text| text.parse().unwrap()).collect();
         let terms = Terms { url: url.to_owned(), description: None, events, label: None };
         self.order(id, SubscriptionCommand::Add { terms, secret: name }).await;
@@ -148,7 +148,8 @@ async fn while_a_secret_is_replaced_receivers_with_either_are_content() {
     let (receiver, url) = Receiver::start().await;
     let (id, old) = office.subscribe(&format!("{url}/hook"), &["*"]).await;
     let new = SigningKey::random().unwrap().reveal();
-    vault::put(&office.world.engine, &format!("webhook.{id}.2"), &new).await.unwrap();
+    let name = format!("webhook.{id}.2");
+    office.world.engine.secrets().put(&name, &SecretText::new(new.clone())).await.unwrap();
     office.order(id, SubscriptionCommand::ReplaceSecret { secret: format!("webhook.{id}.2") }).await;
     receiver.trusts(&[&old, &new, &SigningKey::random().unwrap().reveal()]);
     office.world.incident("Checkout is down", None).await;

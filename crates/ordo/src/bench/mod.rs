@@ -4,6 +4,7 @@
 //! come from one run.
 
 mod fire;
+mod incidents;
 mod mass;
 mod probe;
 mod schedule;
@@ -47,6 +48,8 @@ enum What {
     Burst,
     /// So many jobs every second
     Steady,
+    /// What acknowledging a change of an incident costs beside a commit of a job, and how fast news are handed on
+    Incidents,
     /// A million jobs waiting: lateness, memory, time to restart
     Mass,
     All,
@@ -77,6 +80,9 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
     if wanted(What::Steady) {
         report["steady_1000"] = runtime.block_on(fire::steady(&ground, 1_000, args.seconds))?;
         report["steady_5000"] = runtime.block_on(fire::steady(&ground, 5_000, args.seconds))?;
+    }
+    if wanted(What::Incidents) {
+        report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;
     }
     if wanted(What::Mass) {
         report["mass"] = mass::measure(&runtime, &ground, args.pending, args.seconds)?;

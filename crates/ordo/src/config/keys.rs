@@ -25,6 +25,9 @@ pub(super) struct Key {
 }
 
 pub(super) const KEYS: &[Key] = &[
+    // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
+    key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
+    key("limits.requests_per_minute", Kind::Number, Some("6000")),
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
@@ -34,10 +37,12 @@ pub(super) const KEYS: &[Key] = &[
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
     key("pools.slow.slots", Kind::Number, Some("100")),
+    key("senders.file.path", Kind::Text, None),
     // The same file on every node of a cluster.
     key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
     // What a proxy puts before every path: `/ordo`.
     key("serve.base_path", Kind::Text, Some("")),
+    key("senders.file.path", Kind::Text, None),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),
@@ -75,6 +80,9 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
     if let Some(kind) = named_tool_kind(path) {
         return kind;
     }
+    if let Some(kind) = escalation_kind(path) {
+        return kind;
+    }
     let written = path.to_string();
     if let Some(key) = KEYS.iter().find(|key| key.path == written) {
         return Ok(key.kind);
@@ -104,6 +112,18 @@ fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
     })
 }
 
+/// A chain of escalation may have any name.
+fn escalation_kind(path: &Path) -> Option<Result<Kind, String>> {
+    let segments: Vec<&str> = path.segments().collect();
+    let ["escalation", name, rest @ ..] = segments.as_slice() else { return None };
+    Some(match rest {
+        ["steps"] => Ok(Kind::List),
+        ["ack_timeout"] => Ok(Kind::Text),
+        [] => Err(format!("escalation.{name} is a section, not a value: it needs steps")),
+        _ => Err(format!("unknown key {path}; there are steps and ack_timeout")),
+    })
+}
+
 /// `, did you mean "serve.listen"?`, or which keys there are.
 fn did_you_mean<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
@@ -130,6 +150,14 @@ mod tests {
         assert!(refused("tools.shell.enable").contains("tools.shell.enabled"));
         assert!(refused("serve").contains("a section"));
         assert!(refused("colour").contains("there are"));
+    }
+
+    #[test]
+    fn a_chain_of_escalation_may_have_any_name() {
+        assert_eq!(kind_of(&Path::parse("escalation.night.steps")), Ok(Kind::List));
+        assert_eq!(kind_of(&Path::parse("escalation.default.ack_timeout")), Ok(Kind::Text));
+        assert!(refused("escalation.night").contains("needs steps"));
+        assert!(refused("escalation.night.step").contains("steps"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
 use ordo_engine::dispatcher::{PoolSize, PoolSizes};
 use ordo_model::Millis;
+use ordo_model::incident::Escalation;
 use ordo_reach::Allowed;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
@@ -27,7 +28,26 @@ pub(crate) struct Settings {
     pub(crate) slack: SlackOptions,
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
+    pub(crate) limits: Limits,
     pub(crate) log: Log,
+    #[serde(default)]
+    pub(crate) senders: Senders,
+    /// Chains of escalation by name.
+    #[serde(default)]
+    pub(crate) escalation: BTreeMap<String, Escalation>,
+}
+
+/// Who tells people outside.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Senders {
+    pub(crate) file: FileSender,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FileSender {
+    pub(crate) path: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -106,6 +126,13 @@ pub(crate) struct Tools {
     pub(crate) named: BTreeMap<String, NamedDefinition>,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) requests_per_minute: u32,
+    pub(crate) hook_requests_per_minute: u32,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
@@ -124,6 +151,13 @@ impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
         let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
+    }
+}
+
+impl From<Limits> for ordo_server::Limits {
+    fn from(limits: Limits) -> ordo_server::Limits {
+        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `ordo serve` and `ordo orchestrate`: from flags to a running daemon.
 
+mod admin;
+mod journal;
 mod life;
 mod logging;
 mod outside;

@@ -1,4 +1,4 @@
-//! Those whom the daemon tells of what happens: Slack, mail, and the URLs that subscribed.
+//! Those whom the daemon tells of what happens: Slack, mail, a file, and the URLs that subscribed.
 //!
 //! Invariant: all of them are there before the engine starts: a letter whose sender is not there is given up.
 
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::Postbag;
-use ordo_adapters::webhook::vault::StoredSecrets;
 use ordo_engine::Engine;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::queries::Queries;
+use ordo_engine::secrets::{Keyring, Vault};
 use ordo_engine::sender::Senders;
 use ordo_reach::{Guard, Guarded};
 use ordo_server::Adapters;
@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+use super::journal::Journal;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
@@ -31,8 +32,13 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    pub(super) async fn open(settings: &Settings, store: Arc<dyn Store>) -> Result<Outside> {
-        let senders = Senders::default();
+    /// Adds them to the senders there are.
+    pub(super) async fn open(
+        settings: &Settings,
+        senders: Senders,
+        store: Arc<dyn Store>,
+        keys: Arc<dyn Keyring>,
+    ) -> Result<Outside> {
         let refused = |why: String| Error::failed("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
             tracing::info!(channel = sender.channel, "Slack is told of incidents");
@@ -42,11 +48,14 @@ impl Outside {
             tracing::info!(recipients = sender.to.len(), "mail is sent");
             senders.register(Arc::new(sender));
         }
+        if let Some(path) = &settings.senders.file.path {
+            senders.register(Arc::new(Journal { path: path.clone() }));
+        }
         let queries = Queries::new(store);
         let (told, gone) = unbounded_channel();
         let bag = Postbag {
             guarded: Guarded::new(Guard::new("webhooks.allow", settings.webhooks.allow.clone())),
-            vault: Arc::new(StoredSecrets(queries.clone())),
+            vault: Vault::new(queries.clone(), keys),
             clock: Arc::new(SystemClock),
             gone: told,
         };

@@ -1,9 +1,11 @@
 //! The parts of a daemon, each made or refused with what to do about it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
 use ordo_engine::{Engine, Options};
+use ordo_model::incident::Escalation;
 use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
@@ -48,6 +50,16 @@ pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
     Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
         Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
+}
+
+pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escalation>> {
+    for (name, escalation) in &settings.escalation {
+        escalation.validate().map_err(|invalid| {
+            let field = invalid.field.replacen("escalation", &format!("escalation.{name}"), 1);
+            Error::failed("the configuration is refused").detail(format!("{field}: {}", invalid.message))
+        })?;
+    }
+    Ok(settings.escalation.clone())
 }
 
 pub(super) async fn listener(listen: &str) -> Result<TcpListener> {

@@ -5,11 +5,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access;
 mod configuration;
 mod daemon;
 mod first_steps;
 mod hooks;
 mod import;
+mod incidents;
 mod jobs;
 mod log_lines;
 mod notifications;

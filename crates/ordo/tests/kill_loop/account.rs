@@ -103,7 +103,8 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
         | Event::RunCancelRequested { .. }
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
-        | Event::HistoryTrimmed { .. } => {}
+        | Event::HistoryTrimmed { .. }
+        | Event::Published { .. } => {}
     }
 }
 

@@ -1,9 +1,8 @@
 //! The signing secrets of subscriptions, each under a name of its own in the store of secrets.
 
 use ordo_adapters::webhook::signing::SigningKey;
-use ordo_adapters::webhook::vault;
-use ordo_engine::{AskError, Kept};
-use ordo_model::secret::SecretRefusal;
+use ordo_engine::Kept;
+use ordo_engine::secrets::SecretText;
 use ordo_model::subscription::Subscription;
 use uuid::Uuid;
 
@@ -24,8 +23,7 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
         None => SigningKey::random().map_err(|error| Problem::new(Code::Internal, format!("no chance: {error}")))?,
     };
     let made = Made { name: format!("webhook.{id}.{number}"), value: key.reveal() };
-    let lost = |error: AskError<SecretRefusal>| Problem::new(Code::StoreUnavailable, error.to_string());
-    vault::put(&app.engine, &made.name, &made.value).await.map_err(lost)?;
+    app.engine.secrets().put(&made.name, &SecretText::new(made.value.clone())).await?;
     Ok(made)
 }
 
@@ -33,7 +31,7 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
 pub(super) async fn forget(app: &App, subscription: &Kept<Subscription>) {
     let previous = subscription.previous.as_ref().map(|previous| &previous.secret);
     for name in std::iter::once(&subscription.secret).chain(previous) {
-        if let Err(error) = vault::remove(&app.engine, name).await {
+        if let Err(error) = app.engine.secrets().remove(name).await {
             tracing::warn!(secret = name, %error, "the secret of a removed subscription stays behind");
         }
     }

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::{Postbag, sender_name};
-use ordo_adapters::webhook::vault::StoredSecrets;
 use ordo_engine::clock::SystemClock;
+use ordo_engine::secrets::Vault;
 use ordo_engine::sender::Senders;
 use ordo_reach::{Guard, Guarded};
 use ordo_server::Adapters;
@@ -24,7 +24,7 @@ async fn world() -> (World, Senders) {
     let senders = Senders::default();
     let bag = Postbag {
         guarded: Guarded::new(Guard::new("webhooks.allow", vec!["127.0.0.1".parse().unwrap()])),
-        vault: Arc::new(StoredSecrets(world.engine.queries().clone())),
+        vault: Vault::new(world.engine.queries().clone(), world.engine.secrets().keyring().clone()),
         clock: Arc::new(SystemClock),
         gone: tokio::sync::mpsc::unbounded_channel().0,
     };

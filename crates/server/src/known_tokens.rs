@@ -4,7 +4,7 @@
 //! longer than that; its expiry is looked at every time. Only tokens that exist are remembered, and a bounded number.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_engine::Kept;
 use ordo_engine::clock::Stopwatch;
@@ -25,6 +25,7 @@ pub(crate) enum TokenKey {
     Id(Uuid),
 }
 
+/// A token, and for how long it has been known.
 type Known = HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>;
 
 #[derive(Debug, Default)]
@@ -71,7 +72,7 @@ impl KnownTokens {
         known.insert(key, (token, Stopwatch::start()));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -152,7 +152,13 @@ pub(crate) const fn is_told(kind: Kind) -> bool {
 /// What it takes to see the stream of an entity.
 pub(crate) const fn to_see(kind: Kind) -> Right {
     match kind {
-        Kind::Job => Right::Read,
+        Kind::Job
+        | Kind::Incident
+        | Kind::Hook
+        | Kind::Delivery
+        | Kind::Monitor
+        | Kind::Subscription
+        | Kind::Letter => Right::Read,
         Kind::ApiToken | Kind::Secret => Right::Administer,
     }
 }

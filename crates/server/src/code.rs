@@ -83,6 +83,7 @@ codes! {
     InvalidHook { 422, "invalid_hook", "The hook is not right" }
     BatchTooLarge { 422, "batch_too_large", "Too many jobs in one batch" }
     IdempotencyKeyReused { 422, "idempotency_key_reused", "The key was used for something else" }
+    IdempotencyKeyUnsupported { 422, "idempotency_key_unsupported", "This route takes no idempotency key" }
     UnknownSecret { 422, "unknown_secret", "The job refers to a secret that is not there" }
     InvalidSecret { 422, "invalid_secret", "The secret is not right" }
     InvalidToken { 422, "invalid_token", "The token is not right" }

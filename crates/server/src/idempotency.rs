@@ -121,6 +121,17 @@ pub(crate) fn replayed(mut answer: Response) -> Response {
     answer
 }
 
+/// Routes whose answer shows a secret once cannot answer twice: they say so instead of ignoring the key.
+pub(crate) fn refuse(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.contains_key(HEADER) {
+        true => Err(Problem::new(
+            Code::IdempotencyKeyUnsupported,
+            "what this route answers is shown once and kept nowhere: send the request without Idempotency-Key",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Each part goes in with its length, so that none can pass for another.
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();

@@ -81,7 +81,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         by: by(form.actor),
     };
     let along = |id: Uuid| {
-        let claim = once.as_ref().map(|once| once.claim(JobId(id), app.now()));
+        let claim = once.as_ref().map(|once| once.dedup(JobId(id), app.now()));
         Along { dedup: claim.into_iter().collect(), ..Along::default() }
     };
     match app.engine.start_incident(start, along).await {

@@ -73,6 +73,7 @@ fn skipped(told: impl Fn(String, Mood) -> Words, reason: SkipReason, gap: Option
         SkipReason::Overlap => "an earlier run was not over",
         SkipReason::QueueFull => "too many of its runs are waiting already",
         SkipReason::Changed => "its trigger was changed before",
+        SkipReason::Held => "it is held and was not released yet",
     };
     match gap.filter(|gap| gap.count > 1) {
         None => told(format!("did not run: {why}"), Mood::Bad),

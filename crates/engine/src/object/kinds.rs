@@ -59,11 +59,12 @@ pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended
         Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
         Kind::Letter => post::attend(engine, entity.id).await,
-        Kind::Secret | Kind::Subscription => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
         Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
         Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
-        Kind::Hook | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it"))),
+        Kind::Hook | Kind::Secret | Kind::Subscription => {
+            Err(Fault::misuse(format!("{entity} needs nobody to attend to it")))
+        }
     }
 }
 

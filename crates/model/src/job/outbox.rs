@@ -69,7 +69,7 @@ impl Notice {
             Notice::Late { timeliness, .. } => matches!(timeliness, Timeliness::Misfire),
             Notice::Skipped { reason, .. } => match reason {
                 SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::QueueFull => true,
-                SkipReason::Paused | SkipReason::Overlap | SkipReason::Changed => false,
+                SkipReason::Paused | SkipReason::Held | SkipReason::Overlap | SkipReason::Changed => false,
             },
             Notice::Failed { .. } | Notice::Recovered { .. } | Notice::Overran { .. } | Notice::Ended { .. } => false,
         }
@@ -101,14 +101,18 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
         Event::JobSkipped { run_id, reason, cause, gap } => {
             match reason {
                 SkipReason::Overlap | SkipReason::QueueFull => overran(job, cause, at),
-                SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::Paused | SkipReason::Changed => {}
+                SkipReason::Misfire
+                | SkipReason::CatchUpLimit
+                | SkipReason::Paused
+                | SkipReason::Held
+                | SkipReason::Changed => {}
             }
             match reason {
                 SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => {
                     put(job, at, Notice::Skipped { run_id: *run_id, reason: *reason, gap: *gap });
                 }
-                // Whoever paused or changed the job knows.
-                SkipReason::Paused | SkipReason::Changed => {}
+                // Whoever paused, held or changed the job knows.
+                SkipReason::Paused | SkipReason::Held | SkipReason::Changed => {}
             }
             ended(job, at, *run_id, "skipped");
         }

@@ -67,7 +67,7 @@ impl Order {
         match self {
             Order::Pause => Command::Pause { reason },
             Order::Resume => Command::Resume,
-            Order::Trigger => Command::Trigger { tool_input: None },
+            Order::Trigger => Command::Trigger { tool_input: None, traceparent: None },
             Order::Cancel => Command::Cancel { reason },
         }
     }

@@ -66,6 +66,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
                 Cause::Manual => "triggered by hand".to_owned(),
                 Cause::Backfill { .. } => "fired by a backfill".to_owned(),
                 Cause::Retry { .. } => "run again by hand".to_owned(),
+                Cause::Webhook { .. } => "triggered by a webhook".to_owned(),
             }
         }
         Event::JobStarted { attempt, executor, .. } => format!("attempt {attempt} given to {}", executor.executor),
@@ -85,6 +86,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::RunOrphaned { .. } => "its executor is gone".to_owned(),
         Event::BackfillRequested { from, to, .. } => format!("backfill from {from} to {to}"),
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
+        Event::Published { .. } => "told those who want to know".to_owned(),
     }
 }
 
@@ -101,7 +103,8 @@ pub(crate) fn class(event: &Event) -> &'static str {
         | Event::JobTriggered { .. }
         | Event::RunReady { .. }
         | Event::BackfillRequested { .. }
-        | Event::HistoryTrimmed { .. } => "quiet",
+        | Event::HistoryTrimmed { .. }
+        | Event::Published { .. } => "quiet",
     }
 }
 
@@ -123,6 +126,7 @@ pub(crate) fn run_of(event: &Event) -> Option<ordo_model::RunId> {
         | Event::JobResumed { .. }
         | Event::JobCancelled { .. }
         | Event::BackfillRequested { .. }
-        | Event::HistoryTrimmed { .. } => None,
+        | Event::HistoryTrimmed { .. }
+        | Event::Published { .. } => None,
     }
 }

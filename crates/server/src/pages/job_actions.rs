@@ -76,9 +76,9 @@ async fn triggered(
     let unread = |error| Problem::new(crate::code::Code::InvalidJson, format!("the input is not JSON: {error}"));
     let input = given.map_err(unread)?.filter(|input| *input != job.definition.tool_input);
     if let Some(input) = &input {
-        tool_check::check(&desk.app.engine, &job.definition, input)?;
+        tool_check::check(&desk.app.engine, &job.definition, input).await?;
     }
-    let command = Command::Trigger { tool_input: input };
+    let command = Command::Trigger { tool_input: input, traceparent: None };
     let accepted = desk.app.engine.submit(id, command).await.map_err(|error| named(id, error))?;
     let mine = accepted.runs.iter().filter(|run| matches!(run.cause, Cause::Manual)).max_by_key(|run| run.version);
     Ok((job.definition.label.clone(), mine.map(|run| run.id)))

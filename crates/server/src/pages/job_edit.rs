@@ -62,7 +62,7 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    fn of(desk: &Desk, fields: &Fields) -> Preview {
+    async fn of(desk: &Desk, fields: &Fields) -> Preview {
         let mut preview = Preview {
             sentence: None,
             fires: Vec::new(),
@@ -73,13 +73,13 @@ impl Preview {
             wrong: None,
             errors: Vec::new(),
         };
-        match definition(desk, fields) {
+        match definition(desk, fields).await {
             Ok(definition) => preview.fill(desk, &definition),
             Err(problem) => {
                 preview.errors = placed(fields, &problem);
                 preview.wrong = Some(problem.detail);
                 // The schedule can be read, or be wrong itself, though something else is missing.
-                match with_stand_ins(desk, fields) {
+                match with_stand_ins(desk, fields).await {
                     Ok(definition) => {
                         preview.fill(desk, &definition);
                         (preview.cli, preview.curl) = Default::default();
@@ -106,14 +106,14 @@ impl Preview {
 }
 
 /// The job that is meant, checked as it will be when it is made.
-fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+async fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
     let JobForm { definition, .. } = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
-    tool_check::check(&desk.app.engine, &definition, &definition.tool_input)?;
+    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
     Ok(definition.prepared(desk.now)?)
 }
 
 /// The same with a label and an action that are surely right.
-fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+async fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
     let fields = Fields {
         label: "-".into(),
         action: "json".into(),
@@ -121,7 +121,7 @@ fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
         tool_input: "{}".into(),
         ..fields.clone()
     };
-    definition(desk, &fields)
+    definition(desk, &fields).await
 }
 
 /// What is wrong, each at its field of the form.
@@ -132,7 +132,13 @@ fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
     }
 }
 
-fn page(desk: &Desk, shell: Shell, job: Option<&Job>, fields: Fields, errors: Vec<(&'static str, String)>) -> FormPage {
+async fn page(
+    desk: &Desk,
+    shell: Shell,
+    job: Option<&Job>,
+    fields: Fields,
+    errors: Vec<(&'static str, String)>,
+) -> FormPage {
     let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
     let target = job.map_or_else(|| "/jobs/new".to_owned(), |job| format!("/jobs/{}/edit", job.id));
     FormPage {
@@ -143,7 +149,7 @@ fn page(desk: &Desk, shell: Shell, job: Option<&Job>, fields: Fields, errors: Ve
         tools: desk.app.engine.tools().keys().cloned().collect(),
         zones: jiff::tz::db().available().map(|name| name.to_string()).collect(),
         my_zone: desk.taste.zone_name().to_owned(),
-        preview: Preview::of(desk, &fields),
+        preview: Preview::of(desk, &fields).await,
         shell,
         fields,
         errors,
@@ -162,12 +168,12 @@ pub(crate) async fn blank(desk: Desk, mut params: Params) -> Result<Response, Pr
         None => Fields::blank(desk.taste.zone_name()),
     };
     let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
-    answer::ok(&page(&desk, shell, None, fields, Vec::new()))
+    answer::ok(&page(&desk, shell, None, fields, Vec::new()).await)
 }
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
 pub(crate) async fn preview(desk: Desk, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    answer::ok(&Preview::of(&desk, &Fields::read(&pairs)))
+    answer::ok(&Preview::of(&desk, &Fields::read(&pairs)).await)
 }
 
 /// `POST /jobs/new`
@@ -176,23 +182,23 @@ pub(crate) async fn create(desk: Desk, Form(pairs): Form<Vec<(String, String)>>)
     let fields = Fields::read(&pairs);
     let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&desk, shell, None, fields, Vec::new()));
+        return answer::ok(&page(&desk, shell, None, fields, Vec::new()).await);
     }
     match created(&desk, &fields).await {
         Ok(job) => Ok(desk.go(&format!("/jobs/{}", job.id), &Flash::good(format!("Created {}", job.definition.label)))),
-        Err(problem) => refused(&desk, shell, None, fields, &problem),
+        Err(problem) => refused(&desk, shell, None, fields, &problem).await,
     }
 }
 
 async fn created(desk: &Desk, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
     let mut form = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
     form.held = fields.held;
-    let command = form.into_command(&desk.app.engine)?;
+    let command = form.into_command(&desk.app.engine).await?;
     Ok(desk.app.engine.submit(JobId(new_id()), command).await?.job)
 }
 
 /// The form as it was, with what is wrong.
-fn refused(
+async fn refused(
     desk: &Desk,
     shell: Shell,
     job: Option<&Job>,
@@ -200,7 +206,7 @@ fn refused(
     problem: &Problem,
 ) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
-    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(desk, shell, job, fields, errors))
+    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(desk, shell, job, fields, errors).await)
 }
 
 /// `GET /jobs/{id}/edit`
@@ -209,7 +215,7 @@ pub(crate) async fn edit(desk: Desk, Named(id): Named<JobId>) -> Result<Response
     let job = find(&desk.app, id).await?;
     let fields = Fields::of(&job.definition, &desk.times(), desk.taste.zone_name());
     let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
-    answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()))
+    answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await)
 }
 
 /// `POST /jobs/{id}/edit`
@@ -223,12 +229,12 @@ pub(crate) async fn change(
     let fields = Fields::read(&pairs);
     let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()));
+        return answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await);
     }
     let revision = field(&pairs, "revision").and_then(|text| text.parse().ok());
     match changed(&desk, &job, &fields, revision).await {
         Ok(()) => Ok(desk.go(&format!("/jobs/{id}"), &Flash::good("Saved"))),
-        Err(problem) => refused(&desk, shell, Some(&job), fields, &problem),
+        Err(problem) => refused(&desk, shell, Some(&job), fields, &problem).await,
     }
 }
 
@@ -243,7 +249,7 @@ async fn changed(desk: &Desk, job: &Job, fields: &Fields, revision: Option<u64>)
         return Ok(());
     }
     let definition = job.definition.patched(&patch)?;
-    tool_check::check(&desk.app.engine, &definition, &definition.tool_input)?;
+    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
     desk.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
     Ok(())
 }

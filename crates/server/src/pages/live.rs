@@ -79,7 +79,7 @@ impl Gathered {
             Ok(Live::Job(id)) => drop(self.jobs.insert(id.to_string())),
             Ok(Live::Run(id)) => drop(self.runs.insert(id.to_string())),
             Ok(Live::Log(_)) => {}
-            Err(RecvError::Lagged(_)) => self.is_all = true,
+            Ok(Live::Object(_) | Live::Elsewhere) | Err(RecvError::Lagged(_)) => self.is_all = true,
             Err(RecvError::Closed) => return None,
         }
         if self.jobs.len() + self.runs.len() > IDS_MAX {

@@ -77,6 +77,7 @@ pub(crate) fn cause(run: &Run) -> &'static str {
         Cause::Manual => "by hand",
         Cause::Backfill { .. } => "backfill",
         Cause::Retry { .. } => "retry",
+        Cause::Webhook { .. } => "webhook",
     }
 }
 

@@ -76,8 +76,8 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
     };
     let input = run.tool_input.clone().or_else(|| job.as_ref().map(|job| job.definition.tool_input.clone()));
     let retry_of = match run.cause {
-        Cause::Retry { of } => Some((desk.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
-        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } => None,
+        Cause::Retry { of, .. } => Some((desk.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
+        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
         shell: Shell::new(&desk, Section::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
@@ -176,6 +176,6 @@ async fn retried(desk: &Desk, id: RunId) -> Result<RunId, Problem> {
     desk.operator()?;
     let run = crate::runs::find(&desk.app, id).await?;
     let accepted = desk.app.engine.retry(run).await?;
-    let is_mine = |run: &&Run| matches!(run.cause, Cause::Retry { of } if of == id);
+    let is_mine = |run: &&Run| matches!(run.cause, Cause::Retry { of, .. } if of == id);
     Ok(accepted.runs.iter().filter(is_mine).max_by_key(|run| run.version).map_or(id, |run| run.id))
 }

@@ -6,6 +6,10 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use ordo_model::Right;
+
+use crate::caller::Caller;
+use crate::session;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Viewer {
@@ -21,8 +25,15 @@ pub(crate) struct Viewer {
 impl<S: Send + Sync> FromRequestParts<S> for Viewer {
     type Rejection = Infallible;
 
-    /// Whoever was let in is an administrator: there is one token.
-    async fn from_request_parts(_parts: &mut Parts, _state: &S) -> Result<Viewer, Infallible> {
-        Ok(Viewer { name: "admin".to_owned(), may_operate: true, may_admin: true, may_leave: false })
+    /// Whoever was let in; nobody, on a page that says why somebody was not.
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Viewer, Infallible> {
+        let caller = parts.extensions.get::<Caller>();
+        let may = |right| caller.is_some_and(|caller| caller.may(right));
+        Ok(Viewer {
+            name: caller.map(|caller| caller.name.clone()).unwrap_or_default(),
+            may_operate: may(Right::Operate),
+            may_admin: may(Right::Administer),
+            may_leave: session::sent(&parts.headers).is_some(),
+        })
     }
 }

@@ -189,7 +189,7 @@ pub(super) fn deliver(draft: &mut Draft, delivery: Uuid, replay: u32) -> Result<
     match (skipped, refused(&draft.job)) {
         (Some(reason), _) => draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: None }),
         (None, Some(SkipReason::QueueFull)) => return Err(Refusal::QueueFull),
-        (None, _) => trigger(draft, cause, Timeliness::OnTime, None),
+        (None, _) => trigger(draft, cause, Timeliness::OnTime, Given::default()),
     }
     Ok(())
 }

@@ -247,7 +247,7 @@ impl Batcher {
         let lost = matches!(answer, Err(SubmitError::Store(_)));
         match kept {
             Some(request) if contended || (lost && is_report(&request)) => {
-                self.again.push_back(Submission { request, reply, tries: tries + 1 })
+                self.again.push_back(Submission { request, reply, tries: tries + 1 });
             }
             Some(_) | None => {
                 if let Some(reply) = reply {

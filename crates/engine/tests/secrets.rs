@@ -82,9 +82,12 @@ async fn a_node_with_another_key_neither_opens_nor_seals() {
     assert!(matches!(put(&world, "other", "x").await, Err(SecretsError::NoKey)));
     let world = with_keys(world, &[2, 1]).await;
     assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE), "an old key still opens");
-    put(&world, "pg", VALUE).await.unwrap();
+    put(&world, "mail", "x").await.unwrap();
+    assert_eq!(world.engine.secrets().reseal().await.unwrap(), 2);
     let world = with_keys(world, &[2]).await;
-    assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE), "and what is set anew needs it no more");
+    assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE), "and what is sealed anew needs it no more");
+    assert_eq!(revealed(&world, "mail").await.as_deref(), Some("x"));
+    world.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -75,7 +75,7 @@ pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
 /// How long a delivery is remembered: the same one again within this time is a duplicate.
 pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
 /// A delivery whose runs are not over is looked after at least this often, should nobody tell of their end.
-pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(60);
+pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(10);
 pub const DELIVERY_LOOK_MAX: Millis = Millis::from_hours(1);
 /// A delivery that found the queue of a job full tries again after this, and ever less often.
 pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);

@@ -15,7 +15,6 @@ pub(crate) const SOCKET: &str = "orchestrator.sock";
 pub(crate) const DATABASE: &str = "orchestrator.db";
 const TOKEN: &str = "token";
 const PROCESSES: &str = "processes";
-const TOKEN_BYTES: usize = 32;
 
 /// The state folder of one daemon.
 #[derive(Debug, Clone)]
@@ -85,17 +84,9 @@ impl Folder {
         }
     }
 
-    /// The token a client sends, made on first use.
-    pub(crate) fn token(&self) -> Result<String> {
-        if let Some(token) = self.read_token() {
-            return Ok(token);
-        }
-        let mut bytes = [0u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Error::failed("the system gives no random numbers").detail(error.to_string()))?;
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        private_file::replace(&self.path.join(TOKEN), &token).map_err(|error| self.unusable(&error))?;
-        Ok(token)
+    /// Keeps the token that clients of this folder send.
+    pub(crate) fn write_token(&self, token: &str) -> Result<()> {
+        private_file::replace(&self.path.join(TOKEN), token).map_err(|error| self.unusable(&error))
     }
 
     pub(crate) fn read_token(&self) -> Option<String> {
@@ -128,13 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_made_once_for_its_owner_only() {
+    fn a_token_is_kept_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::at(dir.path().join(NAME));
         folder.make().unwrap();
-        let token = folder.token().unwrap();
-        assert_eq!(token.len(), 2 * TOKEN_BYTES);
-        assert_eq!(folder.token().unwrap(), token);
+        assert_eq!(folder.read_token(), None);
+        folder.write_token("first").unwrap();
+        folder.write_token("second").unwrap();
+        assert_eq!(folder.read_token().as_deref(), Some("second"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&folder.path.join(TOKEN)), 0o600);
         assert_eq!(mode(&folder.path), 0o700);

@@ -63,6 +63,7 @@ const TABLE: &[Line] = &[
     ("/v1/store/stats", &[("GET", READ)]),
     ("/v1/store/backup", &[("POST", ADMIN)]),
     ("/v1/store/check", &[("POST", ADMIN)]),
+    ("/v1/store/reseal", &[("POST", ADMIN)]),
     // Hooks. What they send is checked by their own secrets.
     ("/hooks/{slug}", &[("POST", OPEN)]),
     ("/slack/events", &[("POST", OPEN)]),

@@ -111,6 +111,17 @@ impl Once {
     }
 }
 
+/// Routes that cannot keep the promise say so instead of ignoring the key.
+pub(crate) fn refuse(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.contains_key(HEADER) {
+        true => Err(Problem::new(
+            Code::IdempotencyKeyUnsupported,
+            "this route takes no Idempotency-Key: send the request without it",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn unreadable(why: &str) -> Problem {
     Problem::new(Code::StoreDamaged, format!("a remembered key cannot be read: {why}"))
 }
@@ -119,17 +130,6 @@ fn unreadable(why: &str) -> Problem {
 pub(crate) fn replayed(mut answer: Response) -> Response {
     answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     answer
-}
-
-/// Routes whose answer shows a secret once cannot answer twice: they say so instead of ignoring the key.
-pub(crate) fn refuse(headers: &HeaderMap) -> Result<(), Problem> {
-    match headers.contains_key(HEADER) {
-        true => Err(Problem::new(
-            Code::IdempotencyKeyUnsupported,
-            "what this route answers is shown once and kept nowhere: send the request without Idempotency-Key",
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Each part goes in with its length, so that none can pass for another.

@@ -80,6 +80,7 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/store/stats", get(store::stats)),
         ("/v1/store/backup", post(store::backup)),
         ("/v1/store/check", post(store::check)),
+        ("/v1/store/reseal", post(secrets::reseal)),
         ("/v1/cron/explain", get(cron::explain)),
     ]
 }

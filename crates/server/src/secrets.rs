@@ -49,6 +49,11 @@ pub(crate) async fn remove(
     Ok(Json(told(&*app.engine.secrets().remove(&name).await?)))
 }
 
+/// With the first key of the key file.
+pub(crate) async fn reseal(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!({ "secrets": app.engine.secrets().reseal().await? })))
+}
+
 fn told(secret: &Secret) -> Value {
     json!({ "name": secret.name, "created_at": secret.created_at, "updated_at": secret.updated_at })
 }

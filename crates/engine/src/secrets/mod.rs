@@ -11,7 +11,7 @@ mod vault;
 
 use std::sync::Arc;
 
-use ordo_model::limits::SECRET_MAX_BYTES;
+use ordo_model::limits::{PAGE_MAX, SECRET_MAX_BYTES};
 use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
 use ordo_store::{Chunk, Fault};
 use serde_json::Value;
@@ -115,6 +115,36 @@ impl Secrets {
         Ok(self.engine.ask::<Secret>(Secret::id(name).id, SecretCommand::Remove).await?.kept)
     }
 
+    /// Seals every value with the key that seals now, so that older keys are needed no more. How many there are.
+    pub async fn reseal(&self) -> Result<usize, SecretsError> {
+        let key = self.sealing_key().await?;
+        let (mut after, mut count) = (None, 0);
+        loop {
+            let found = self.list(after.as_deref(), PAGE_MAX).await?;
+            for secret in &found.items {
+                self.reseal_one(&key, &secret.name).await?;
+                count += 1;
+            }
+            after = found.next;
+            if after.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
+    async fn reseal_one(&self, key: &Key, name: &str) -> Result<(), SecretsError> {
+        let Some((from, sealed)) = self.vault.sealed(name).await? else { return Ok(()) };
+        let clear = self.vault.opened(name, &sealed)?;
+        let to = new_id();
+        let chunks = vec![Chunk { owner: to, seq: 0, bytes: key.seal(&purpose(name), clear.expose().as_bytes())? }];
+        let along = Along { chunks, ..Along::default() };
+        match self.engine.ask_with::<Secret>(Secret::id(name).id, SecretCommand::Reseal { from, to }, along).await {
+            // It was removed meanwhile.
+            Ok(_) | Err(AskError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The key of this node: its own only if it opens what others sealed, so that no two nodes seal apart.
     pub async fn sealing_key(&self) -> Result<Key, SecretsError> {
         let mut keys = self.vault.keys.keys()?;
@@ -123,10 +153,10 @@ impl Secrets {
             if keys.is_empty() {
                 return Err(SecretsError::NoKey);
             }
-            match self.vault.reveal(&one.name).await {
-                Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) => return Err(error),
-                // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
-                Ok(_) | Err(_) => {}
+            // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
+            let revealed = self.vault.reveal(&one.name).await;
+            if let Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) = revealed {
+                return Err(error);
             }
         } else if keys.is_empty() {
             keys = self.vault.keys.make()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ordo_model::secret::Secret;
 use ordo_model::secret_reference::{referred, resolved};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::key::{Key, open};
 use super::keyring::Keyring;
@@ -44,11 +45,16 @@ impl Vault {
     }
 
     pub async fn reveal(&self, name: &str) -> Result<Option<SecretText>, SecretsError> {
+        self.sealed(name).await?.map(|(_, bytes)| self.opened(name, &bytes)).transpose()
+    }
+
+    /// The sealed value, and the chunk in which it stands.
+    pub(crate) async fn sealed(&self, name: &str) -> Result<Option<(Uuid, Vec<u8>)>, SecretsError> {
         for _ in 0..TRIES {
             let found = self.queries.object::<Secret>(Secret::id(name).id).await?;
             let Some(owner) = found.and_then(|secret| secret.value.value) else { return Ok(None) };
             if let Some(chunk) = self.queries.store().chunks(owner, 0, 1).await?.pop() {
-                return self.opened(name, &chunk.bytes).map(Some);
+                return Ok(Some((owner, chunk.bytes)));
             }
         }
         Err(SecretsError::Contended)

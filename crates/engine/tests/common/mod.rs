@@ -122,10 +122,10 @@ impl Tool for Big {
 }
 
 /// Tells what came with its delivery.
-struct Echo;
+struct Unpack;
 
 #[async_trait]
-impl Tool for Echo {
+impl Tool for Unpack {
     fn check(&self, _: &Value) -> Result<(), String> {
         Ok(())
     }
@@ -145,7 +145,7 @@ pub fn tools() -> Tools {
     tools.insert("flaky".into(), Arc::new(Flaky(AtomicU32::new(0))));
     tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
-    tools.insert("echo".into(), Arc::new(Echo));
+    tools.insert("unpack".into(), Arc::new(Unpack));
     tools.insert("complain".into(), Arc::new(Complain));
     tools
 }

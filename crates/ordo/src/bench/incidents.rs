@@ -1,6 +1,5 @@
 //! Incidents: what acknowledging a change costs beside a bare commit of a job, and how fast news are handed on.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +15,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::schedule::command;
-use super::stage::{Scratch, Stage};
+use super::stage::{Ground, Scratch, Stage};
 
 const AHEAD: Millis = Millis::from_hours(1);
 const CLIENTS: usize = 64;
@@ -66,21 +65,21 @@ fn start() -> Start {
     }
 }
 
-pub(super) async fn measure(dir: &Path, changes: usize) -> anyhow::Result<Value> {
+pub(super) async fn measure(ground: &Ground, changes: usize) -> anyhow::Result<Value> {
     let mut rates = Vec::new();
     for clients in [1, CLIENTS] {
         let count = if clients == 1 { changes / 20 } else { changes };
         let (mut bare, mut acknowledged) = (f64::MAX, f64::MAX);
         // Side by side and three times, so that a noisy moment of the machine hits both.
         for _ in 0..3 {
-            bare = bare.min(micros(dir, clients, count, Thing::Job).await?);
-            acknowledged = acknowledged.min(micros(dir, clients, count, Thing::Incident).await?);
+            bare = bare.min(micros(ground, clients, count, Thing::Job).await?);
+            acknowledged = acknowledged.min(micros(ground, clients, count, Thing::Incident).await?);
         }
         let ratio = (acknowledged / bare * 100.0).round() / 100.0;
         let (job_us, incident_us) = (bare.round(), acknowledged.round());
         rates.push(json!({ "clients": clients, "job_us": job_us, "incident_us": incident_us, "ratio": ratio }));
     }
-    Ok(json!({ "acknowledge": rates, "outbox": outbox(dir, changes).await? }))
+    Ok(json!({ "acknowledge": rates, "outbox": outbox(ground, changes).await? }))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -90,9 +89,9 @@ enum Thing {
 }
 
 /// Microseconds from asking for a change to its acknowledgement: each client changes one thing after another.
-async fn micros(dir: &Path, clients: usize, count: usize, thing: Thing) -> anyhow::Result<f64> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+async fn micros(ground: &Ground, clients: usize, count: usize, thing: Thing) -> anyhow::Result<f64> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let each = (count / clients).max(1);
     let mut making = Vec::new();
     for _ in 0..clients {
@@ -126,6 +125,7 @@ async fn micros(dir: &Path, clients: usize, count: usize, thing: Thing) -> anyho
     }
     let micros = watch.elapsed_micros() as f64 / each as f64;
     stage.close().await;
+    scratch.remove().await?;
     Ok(micros)
 }
 
@@ -163,9 +163,9 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
 }
 
 /// So many incidents started, each told to one sender: from the first start to the last delivery.
-async fn outbox(dir: &Path, count: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+async fn outbox(ground: &Ground, count: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let sink = Arc::new(Sink::default());
     stage.engine.senders().register(sink.clone());
     let watch = Stopwatch::start();
@@ -192,5 +192,6 @@ async fn outbox(dir: &Path, count: usize) -> anyhow::Result<Value> {
     }
     let rate = wanted as f64 * 1e6 / watch.elapsed_micros().max(1) as f64;
     stage.close().await;
+    scratch.remove().await?;
     Ok(json!({ "messages": wanted, "accepted_ms": accepted.ms(), "delivered_per_s": rate.round() }))
 }

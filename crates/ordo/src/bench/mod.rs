@@ -82,7 +82,7 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
         report["steady_5000"] = runtime.block_on(fire::steady(&ground, 5_000, args.seconds))?;
     }
     if wanted(What::Incidents) {
-        report["incidents"] = runtime.block_on(incidents::measure(&dir, args.jobs))?;
+        report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;
     }
     if wanted(What::Mass) {
         report["mass"] = mass::measure(&runtime, &ground, args.pending, args.seconds)?;

@@ -14,6 +14,7 @@ pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod store;
 pub(crate) mod subscription;
+pub(crate) mod token;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -72,6 +73,12 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Take over the jobs of a crontab or of Kubernetes
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    /// Let others start jobs: addresses for webhooks, and what came in
+    #[command(subcommand, visible_alias = "hooks")]
+    Hook(hook::HookCommand),
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
     Incident(incident::IncidentCommand),
@@ -83,18 +90,15 @@ pub(crate) enum Command {
     Monitor(monitor::MonitorCommand),
     /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
     Watch(monitor::WatchArgs),
-    /// Take over the jobs of a crontab or of Kubernetes
-    #[command(subcommand)]
-    Import(import::ImportCommand),
-    /// Let others start jobs: addresses for webhooks, and what came in
-    #[command(subcommand, visible_alias = "hooks")]
-    Hook(hook::HookCommand),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
     /// Keep values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
     Secret(secret::SecretCommand),
+    /// Say who is let in, and as what
+    #[command(subcommand, visible_alias = "tokens")]
+    Token(token::TokenCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),

@@ -14,6 +14,8 @@ pub(crate) enum SecretCommand {
     /// Forget a secret
     #[command(visible_alias = "rm")]
     Remove(NameArg),
+    /// Seal all secrets with the first key of the key file, after a new one was put there
+    Reseal,
 }
 
 #[derive(Debug, Args)]

@@ -78,16 +78,27 @@ fn hooks(talk: &Talk, items: &[Value]) -> String {
         return "No hooks yet: ordo hook add SLUG.\n".to_owned();
     }
     let row = |hook: &Value| {
-        let filter = &hook["filter"];
         vec![
             text(hook, "slug"),
             hook["verify"]["type"].as_str().unwrap_or("-").to_owned(),
-            if filter.is_null() { "-".to_owned() } else { table::short(&filter.to_string(), 40) },
+            filter(&hook["filter"]).map_or_else(|| "-".to_owned(), |said| table::short(&said, 40)),
             hook["jobs"].as_array().map_or(0, Vec::len).to_string(),
             text(hook, "path"),
         ]
     };
     table::rows(&["SLUG", "VERIFY", "FILTER", "JOBS", "PATH"], items.iter().map(row).collect(), talk.paint)
+}
+
+/// As it is typed, where it is short.
+fn filter(form: &Value) -> Option<String> {
+    let pointer = form["pointer"].as_str()?;
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(match (form.get("equals"), form.get("not_equals"), &form["exists"]) {
+        (Some(wanted), _, _) => format!("{pointer}={}", plain(wanted)),
+        (_, Some(unwanted), _) => format!("{pointer}!={}", plain(unwanted)),
+        (_, _, Value::Bool(true)) => pointer.to_owned(),
+        _ => form.to_string(),
+    })
 }
 
 async fn show(talk: &Talk, slug: &str) -> Result<Exit> {
@@ -100,9 +111,7 @@ fn full(talk: &Talk, hook: &Value) -> String {
     let mut pairs = vec![("hook", text(hook, "slug")), ("path", text(hook, "path")), ("callers", verified(hook))];
     pairs.extend(hook["verify"]["secret"]["secret"].as_str().map(|name| ("secret", name.to_owned())));
     pairs.extend(hook["verify"]["header"].as_str().map(|name| ("header", name.to_owned())));
-    if !hook["filter"].is_null() {
-        pairs.push(("filter", hook["filter"].to_string()));
-    }
+    pairs.extend(filter(&hook["filter"]).map(|said| ("filter", said)));
     pairs.push(("max bytes", text(hook, "max_bytes")));
     for job in hook["jobs"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         pairs.push(("job", job.to_owned()));

@@ -18,6 +18,7 @@ mod status;
 mod store;
 mod subscription;
 mod talk;
+mod token;
 mod watch;
 
 use crate::cli::{Cli, Command};
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
         Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
+        Command::Token(command) => wait(token::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

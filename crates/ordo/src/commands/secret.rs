@@ -15,6 +15,13 @@ pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
     match command {
         SecretCommand::Set(args) => set(talk, &args).await,
         SecretCommand::List => list(talk).await,
+        SecretCommand::Reseal => {
+            let done = talk.post("/v1/store/reseal", None).await?;
+            talk.value(&done, || {
+                format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
+            })?;
+            Ok(Exit::Done)
+        }
         SecretCommand::Remove(arg) => {
             let removed = talk.client.delete(&path(&arg.name)).await?;
             talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;

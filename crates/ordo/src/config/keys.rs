@@ -25,6 +25,9 @@ pub(super) struct Key {
 }
 
 pub(super) const KEYS: &[Key] = &[
+    // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
+    key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
+    key("limits.requests_per_minute", Kind::Number, Some("6000")),
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
@@ -39,6 +42,7 @@ pub(super) const KEYS: &[Key] = &[
     key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
     // What a proxy puts before every path: `/ordo`.
     key("serve.base_path", Kind::Text, Some("")),
+    key("senders.file.path", Kind::Text, None),
     key("serve.grace", Kind::Text, Some("30s")),
     key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", Kind::Text, Some("1s")),

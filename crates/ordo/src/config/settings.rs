@@ -28,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) slack: SlackOptions,
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
+    pub(crate) limits: Limits,
     pub(crate) log: Log,
     #[serde(default)]
     pub(crate) senders: Senders,
@@ -125,6 +126,13 @@ pub(crate) struct Tools {
     pub(crate) named: BTreeMap<String, NamedDefinition>,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) requests_per_minute: u32,
+    pub(crate) hook_requests_per_minute: u32,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
@@ -143,6 +151,13 @@ impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
         let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
+    }
+}
+
+impl From<Limits> for ordo_server::Limits {
+    fn from(limits: Limits) -> ordo_server::Limits {
+        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
     }
 }
 

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use ordo_engine::cluster::About;
 use ordo_engine::trace::Sampling;
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, Options, Senders};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::outside::Outside;
 use super::signals::Signals;
-use super::{Plan, logging, parts, service, socket};
+use super::{Plan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -39,7 +39,6 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     folder.make()?;
     let store = parts::store(settings).await?;
     let _taken = folder.take()?;
-    let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
@@ -48,7 +47,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     };
     let exporting = exporter.map(Exporter::start);
     let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
-    let outside = Outside::open(settings, parts::senders(settings), store.store(), keys.clone()).await?;
+    let outside = Outside::open(settings, Senders::default(), store.store(), keys.clone()).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
@@ -63,17 +62,21 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         escalations: parts::escalations(settings)?,
     };
     let engine = parts::engine(store.store(), tools, options).await?;
+    // Before anybody is answered: no address is served without a token.
+    let token = admin::admit(&engine, &folder, &name).await?;
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node)
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
         .below(&settings.serve.base_path)
+        .limited(settings.limits.into())
         .with_adapters(outside.adapters());
     let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
-        let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
         ready(&place);
+        url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;

@@ -1,5 +1,6 @@
 //! `ordo serve` and `ordo orchestrate`: from flags to a running daemon.
 
+mod admin;
 mod journal;
 mod life;
 mod logging;

@@ -1,4 +1,4 @@
-//! Those whom the daemon tells of what happens: Slack, mail, and the URLs that subscribed.
+//! Those whom the daemon tells of what happens: Slack, mail, a file, and the URLs that subscribed.
 //!
 //! Invariant: all of them are there before the engine starts: a letter whose sender is not there is given up.
 
@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+use super::journal::Journal;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
@@ -46,6 +47,9 @@ impl Outside {
         if let Some(sender) = settings.smtp.sender().map_err(|error| refused(error.to_string()))? {
             tracing::info!(recipients = sender.to.len(), "mail is sent");
             senders.register(Arc::new(sender));
+        }
+        if let Some(path) = &settings.senders.file.path {
+            senders.register(Arc::new(Journal { path: path.clone() }));
         }
         let queries = Queries::new(store);
         let (told, gone) = unbounded_channel();

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
-use ordo_engine::{Engine, Options, Senders};
+use ordo_engine::{Engine, Options};
 use ordo_model::incident::Escalation;
 use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
-use super::journal::Journal;
 use crate::config::{DEFAULT_NODE, Settings};
 use crate::error::{Error, Result};
 use crate::folder::{Folder, shown};
@@ -51,15 +50,6 @@ pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
     Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
         Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
-}
-
-/// Who tells people outside.
-pub(super) fn senders(settings: &Settings) -> Senders {
-    let senders = Senders::default();
-    if let Some(path) = &settings.senders.file.path {
-        senders.register(Arc::new(Journal { path: path.clone() }));
-    }
-    senders
 }
 
 pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escalation>> {

@@ -75,3 +75,33 @@ fn a_job_may_listen_before_its_hook_is_there_and_a_delivery_that_failed_is_repla
     assert_eq!(world.runs("late").len(), 2);
     world.ordo(&["hook", "replay", "later", id]).refused(1, &["no longer kept"]);
 }
+
+/// The secret, payload and signature of GitHub's documentation.
+#[test]
+fn a_call_must_be_signed_with_the_secret_that_was_given_and_is_never_shown() {
+    const SECRET: &str = "It's a Secret to Everybody";
+    const SIGNED: &str =
+        "X-Hub-Signature-256: sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17\r\n";
+    let world = World::new();
+    let mut daemon = world.serve();
+    world.write("secret", &format!("{SECRET}\n"));
+    let added = world.ordo(&["hook", "add", "push", "--verify", "github", "--secret", "@secret"]).done();
+    assert_eq!(added.out, "added hook push: POST /hooks/push, callers sign as github\n");
+    world.ordo(&["job", "add", "greet", "--on-hook", "push", "--", "cat"]).done();
+    assert_eq!(call(&daemon, "/hooks/push", "", "Hello, World!").0, 401);
+    assert_eq!(call(&daemon, "/hooks/push", SIGNED, "Hello, world!").0, 401);
+    assert_eq!(call(&daemon, "/hooks/push", SIGNED, "Hello, World!").0, 202);
+    assert_eq!(world.over("greet")["status"]["result"]["output"], "Hello, World!");
+    let shown = world.ordo(&["hook", "show", "push", "-o", "json"]).done().out;
+    assert!(shown.contains("hook-push") && !shown.contains(SECRET), "{shown}");
+    // The secret is there after a restart, and gone with its hook.
+    daemon.kill();
+    daemon = world.serve();
+    assert_eq!(call(&daemon, "/hooks/push", SIGNED, "Hello, World!").0, 202);
+    let secrets = || world.ordo(&["secret", "list"]).done().out;
+    assert!(secrets().contains("hook-push"));
+    world.ordo(&["hook", "remove", "push"]).done();
+    assert!(!secrets().contains("hook-push"));
+    world.ordo(&["hook", "add", "x", "--verify", "github"]).refused(2, &["--secret"]);
+    world.ordo(&["hook", "add", "x", "--verify", "github", "--secret-name", "none"]).refused(1, &["verify.secret"]);
+}

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access;
 mod configuration;
 mod daemon;
 mod first_steps;

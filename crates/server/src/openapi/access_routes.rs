@@ -13,6 +13,7 @@ pub(super) fn all() -> Vec<Operation> {
         list_secrets(),
         put_secret(),
         remove_secret(),
+        reseal_secrets(),
         list_tokens(),
         create_token(),
         revoke_token(),
@@ -85,6 +86,14 @@ fn remove_secret() -> Operation {
         .saying("Attempts that refer to it fail from now on and say why.")
         .answers(200, "What was removed.", &component("Secret"))
         .refuses(&[Code::SecretNotFound])
+        .refuses(WRITES)
+}
+
+fn reseal_secrets() -> Operation {
+    operation("post", "/v1/store/reseal", "resealSecrets", "Seal all secrets with the first key of the key file")
+        .saying("After a new key was put before the old one; the old one is needed no more then.")
+        .answers(200, "How many there are.", &answer(json!({ "secrets": { "type": "integer", "minimum": 0 } }), &[]))
+        .refuses(SEALS)
         .refuses(WRITES)
 }
 

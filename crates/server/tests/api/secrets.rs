@@ -19,6 +19,7 @@ async fn a_secret_goes_in_and_only_its_name_comes_out() {
     assert!(!rest.text.contains(VALUE));
     assert_eq!(texts(&rest.expect(200)["items"], "name"), ["pg"]);
     assert!(!world.get("/v1/events").await.text.contains(VALUE));
+    assert_eq!(world.order("/v1/store/reseal").await.expect(200)["secrets"], 4);
     world.delete("/v1/secrets/pg").await.expect(200);
     world.delete("/v1/secrets/pg").await.refused(404, "secret_not_found");
 }

@@ -159,6 +159,7 @@ impl Engine {
             flushes: flush_tx,
             sampling: options.sampling,
             running: Default::default(),
+            ending: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let mut core = Core::new(me.clone(), options.tick_rate, options.pools, clock.now());

@@ -6,6 +6,7 @@ pub mod id;
 pub mod job;
 pub mod limits;
 pub mod object;
+pub mod routing;
 pub mod schedule;
 pub mod secret;
 pub mod time;

@@ -63,7 +63,7 @@ impl RunId {
 }
 
 /// The finalizer of splitmix64.
-pub(crate) fn mix(mut x: u64) -> u64 {
+pub fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -87,6 +87,7 @@ pub struct Incarnation {
 pub enum Kind {
     Job,
     Secret,
+    Executor,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -97,12 +98,13 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Job, Kind::Secret];
+    pub const ALL: [Kind; 3] = [Kind::Job, Kind::Secret, Kind::Executor];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
             Kind::Secret => "secret",
+            Kind::Executor => "executor",
         }
     }
 
@@ -111,6 +113,7 @@ impl Kind {
         match self {
             Kind::Job => 1,
             Kind::Secret => 6,
+            Kind::Executor => 7,
         }
     }
 

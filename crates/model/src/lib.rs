@@ -2,6 +2,7 @@
 //!
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
+pub mod executor;
 pub mod id;
 pub mod job;
 pub mod limits;

@@ -96,6 +96,30 @@ pub enum Event {
         run_id: RunId,
         reason: String,
     },
+    /// The executor gave the attempt back without having begun it; the run waits until then.
+    RunReturned {
+        run_id: RunId,
+        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        until: Timestamp,
+    },
+    /// The run found no executor in the time it was given.
+    RunExpired {
+        run_id: RunId,
+    },
+    /// The run becomes so many runs, one for each executor; they follow.
+    RunBroadcast {
+        run_id: RunId,
+        total: u32,
+    },
+    /// One share of a broadcast, meant for this executor.
+    ShardTriggered {
+        run_id: RunId,
+        parent: RunId,
+        index: u32,
+        executor: Incarnation,
+    },
     /// The executor that had the attempt is gone; it is settled at `settle_at`.
     RunOrphaned {
         run_id: RunId,
@@ -134,6 +158,10 @@ impl Event {
             Event::RunReady { .. } => "RunReady",
             Event::RunCancelRequested { .. } => "RunCancelRequested",
             Event::RunCancelled { .. } => "RunCancelled",
+            Event::RunReturned { .. } => "RunReturned",
+            Event::RunExpired { .. } => "RunExpired",
+            Event::RunBroadcast { .. } => "RunBroadcast",
+            Event::ShardTriggered { .. } => "ShardTriggered",
             Event::RunOrphaned { .. } => "RunOrphaned",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
@@ -205,6 +233,8 @@ pub enum SkipReason {
     QueueFull,
     /// The job's trigger was changed before it came to them.
     Changed,
+    /// No executor could take the run in the time it was given.
+    Expired,
 }
 
 impl SkipReason {
@@ -216,6 +246,7 @@ impl SkipReason {
             SkipReason::Overlap => "overlap",
             SkipReason::QueueFull => "queue_full",
             SkipReason::Changed => "changed",
+            SkipReason::Expired => "expired",
         }
     }
 }

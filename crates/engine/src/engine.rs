@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::job::{Command, Job, Run};
+use ordo_model::job::{Command, Definition, Job, Run, Seat};
 use ordo_model::{Incarnation, JobId, Millis};
 use ordo_store::{Chunk, Dedup, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -16,8 +16,8 @@ use crate::attend::Attendants;
 use crate::batcher::{Asking, Batcher, Message, Submission, chain};
 use crate::clock::{SharedClock, new_id};
 use crate::committer::{Answer, Committer, SubmitError};
-use crate::core::Core;
-use crate::dispatcher::PoolSizes;
+use crate::core::{Core, Input, News};
+use crate::dispatch::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
@@ -25,9 +25,11 @@ use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::Request;
 use crate::queries::Queries;
+use crate::remote::restore;
+use crate::remote::roll::Roll;
 use crate::runner::{Runner, Tools};
 use crate::shell::{CoreMessage, CoreShell};
-use crate::{recovery, retention};
+use crate::{recovery, remote, retention};
 
 pub use crate::shell::Load;
 
@@ -38,13 +40,20 @@ const KEEPER_EVERY: Duration = Duration::from_secs(60);
 pub struct Options {
     /// The name of this node; its executor is called the same.
     pub node: String,
+    /// The group of this node's own executor.
+    pub group: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { node: "local".into(), tick_rate: Millis::from_secs(1), pools: PoolSizes::default() }
+        Options {
+            node: "local".into(),
+            group: Definition::DEFAULT_GROUP.into(),
+            tick_rate: Millis::from_secs(1),
+            pools: PoolSizes::default(),
+        }
     }
 }
 
@@ -62,6 +71,8 @@ struct Shared {
     options: Options,
     batcher: mpsc::UnboundedSender<Message>,
     core: mpsc::UnboundedSender<CoreMessage>,
+    inputs: mpsc::UnboundedSender<Input>,
+    roll: Arc<Roll>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
@@ -104,8 +115,11 @@ impl Engine {
         };
         let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
+        let roll = Arc::new(Roll::default());
+        let names = Arc::new(tools.keys().cloned().collect());
+        let seat = Seat { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
         let shell = CoreShell {
-            core: Core::new(me.clone(), options.tick_rate, options.pools, clock.now()),
+            core: Core::new(seat, options.tick_rate, options.pools, clock.now()),
             clock: clock.clone(),
             store: store.clone(),
             batcher: batcher_tx.clone(),
@@ -113,6 +127,7 @@ impl Engine {
             input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
+            roll: roll.clone(),
             attend: attend_tx,
             drained: None,
         };
@@ -126,6 +141,8 @@ impl Engine {
                 options,
                 batcher: batcher_tx,
                 core: core_tx,
+                inputs: input_tx.clone(),
+                roll,
                 live,
                 metrics,
                 tasks: std::sync::Mutex::new(tasks),
@@ -133,7 +150,12 @@ impl Engine {
         };
         engine.recover().await?;
         let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx };
-        let tasks = [tokio::spawn(shell.run()), tokio::spawn(keepers(engine.clone())), tokio::spawn(attendants.run())];
+        let tasks = [
+            tokio::spawn(shell.run()),
+            tokio::spawn(keepers(engine.clone())),
+            tokio::spawn(attendants.run()),
+            tokio::spawn(remote::watch(engine.clone())),
+        ];
         engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
         Ok(engine)
     }
@@ -154,6 +176,37 @@ impl Engine {
         &self.shared.metrics
     }
 
+    /// This node's own executor, in its present life.
+    pub fn me(&self) -> &Incarnation {
+        &self.shared.me
+    }
+
+    /// The group of this node's own executor.
+    pub fn group(&self) -> &str {
+        &self.shared.options.group
+    }
+
+    pub(crate) fn roll(&self) -> &Roll {
+        &self.shared.roll
+    }
+
+    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
+        &self.shared.batcher
+    }
+
+    pub(crate) fn tell(&self, input: Input) {
+        // The core is gone only while the process is going down.
+        drop(self.shared.inputs.send(input));
+    }
+
+    pub(crate) fn tell_core(&self, executor: Uuid, news: News) {
+        self.tell(Input::Remote { executor, news });
+    }
+
+    pub(crate) fn hint(&self, live: Live) {
+        drop(self.shared.live.send(live));
+    }
+
     pub fn watch(&self) -> broadcast::Receiver<Live> {
         self.shared.live.subscribe()
     }
@@ -168,7 +221,7 @@ impl Engine {
         self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
     }
 
-    async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
+    pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
         let waiting: Vec<_> = requests.into_iter().map(|request| self.queue(request)).collect();
         let mut answers = Vec::with_capacity(waiting.len());
         for answer in waiting {
@@ -186,7 +239,7 @@ impl Engine {
         self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
     }
 
-    fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
+    pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
         let (reply, answer) = oneshot::channel();
         let submission = Submission { request, reply: Some(reply), tries: 0 };
         // A batcher that is gone drops the reply, and the receiver says so.
@@ -285,10 +338,13 @@ impl Engine {
         }
     }
 
-    /// Attempts of former lives of this executor are settled by the model's rule.
+    /// Attempts of lives that are over are settled by the model's rule; what remote executors have, they keep.
     async fn recover(&self) -> Result<(), Fault> {
         let settle_after = self.shared.options.tick_rate.saturating_mul(2);
-        let orders = recovery::orders(&self.shared.queries, &self.shared.me, settle_after).await?;
+        let there = restore::executors(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        restore::attempts(self, &running, &there);
+        let orders = recovery::orders(&running, &there, settle_after);
         let found = orders.len();
         for answer in self.send_all(orders).await {
             match answer {

@@ -10,7 +10,8 @@ use ordo_model::{JobId, RunId, Timestamp};
 use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
-use crate::change::{Change, PoolName, Started};
+use crate::change::{Change, Place, Started};
+use crate::tool::Shard;
 use crate::{codec, projection};
 
 /// An order on a job, with what goes along with it.
@@ -19,7 +20,7 @@ pub struct Request {
     pub job_id: JobId,
     pub order: Order,
     /// Where the order's seat was reserved.
-    pub pool: Option<PoolName>,
+    pub place: Option<Place>,
     pub dedup: Option<Dedup>,
     pub extra: Extra,
 }
@@ -37,7 +38,7 @@ pub enum Extra {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, seat: None }, pool: None, dedup: None, extra: Extra::Nothing }
+        Request { job_id, order: Order { command, seat: None }, place: None, dedup: None, extra: Extra::Nothing }
     }
 }
 
@@ -121,11 +122,11 @@ impl Work {
 
     fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Refusal> {
         let id = request.job_id;
-        if let Command::Start { run_id } = request.order.command {
+        if let Command::Start { run_id } | Command::Broadcast { run_id, .. } = request.order.command {
             self.change.answered.push(run_id);
         }
         if self.purge {
-            self.change.returned.extend(request.pool);
+            self.change.returned.extend(request.place);
             return Err(Refusal::NoSuchJob);
         }
         if let Extra::Purge { rows, forget } = request.extra {
@@ -134,12 +135,12 @@ impl Work {
         let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
             Ok(decided) => decided,
             Err(refusal) => {
-                self.change.returned.extend(request.pool);
+                self.change.returned.extend(request.place);
                 return Err(refusal);
             }
         };
-        self.note(&decided.job, &decided.events, request.pool);
-        self.dedup.extend(request.dedup);
+        self.note(&decided.job, &decided.events, request.place);
+        self.dedup.extend(request.dedup.map(|dedup| naming_run(dedup, &decided.events)));
         if let Extra::Trim { trim, rows, forget } = request.extra {
             self.trim = trim.or(self.trim.take());
             self.rows.extend(rows);
@@ -169,15 +170,16 @@ impl Work {
     }
 
     /// What the engine must act on after these events.
-    fn note(&mut self, job: &Job, events: &[Event], mut pool: Option<PoolName>) {
+    fn note(&mut self, job: &Job, events: &[Event], mut place: Option<Place>) {
         for event in events {
             match event {
                 Event::JobStarted { run_id, .. } => {
-                    self.change.started.extend(pool.take().and_then(|pool| started(job, *run_id, pool)));
+                    self.change.started.extend(place.take().and_then(|place| started(job, *run_id, place)));
                 }
                 Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
                 Event::JobExecuted { run_id, .. }
                 | Event::JobFailed { run_id, .. }
+                | Event::RunReturned { run_id, .. }
                 | Event::RunCancelled { run_id, .. } => self.change.ended.push(*run_id),
                 Event::JobScheduled { .. }
                 | Event::JobUpdated { .. }
@@ -187,20 +189,23 @@ impl Work {
                 | Event::JobTriggered { .. }
                 | Event::JobSkipped { .. }
                 | Event::RunReady { .. }
+                | Event::RunExpired { .. }
+                | Event::RunBroadcast { .. }
+                | Event::ShardTriggered { .. }
                 | Event::RunOrphaned { .. }
                 | Event::BackfillRequested { .. }
                 | Event::HistoryTrimmed { .. } => {}
             }
         }
-        self.change.returned.extend(pool);
+        self.change.returned.extend(place);
     }
 
     fn finish(mut self) -> (Option<Item>, Change) {
         let Some(job) = self.now.take() else { return (None, self.change) };
         self.change.rank = job.rank();
         self.change.alarm = if self.purge { None } else { job.next_wake() };
-        let group = &job.definition.group;
-        if *group == ordo_model::job::Definition::DEFAULT_GROUP && !self.purge {
+        self.change.pool = job.pool();
+        if !self.purge {
             self.change.waiting = projection::waiting(&job).collect();
         }
         if self.events.is_empty() && !self.purge {
@@ -228,11 +233,23 @@ impl Work {
     }
 }
 
-fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
+/// A value that was left empty becomes the id of the run that the order brought about: nobody knows it beforehand.
+fn naming_run(dedup: Dedup, events: &[Event]) -> Dedup {
+    let begun = events.iter().find_map(|event| match event {
+        Event::JobTriggered { run_id, .. } | Event::JobSkipped { run_id, .. } => Some(*run_id),
+        _ => None,
+    });
+    match begun.filter(|_| dedup.value.is_empty()) {
+        Some(run_id) => Dedup { value: run_id.0.as_bytes().to_vec(), ..dedup },
+        None => dedup,
+    }
+}
+
+fn started(job: &Job, run_id: RunId, place: Place) -> Option<Started> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
     Some(Started {
-        pool,
+        place,
         executor: attempt.executor.clone(),
         job_id: job.id,
         run_id,
@@ -243,5 +260,6 @@ fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
         timeout: job.definition.timeout,
         tool_name: job.definition.tool_name.clone(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
     })
 }

@@ -42,13 +42,14 @@ pub struct Metrics {
 }
 
 /// Every reason, at the place of its counter.
-const REASONS: [SkipReason; 6] = [
+const REASONS: [SkipReason; 7] = [
     SkipReason::Misfire,
     SkipReason::CatchUpLimit,
     SkipReason::Paused,
     SkipReason::Overlap,
     SkipReason::QueueFull,
     SkipReason::Changed,
+    SkipReason::Expired,
 ];
 
 const fn place(reason: SkipReason) -> usize {
@@ -59,6 +60,7 @@ const fn place(reason: SkipReason) -> usize {
         SkipReason::Overlap => 3,
         SkipReason::QueueFull => 4,
         SkipReason::Changed => 5,
+        SkipReason::Expired => 6,
     }
 }
 
@@ -108,6 +110,7 @@ impl Metrics {
             Event::JobSkipped { reason, gap, .. } => {
                 add(&self.skipped[place(*reason)], gap.map_or(1, |gap| gap.count));
             }
+            Event::RunExpired { .. } => add(&self.skipped[place(SkipReason::Expired)], 1),
             // The report of the first attempt: only now is it known when that one began.
             Event::JobExecuted { run_id, attempt: 1, .. } | Event::JobFailed { run_id, attempt: 1, .. } => {
                 let run = runs.iter().find(|run| run.id == *run_id);
@@ -124,6 +127,9 @@ impl Metrics {
             | Event::JobCancelled { .. }
             | Event::JobStarted { .. }
             | Event::RunReady { .. }
+            | Event::RunReturned { .. }
+            | Event::RunBroadcast { .. }
+            | Event::ShardTriggered { .. }
             | Event::RunCancelRequested { .. }
             | Event::RunCancelled { .. }
             | Event::RunOrphaned { .. }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ordo_model::executor::Executor;
 use ordo_model::secret::Secret;
 use ordo_model::{EntityId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
@@ -17,6 +18,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
     match entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
+        Kind::Executor => decode_as::<Executor>(entity, snapshot),
     }
 }
 
@@ -25,12 +27,14 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
         Kind::Secret => fold_as::<Secret>(before, stored),
+        Kind::Executor => fold_as::<Executor>(before, stored),
     }
 }
 
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
 pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
     match entity.kind {
+        Kind::Executor => crate::remote::attend(engine, entity.id).await,
         Kind::Job | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}"))),
     }
 }

@@ -4,6 +4,7 @@
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
 pub(crate) mod ask;
+mod executor;
 mod kinds;
 pub(crate) mod planner;
 mod secret;

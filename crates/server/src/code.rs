@@ -13,12 +13,14 @@ pub enum Code {
     JobNotFound,
     RunNotFound,
     StreamNotFound,
+    ExecutorNotFound,
     MethodNotAllowed,
     RequestTimeout,
     WrongState,
     RunOver,
     StaleToken,
     TooManyBackfills,
+    UniqueKeyTaken,
     Contended,
     MaintenanceRefused,
     StreamTrimmed,
@@ -43,7 +45,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Code; 35] = [
+    pub const ALL: [Code; 37] = [
         Code::InvalidJson,
         Code::InvalidHeader,
         Code::Unauthorized,
@@ -52,12 +54,14 @@ impl Code {
         Code::JobNotFound,
         Code::RunNotFound,
         Code::StreamNotFound,
+        Code::ExecutorNotFound,
         Code::MethodNotAllowed,
         Code::RequestTimeout,
         Code::WrongState,
         Code::RunOver,
         Code::StaleToken,
         Code::TooManyBackfills,
+        Code::UniqueKeyTaken,
         Code::Contended,
         Code::MaintenanceRefused,
         Code::StreamTrimmed,
@@ -91,12 +95,14 @@ impl Code {
             Code::JobNotFound => "job_not_found",
             Code::RunNotFound => "run_not_found",
             Code::StreamNotFound => "stream_not_found",
+            Code::ExecutorNotFound => "executor_not_found",
             Code::MethodNotAllowed => "method_not_allowed",
             Code::RequestTimeout => "request_timeout",
             Code::WrongState => "wrong_state",
             Code::RunOver => "run_over",
             Code::StaleToken => "stale_token",
             Code::TooManyBackfills => "too_many_backfills",
+            Code::UniqueKeyTaken => "unique_key_taken",
             Code::Contended => "contended",
             Code::MaintenanceRefused => "maintenance_refused",
             Code::StreamTrimmed => "stream_trimmed",
@@ -131,12 +137,14 @@ impl Code {
             Code::JobNotFound => "No such job",
             Code::RunNotFound => "No such run",
             Code::StreamNotFound => "No such stream",
+            Code::ExecutorNotFound => "No such executor",
             Code::MethodNotAllowed => "The route does not have this method",
             Code::RequestTimeout => "The body did not arrive in time",
             Code::WrongState => "Not in this state",
             Code::RunOver => "The run is over",
             Code::StaleToken => "The attempt is no longer the current one",
             Code::TooManyBackfills => "Too many backfills under way",
+            Code::UniqueKeyTaken => "There is one with this key already",
             Code::Contended => "Others kept changing the job",
             Code::MaintenanceRefused => "Not possible as asked",
             Code::StreamTrimmed => "The events are no longer kept",
@@ -166,13 +174,18 @@ impl Code {
             Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
             Code::Unauthorized => StatusCode::UNAUTHORIZED,
             Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound | Code::JobNotFound | Code::RunNotFound | Code::StreamNotFound => StatusCode::NOT_FOUND,
+            Code::RouteNotFound
+            | Code::JobNotFound
+            | Code::RunNotFound
+            | Code::StreamNotFound
+            | Code::ExecutorNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::WrongState
             | Code::RunOver
             | Code::StaleToken
             | Code::TooManyBackfills
+            | Code::UniqueKeyTaken
             | Code::Contended
             | Code::MaintenanceRefused => StatusCode::CONFLICT,
             Code::StreamTrimmed => StatusCode::GONE,

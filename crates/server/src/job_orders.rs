@@ -20,7 +20,7 @@ use crate::jobs::{find, named};
 use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
-use crate::tool_check;
+use crate::{tool_check, unique};
 
 /// How many occurrences a preview shows unless told.
 const PREVIEW_DEFAULT: usize = 10;
@@ -41,9 +41,12 @@ pub(crate) async fn trigger(
 ) -> Result<Response, Problem> {
     idempotency::refuse(&headers)?;
     let TriggerForm { tool_input } = body.parse_or_default()?;
+    let job = find(&app, id).await?;
     if let Some(input) = &tool_input {
-        let job = find(&app, id).await?;
         tool_check::check(&app.engine, &job.definition, input)?;
+    }
+    if let Some(unique) = &job.definition.unique_key {
+        return unique::trigger(&app, &job, unique, tool_input).await;
     }
     let accepted = app.engine.submit(id, Command::Trigger { tool_input }).await.map_err(|error| named(id, error))?;
     Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Manual)))

@@ -4,14 +4,14 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, health, job_list, job_orders, jobs, logs, metrics, openapi, runs, status,
-    store, streams, trace,
+    auth, batch, compression, cron, events, executors, health, job_list, job_orders, jobs, logs, metrics, openapi,
+    reports, runs, status, store, streams, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -38,6 +38,12 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/runs/{id}/logs", get(logs::read)),
         ("/v1/runs/{id}/cancel", post(runs::cancel)),
         ("/v1/runs/{id}/retry", post(runs::retry)),
+        ("/v1/runs/report", post(reports::report).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/runs/logs", post(reports::logs).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/executors", get(executors::list).post(executors::register)),
+        ("/v1/executors/{id}", delete(executors::leave)),
+        ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
+        ("/v1/executors/{id}/poll", post(executors::poll)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/store/stats", get(store::stats)),

@@ -39,6 +39,8 @@ fn create() -> Operation {
         .header(201, "Idempotency-Replayed", "`true` when an earlier request with the same key created it.")
         .refuses(UNFIT)
         .refuses(&[Code::InvalidHeader, Code::IdempotencyKeyReused, Code::JobNotFound, Code::WrongState])
+        .answers(200, "The job that has the same `unique_key`, where those are merged.", &component("Job"))
+        .refuses(&[Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }
 
@@ -106,7 +108,7 @@ fn trigger() -> Operation {
         .answers(202, "The run that was begun, or skipped by the block strategy.", &component("RunBegun"))
         .leads_to(202, &["readRun", "cancelRun", "retryRun"], "id", "$response.body#/run_id")
         .refuses(UNFIT)
-        .refuses(&[Code::JobNotFound, Code::WrongState, Code::IdempotencyKeyUnsupported])
+        .refuses(&[Code::JobNotFound, Code::WrongState, Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }
 

@@ -60,6 +60,10 @@ fn definition() -> Map<String, Value> {
         "idempotent": { "type": "boolean", "default": false, "description": "Whether running it twice does no harm: \
             only then is an attempt of unknown effect tried again." },
         "retention": component("Retention"),
+        "expire_after": component("Duration"),
+        "concurrency_key": component("ConcurrencyKey"),
+        "rate_limit": component("RateLimit"),
+        "unique_key": component("UniqueKey"),
     });
     fields(whole).unwrap_or_default()
 }
@@ -103,11 +107,24 @@ fn job() -> Value {
         "failures_in_row": integer(),
         "active": { "type": "integer", "minimum": 0, "description": "How many runs are not over." },
         "backfills": { "type": "integer", "minimum": 0, "description": "How many are under way." },
+        "pool": { "type": "string", "enum": ["fast", "slow"], "description": "Of the server's own executor." },
+        "pool_reason": text(),
         "paused_since": component("Time"),
         "paused_reason": text(),
     });
     let properties = definition().into_iter().chain(fields(standing).unwrap_or_default());
-    answer(Value::Object(properties.collect()), &["description", "paused_since", "paused_reason"])
+    answer(
+        Value::Object(properties.collect()),
+        &[
+            "description",
+            "expire_after",
+            "concurrency_key",
+            "rate_limit",
+            "unique_key",
+            "paused_since",
+            "paused_reason",
+        ],
+    )
 }
 
 fn occurrence() -> Value {

@@ -6,6 +6,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
 mod event_routes;
+mod executor_routes;
 mod job_routes;
 mod job_schemas;
 mod operation;
@@ -72,6 +73,7 @@ fn tags() -> Value {
     json!([
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
+        { "name": "executors", "description": "Processes that run the work, here and elsewhere." },
         { "name": "events", "description": "What happened, event by event." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
@@ -88,5 +90,5 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [job_routes::all(), run_routes::all(), executor_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
 }

@@ -177,6 +177,7 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
 fn path_parameters(path: &str) -> Vec<Value> {
     match path.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
         Some(("stream", _)) => vec![shared("Stream")],
+        Some((_, _)) if path.starts_with("/v1/executors") => vec![shared("ExecutorId")],
         Some((_, _)) if path.starts_with("/v1/runs") => vec![shared("RunId")],
         Some((_, _)) => vec![shared("JobId")],
         None => Vec::new(),
@@ -199,6 +200,7 @@ pub(super) fn shared_parameters() -> Value {
     json!({
         "JobId": id("The job."),
         "RunId": id("The run."),
+        "ExecutorId": id("The executor, in its present life."),
         "Stream": { "name": "stream", "in": "path", "required": true, "schema": stream,
             "description": "The stream of one entity: `ordo-job-<uuid>`." },
         "Limit": { "name": "limit", "in": "query", "schema": limit, "description": "At most so many items." },

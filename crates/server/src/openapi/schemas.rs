@@ -5,11 +5,18 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::component;
-use super::{job_schemas, policy_schemas, run_schemas, upkeep_schemas};
+use super::{executor_routes, job_schemas, policy_schemas, run_schemas, upkeep_schemas};
 use crate::code::Code;
 
 pub(super) fn all() -> Map<String, Value> {
-    let groups = [common(), job_schemas::all(), policy_schemas::all(), run_schemas::all(), upkeep_schemas::all()];
+    let groups = [
+        common(),
+        job_schemas::all(),
+        policy_schemas::all(),
+        run_schemas::all(),
+        executor_routes::schemas(),
+        upkeep_schemas::all(),
+    ];
     groups.into_iter().filter_map(fields).flatten().collect()
 }
 

@@ -7,6 +7,7 @@ mod compression;
 mod contract;
 mod errors;
 mod events;
+mod executors;
 mod exposition;
 mod idempotency;
 mod jobs;

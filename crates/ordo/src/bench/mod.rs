@@ -5,7 +5,9 @@
 
 mod fire;
 mod mass;
+mod pools;
 mod probe;
+mod remote;
 mod schedule;
 mod stage;
 
@@ -42,6 +44,10 @@ enum What {
     Burst,
     /// So many jobs every second
     Steady,
+    /// Quick jobs beside 500 slow ones
+    Pools,
+    /// The same burst here and through a remote executor
+    Remote,
     /// A million jobs waiting: lateness, memory, time to restart
     Mass,
     All,
@@ -67,6 +73,12 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
     if wanted(What::Steady) {
         report["steady_1000"] = runtime.block_on(fire::steady(&dir, 1_000, args.seconds))?;
         report["steady_5000"] = runtime.block_on(fire::steady(&dir, 5_000, args.seconds))?;
+    }
+    if wanted(What::Pools) {
+        report["pools"] = runtime.block_on(pools::measure(&dir, args.seconds))?;
+    }
+    if wanted(What::Remote) {
+        report["remote"] = runtime.block_on(remote::measure(&dir, args.jobs))?;
     }
     if wanted(What::Mass) {
         report["mass"] = mass::measure(&runtime, &dir, args.pending, args.seconds)?;

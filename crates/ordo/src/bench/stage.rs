@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::metrics::Metrics;
+use ordo_engine::tool::Tool;
 use ordo_engine::{Engine, Options, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
@@ -42,15 +43,25 @@ impl Drop for Scratch {
 pub(super) struct Stage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
+    pub(super) store: Arc<RedbStore>,
 }
 
 impl Stage {
     pub(super) async fn open(path: &Path) -> anyhow::Result<Stage> {
-        let store = RedbStore::open(path, Default::default())?;
+        Stage::open_with(path, []).await
+    }
+
+    /// With more tools than the one that measures.
+    pub(super) async fn open_with(
+        path: &Path,
+        more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
+    ) -> anyhow::Result<Stage> {
+        let store = Arc::new(RedbStore::open(path, Default::default())?);
         let probe = Arc::new(Probe::default());
-        let tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
-        let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), Options::default()).await?;
-        Ok(Stage { engine, probe })
+        let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
+        tools.extend(more);
+        let engine = Engine::start(store.clone(), tools, Arc::new(SystemClock), Options::default()).await?;
+        Ok(Stage { engine, probe, store })
     }
 
     pub(super) async fn close(self) {

@@ -21,7 +21,8 @@ pub(super) struct Key {
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 17] = [
+    key("group", Kind::Text, Some("default")),
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former life would not be recognised.

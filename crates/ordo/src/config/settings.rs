@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ordo_engine::dispatcher::{PoolSize, PoolSizes};
+use ordo_engine::dispatch::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
@@ -14,6 +14,7 @@ use crate::cli::values::seconds_or_duration;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(crate) node: String,
+    pub(crate) group: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
     pub(crate) store: Store,

@@ -40,7 +40,12 @@ async fn begin(plan: Plan) -> Result<Exit> {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
-    let options = Options { node: settings.node.clone(), tick_rate: plan.tick_rate, pools: settings.pools.sizes() };
+    let options = Options {
+        node: settings.node.clone(),
+        group: settings.group.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+    };
     let engine = parts::engine(&store, tools, options).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let shutdown = CancellationToken::new();

@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{LogStyle, Settings};
 use crate::error::{Error, Result};
 
-pub(super) fn begin(settings: &Settings) -> Result<()> {
+pub(crate) fn begin(settings: &Settings) -> Result<()> {
     let level = &settings.log.level;
     let filter = EnvFilter::try_new(level).map_err(|error| {
         Error::failed(format!("log.level: {level:?} is not a filter"))

@@ -1,10 +1,10 @@
 //! `ordo serve` and `ordo orchestrate`: from flags to a running daemon.
 
 mod life;
-mod logging;
-mod parts;
+pub(crate) mod logging;
+pub(crate) mod parts;
 mod service;
-mod signals;
+pub(crate) mod signals;
 mod socket;
 
 use std::path::Path;

@@ -45,6 +45,10 @@ pub(crate) fn policies(args: &PolicyArgs) -> Map<String, Value> {
         ("retry", retry(args)),
         ("idempotent", args.idempotent.map(|idempotent| json!(idempotent))),
         ("retention", retention(args)),
+        ("expire_after", args.expire_after.map(|length| json!(length))),
+        ("concurrency_key", args.concurrency_key.clone()),
+        ("rate_limit", args.rate_limit.clone()),
+        ("unique_key", args.unique_key.clone()),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

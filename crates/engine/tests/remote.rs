@@ -91,7 +91,7 @@ async fn every_block_strategy_holds_under_every_routing() {
             let mut triggered = Vec::new();
             for _ in 0..3 {
                 let accepted = world.engine.submit(job.id, Command::Trigger { tool_input: None }).await.unwrap();
-                triggered.push(accepted.runs.iter().map(|run| run.id).max().unwrap());
+                triggered.push(accepted.runs.iter().max_by_key(|run| run.version).unwrap().id);
             }
             let (most, runs) = work_off(&world, &executors, &triggered).await;
             let ended: Vec<&str> = runs.iter().map(|run| run.status.name()).collect();

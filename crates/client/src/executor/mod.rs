@@ -41,6 +41,8 @@ pub use work::{Cancel, Log, LogStream};
 const POLL_WAIT_MS: u64 = 20_000;
 /// How long a server that does not answer is left alone.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long the answer to the last poll is waited for.
+const LAST_POLL: Duration = Duration::from_secs(10);
 /// How long what runs may take to finish when the executor leaves, unless told.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -179,14 +181,23 @@ impl Executor {
         let books = Arc::new(Books::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
         let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
-        let beating = self.beat(registered, &books);
-        let polling = self.poll(registered, &books, handler, &send);
-        let end = tokio::select! {
-            end = beating => end,
-            end = polling => end,
-            () = &mut leave => Ok(End::Leaving),
+        let leaving = Cancel::default();
+        let end = {
+            let polling = self.poll(registered, &books, handler, &send, &leaving);
+            tokio::pin!(polling);
+            let end = tokio::select! {
+                end = self.beat(registered, &books) => end?,
+                end = &mut polling => end?,
+                () = &mut leave => End::Leaving,
+            };
+            if let End::Leaving = end {
+                leaving.fire();
+                self.leave(registered).await;
+                // The server answers the poll under way now; what it still brings is ours.
+                drop(tokio::time::timeout(LAST_POLL, polling).await);
+            }
+            end
         };
-        let end = end?;
         match end {
             // Whatever runs has been settled by the server: its reports would be refused.
             End::Forgotten => books.cancel_all(),
@@ -204,7 +215,6 @@ impl Executor {
 
     /// Lets what runs finish within the grace, and ends the rest.
     async fn wind_up(&self, registered: &Registered, books: &Arc<Books>) {
-        self.leave(registered).await;
         let finished = async {
             tokio::select! {
                 () = books.idle() => true,
@@ -249,10 +259,15 @@ impl Executor {
         books: &Arc<Books>,
         handler: &Arc<dyn Handler>,
         send: &mpsc::UnboundedSender<outgoing::Parcel>,
+        leaving: &Cancel,
     ) -> Result<End, Error> {
         let path = format!("/v1/executors/{}/poll", registered.id);
         loop {
-            let free = books.free().await;
+            let free = tokio::select! {
+                biased;
+                () = leaving.cancelled() => return Ok(End::Leaving),
+                free = books.free() => free,
+            };
             match self.client.post(&path, Some(&json!({ "max": free.min(1_000), "wait_ms": POLL_WAIT_MS }))).await {
                 Ok(told) => {
                     let polled: Polled = wire::read(told)?;

@@ -91,6 +91,9 @@ impl Engine {
                 self.tell_core(id, News::Took(attempts));
                 return Ok(taken);
             }
+            if self.roll().is_draining(id) {
+                return Ok(Vec::new());
+            }
             tokio::select! {
                 () = mail.notified() => {}
                 () = &mut end => return Ok(Vec::new()),
@@ -100,18 +103,17 @@ impl Engine {
 
     /// The executor takes nothing new, and leaves once it has nothing left.
     pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
-        let doing = self.roll().load(id).ok_or(NotThere)?;
+        let left = self.roll().drain(id).ok_or(NotThere)?;
         self.tell_core(id, News::Draining);
-        let left = self.roll().drain(id);
         self.give_back(left.undelivered, "left before it took the run");
-        if doing.running == 0 {
+        if left.running == 0 {
             lease::let_go(self, id).await;
             return Ok(Leaving::Left);
         }
         if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor leaves could not be written down");
         }
-        Ok(Leaving::Draining { running: doing.running })
+        Ok(Leaving::Draining { running: left.running })
     }
 
     /// All executors that are there or were lost not long ago, by group and name.

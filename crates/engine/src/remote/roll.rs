@@ -73,10 +73,12 @@ impl InHand {
     }
 }
 
-/// What became of an executor's places when it went.
+/// What an executor that goes leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
     pub(crate) undelivered: Vec<Started>,
+    /// What it still has in its hands.
+    pub(crate) running: usize,
 }
 
 /// What a heartbeat is answered.
@@ -134,7 +136,7 @@ impl Roll {
         let Some(member) = inner.members.remove(&id) else { return Left::default() };
         inner.holders.retain(|_, holder| *holder != id);
         member.mail.notify_waiters();
-        Left { undelivered: member.mailbox.into() }
+        Left { undelivered: member.mailbox.into(), running: member.hands.len() }
     }
 
     /// Puts an attempt into a mailbox; gives it back if there is none.
@@ -244,12 +246,19 @@ impl Roll {
         Some(room)
     }
 
-    pub(crate) fn drain(&self, id: Uuid) -> Left {
+    /// From now on it gets nothing. None: it is not there.
+    pub(crate) fn drain(&self, id: Uuid) -> Option<Left> {
         let mut inner = self.lock();
-        let Some(member) = inner.members.get_mut(&id) else { return Left::default() };
+        let member = inner.members.get_mut(&id)?;
         member.draining = true;
         member.mail.notify_waiters();
-        Left { undelivered: std::mem::take(&mut member.mailbox).into() }
+        member.mail.notify_one();
+        Some(Left { undelivered: std::mem::take(&mut member.mailbox).into(), running: member.hands.len() })
+    }
+
+    /// Whether nothing more will come for it.
+    pub(crate) fn is_draining(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_none_or(|member| member.draining)
     }
 
     /// How many attempts it has; None: it is not there.

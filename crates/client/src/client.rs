@@ -17,6 +17,7 @@ use crate::target::Address;
 use crate::{Error, Target};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A client of one server. Cheap to clone; clones share their connections.
@@ -26,6 +27,7 @@ pub struct Client {
     /// An address that cannot be understood is told with the first request.
     connections: Result<Arc<Connections>, String>,
     authorization: Option<HeaderValue>,
+    traceparent: Option<HeaderValue>,
 }
 
 impl std::fmt::Debug for Client {
@@ -40,7 +42,14 @@ impl Client {
         let address = Address::of(&target).map_err(|error| error.to_string());
         let connections = address.map(|address| Arc::new(Connections::new(address, target.to_string())));
         let authorization = token.and_then(|token| bearer(&token));
-        Client { target, connections, authorization }
+        Client { target, connections, authorization, traceparent: None }
+    }
+
+    /// Every request belongs to this trace (W3C Trace Context); what it triggers goes on with it.
+    #[must_use]
+    pub fn in_trace(mut self, traceparent: &str) -> Client {
+        self.traceparent = HeaderValue::from_str(traceparent.trim()).ok();
+        self
     }
 
     /// Where the client sends its requests.
@@ -51,6 +60,20 @@ impl Client {
     /// Reads: `client.get("/v1/jobs?label=hello")`.
     pub async fn get(&self, path_and_query: &str) -> Result<Value, Error> {
         self.call(self.request(Method::GET, path_and_query)?, None).await
+    }
+
+    /// Reads a text that is not JSON.
+    pub async fn get_text(&self, path_and_query: &str) -> Result<String, Error> {
+        let body = self.exchange(finish(self.request(Method::GET, path_and_query)?, None)?).await?;
+        String::from_utf8(body.to_vec()).map_err(|e| Error::protocol("the answer is no text", e))
+    }
+
+    /// Sends a text as it is.
+    pub async fn post_text(&self, path: &str, text: &str) -> Result<Value, Error> {
+        let request = self.request(Method::POST, path)?.header(CONTENT_TYPE, "text/plain; charset=utf-8");
+        let unsendable = |e: hyper::http::Error| Error::protocol("the request cannot be sent", e);
+        let request = request.body(Full::new(Bytes::copy_from_slice(text.as_bytes()))).map_err(unsendable)?;
+        parse(&self.exchange(request).await?)
     }
 
     /// Creates or orders something; with or without a body.
@@ -70,6 +93,11 @@ impl Client {
     /// ```
     pub async fn post_with_key(&self, path: &str, body: &Value, idempotency_key: &str) -> Result<Value, Error> {
         self.call(self.request(Method::POST, path)?.header(IDEMPOTENCY_KEY, idempotency_key), Some(body)).await
+    }
+
+    /// Puts something in its place, whether or not there was something before.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Error> {
+        self.call(self.request(Method::PUT, path)?, Some(body)).await
     }
 
     /// Lays a merge patch over something, if it is still at the revision `if_match` (when given).
@@ -111,12 +139,17 @@ impl Client {
     }
 
     async fn call(&self, request: Builder, body: Option<&Value>) -> Result<Value, Error> {
+        parse(&self.exchange(finish(request, body)?).await?)
+    }
+
+    /// Sends a request; answers the body of a success.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Error> {
         let connections = self.connections()?;
-        let (answer, sender) = connections.send(finish(request, body)?).await?;
+        let (answer, sender) = connections.send(request).await?;
         let status = answer.status();
         let body = collect(answer.into_body()).await?;
         connections.keep(sender);
-        if status.is_success() { parse(&body) } else { Err(Error::from_answer(status.as_u16(), &body)) }
+        if status.is_success() { Ok(body) } else { Err(Error::from_answer(status.as_u16(), &body)) }
     }
 
     fn connections(&self) -> Result<&Arc<Connections>, Error> {
@@ -127,10 +160,9 @@ impl Client {
         let address = &self.connections()?.address;
         let uri = format!("{}{path}", address.prefix);
         let request = Request::builder().method(method).uri(uri).header(HOST, &address.host);
-        Ok(match &self.authorization {
-            Some(bearer) => request.header(AUTHORIZATION, bearer),
-            None => request,
-        })
+        let said = [(AUTHORIZATION, &self.authorization), (TRACEPARENT, &self.traceparent)];
+        let said = said.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        Ok(said.fold(request, |request, (name, value)| request.header(name, value)))
     }
 }
 

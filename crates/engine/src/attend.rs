@@ -1,116 +1,130 @@
 //! Attends to entities that have something to do: their alarm rang, or somebody knows better.
 //!
 //! Invariant: one entity is attended to by one task at a time; different ones in parallel, up to a limit. Whoever was
-//! attended to gets its alarm back into the ring, whatever came of it.
+//! attended to gets its alarm back into the ring, whatever came of it. What waits for a sender waits in that sender's
+//! own queue, so that a slow one delays nobody else.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 
-use ordo_model::EntityId;
-use ordo_store::Fault;
+use ordo_model::{EntityId, Kind};
+use ordo_store::{Fault, Snapshot};
 use tokio::sync::mpsc;
-use tokio::task::{Id, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
 
+use crate::attend_book::{Book, Queue};
 use crate::batcher::chain;
 use crate::change::Change;
 use crate::core::Input;
 use crate::engine::Engine;
-use crate::object;
-
-/// How many entities are attended to at once.
-const ATTENDING_MAX: usize = 256;
+use crate::{object, post};
 
 pub(crate) struct Attendants {
     pub(crate) engine: Engine,
     pub(crate) wanted: mpsc::UnboundedReceiver<EntityId>,
     pub(crate) core: mpsc::UnboundedSender<Input>,
+    pub(crate) stopping: CancellationToken,
 }
 
-#[derive(Default)]
-struct Book {
-    active: BTreeSet<EntityId>,
-    /// Asked for while it was being attended to: once more after that.
-    again: BTreeSet<EntityId>,
-    queue: VecDeque<EntityId>,
-}
-
-impl Book {
-    /// What may begin now.
-    fn next(&mut self) -> Option<EntityId> {
-        if self.active.len() >= ATTENDING_MAX {
-            return None;
-        }
-        let entity = self.queue.pop_front()?;
-        self.active.insert(entity);
-        Some(entity)
-    }
-
-    fn want(&mut self, entity: EntityId) {
-        if self.active.contains(&entity) {
-            self.again.insert(entity);
-        } else if !self.queue.contains(&entity) {
-            self.queue.push_back(entity);
-        }
-    }
-
-    fn done(&mut self, entity: EntityId) {
-        self.active.remove(&entity);
-        if self.again.remove(&entity) {
-            self.queue.push_back(entity);
-        }
-    }
+/// What came of looking at an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Attended {
+    /// What was due is done, or has its alarm.
+    Done,
+    /// It waits for another entity, which will nudge it; its alarm is kept in the store, and found there after a crash.
+    Asleep,
+    /// It goes on in the queue of this sender.
+    Through(String),
 }
 
 impl Attendants {
     pub(crate) async fn run(mut self) {
         let mut book = Book::default();
-        let mut tasks: JoinSet<()> = JoinSet::new();
-        let mut names: HashMap<Id, EntityId> = HashMap::new();
+        let mut tasks: JoinSet<Attended> = JoinSet::new();
+        let mut names: HashMap<Id, (EntityId, Queue)> = HashMap::new();
         loop {
             tokio::select! {
+                () = self.stopping.cancelled() => break,
                 wanted = self.wanted.recv() => match wanted {
                     Some(entity) => book.want(entity),
                     None => break,
                 },
                 Some(done) = tasks.join_next_with_id() => {
-                    let task = done.as_ref().map_or_else(tokio::task::JoinError::id, |(task, ())| *task);
-                    if let Some(entity) = names.remove(&task) {
-                        book.done(entity);
-                        self.say_if_died(entity, done.err());
+                    let task = done.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
+                    if let Some((entity, queue)) = names.remove(&task) {
+                        let attended = done.map_or_else(|error| self.died(entity, &error), |(_, attended)| attended);
+                        match attended {
+                            Attended::Through(sender) => book.move_on(entity, &queue, Queue::Sender(sender)),
+                            Attended::Done | Attended::Asleep => book.done(entity, &queue),
+                        }
                     }
                 }
             }
-            while let Some(entity) = book.next() {
-                let task = tasks.spawn(attend(self.engine.clone(), entity, self.core.clone()));
-                names.insert(task.id(), entity);
+            while let Some((entity, queue)) = book.next(|sender| self.concurrency(sender)) {
+                let (engine, core) = (self.engine.clone(), self.core.clone());
+                let task = tasks.spawn(attend(engine, entity, core, queue != Queue::Any));
+                names.insert(task.id(), (entity, queue));
             }
         }
+        tasks.shutdown().await;
+    }
+
+    fn concurrency(&self, sender: &str) -> usize {
+        self.engine.senders().get(sender).map_or(1, |sender| sender.concurrency().max(1))
     }
 
     /// A task that died has told nobody: the alarm must go back into the ring.
-    fn say_if_died(&self, entity: EntityId, error: Option<tokio::task::JoinError>) {
-        if let Some(error) = error {
-            tracing::error!(%entity, %error, "whoever attended to it died; it is tried again");
-            drop(self.core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
-        }
+    fn died(&self, entity: EntityId, error: &JoinError) -> Attended {
+        tracing::error!(%entity, %error, "whoever attended to it died; it is tried again");
+        drop(self.core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
+        Attended::Done
     }
 }
 
-async fn attend(engine: Engine, entity: EntityId, core: mpsc::UnboundedSender<Input>) {
-    let outcome = match object::attend(&engine, entity).await {
-        Ok(()) => next_alarm(&engine, entity).await,
-        Err(fault) => Err(fault),
+async fn attend(engine: Engine, entity: EntityId, core: mpsc::UnboundedSender<Input>, is_sending: bool) -> Attended {
+    let attended = match is_sending {
+        true => post::deliver(&engine, entity.id).await,
+        false => object::attend(&engine, entity).await,
     };
-    let change = outcome.unwrap_or_else(|fault| {
+    let settled = match &attended {
+        Ok(Attended::Done) => settle(&engine, entity, &core).await,
+        Ok(Attended::Asleep) => {
+            drop(core.send(Input::Changed(vec![Change::of(entity)])));
+            Ok(())
+        }
+        Ok(Attended::Through(_)) => Ok(()),
+        Err(fault) => Err(fault.clone()),
+    };
+    if let Err(fault) = settled {
         tracing::warn!(%entity, error = %chain(&fault), "what is due could not be done; it is tried again");
-        Change { failed: true, ..Change::of(entity) }
-    });
-    drop(core.send(Input::Changed(vec![change])));
+        drop(core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
+        return Attended::Done;
+    }
+    attended.unwrap_or(Attended::Done)
 }
 
-/// The alarm as it stands now. One that is still due has not been served: it must not spin.
-async fn next_alarm(engine: &Engine, entity: EntityId) -> Result<Change, Fault> {
-    let alarm = engine.queries().store().load(&[entity]).await?.pop().flatten().and_then(|snapshot| snapshot.alarm);
-    let Some(alarm) = alarm else { return Ok(Change::of(entity)) };
+/// Puts the alarm as it stands now back into the ring. A commit may come between reading and telling, and its own
+/// change before ours: therefore it is read again until what was told last is what is stored.
+async fn settle(engine: &Engine, entity: EntityId, core: &mpsc::UnboundedSender<Input>) -> Result<(), Fault> {
+    // The rounds that change a job tell the core themselves, and its alarm was never taken out of the ring.
+    if entity.kind == Kind::Job {
+        return Ok(());
+    }
+    let mut told = None;
+    loop {
+        let snapshot = engine.queries().store().load(&[entity]).await?.pop().flatten();
+        let version = snapshot.as_ref().map_or(0, |snapshot| snapshot.version);
+        if told == Some(version) {
+            return Ok(());
+        }
+        drop(core.send(Input::Changed(vec![after(engine, entity, snapshot.as_ref())])));
+        told = Some(version);
+    }
+}
+
+/// One whose alarm is still due has not been served: it must not spin.
+fn after(engine: &Engine, entity: EntityId, snapshot: Option<&Snapshot>) -> Change {
+    let Some(alarm) = snapshot.and_then(|snapshot| snapshot.alarm) else { return Change::of(entity) };
     let failed = alarm.at <= engine.clock().now();
-    Ok(Change { alarm: Some(alarm.at), rank: alarm.rank, failed, ..Change::of(entity) })
+    Change { alarm: Some(alarm.at), rank: alarm.rank, failed, ..Change::of(entity) }
 }

@@ -21,7 +21,7 @@ use crate::core::Input;
 use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::object::ask::{Ask, Lost};
-use crate::planner::Request;
+use crate::planner::{Extra, Request};
 
 /// How many orders one round takes at most.
 pub const ROUND_MAX: usize = 1_024;
@@ -76,6 +76,8 @@ pub struct Batcher {
     pub metrics: Arc<Metrics>,
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
+    /// Orders on jobs of rounds that are under way, where such a job must wait; in the order they came.
+    pub held: VecDeque<Submission>,
     pub asks: Desk,
 }
 
@@ -137,7 +139,9 @@ impl Batcher {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut in_flight = 0;
         let mut stop = false;
-        while !stop || in_flight > 0 {
+        // What was held back and may be decided now.
+        let mut released = VecDeque::new();
+        while !stop || in_flight > 0 || !released.is_empty() {
             tokio::select! {
                 biased;
                 Some((flight, outcomes)) = flights.next(), if in_flight > 0 => {
@@ -145,10 +149,15 @@ impl Batcher {
                     if self.land(flight, outcomes) {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
+                    released.append(&mut self.held);
                 }
-                gathered = gather(&mut self.queue, &mut self.again, &mut self.asks),
-                    if !stop && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
-                    stop = gathered.stop;
+                gathered = gather(&mut self.queue, &mut self.again, &mut released, &mut self.asks),
+                    if (!stop || !released.is_empty()) && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
+                    stop |= gathered.stop;
+                    let gathered = self.hold_back(gathered);
+                    if gathered.is_empty() {
+                        continue;
+                    }
                     let flight = self.take_off(gathered).await;
                     in_flight += flight.1;
                     flights.push_back(flight.0);
@@ -164,13 +173,21 @@ impl Batcher {
         }
     }
 
+    /// Leaves out what must wait for a round that is under way. All orders on one job wait, so they keep their order.
+    fn hold_back(&mut self, mut gathered: Gathered) -> Gathered {
+        let is_busy = |submission: &mut Submission| self.committer.is_busy(submission.request.job_id);
+        self.held.extend(gathered.submissions.extract_if(.., is_busy));
+        gathered
+    }
+
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
         let Gathered { submissions, asks, chunks, chunk_replies, .. } = gathered;
+        let shared = self.committer.is_shared();
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
         for Submission { request, reply, tries } in submissions {
-            waiting.push((keepsake(&request), reply, tries));
+            waiting.push((keepsake(&request, shared), reply, tries));
             requests.push(request);
         }
         let (asks, ask_tries) = asks.into_iter().map(|Asking { ask, tries }| (ask, tries)).unzip();
@@ -226,10 +243,12 @@ impl Batcher {
                 drop(self.live.send(Live::Job(accepted.job.id)));
             }
         }
-        let retry = matches!(answer, Err(SubmitError::Store(_)))
-            || (matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX);
+        let contended = matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX;
+        let lost = matches!(answer, Err(SubmitError::Store(_)));
         match kept {
-            Some(request) if retry => self.again.push_back(Submission { request, reply, tries: tries + 1 }),
+            Some(request) if contended || (lost && is_report(&request)) => {
+                self.again.push_back(Submission { request, reply, tries: tries + 1 });
+            }
             Some(_) | None => {
                 if let Some(reply) = reply {
                     drop(reply.send(answer));
@@ -264,27 +283,35 @@ impl Flight {
     }
 }
 
+/// What is decided anew if others were faster: reports; orders with a key, which meet their like in one round; and, where
+/// other nodes write too, everybody's: losing to one of them is no reason to refuse.
+fn keepsake(request: &Request, shared: bool) -> Option<Request> {
+    let plain = request.place.is_none() && matches!(request.extra, Extra::Nothing);
+    let kept = is_report(request) || (plain && (shared || request.claim.is_some()));
+    let again = || Request::new(request.job_id, request.order.command.clone());
+    kept.then(|| Request { claim: request.claim.clone(), ..again() })
+}
+
 /// A report must reach the store however often that takes: its attempt cannot be run again to find out.
-fn keepsake(request: &Request) -> Option<Request> {
-    match &request.order.command {
-        command @ Command::Report { .. } => Some(Request::new(request.job_id, command.clone())),
-        _ => None,
-    }
+fn is_report(request: &Request) -> bool {
+    matches!(request.order.command, Command::Report { .. })
 }
 
 /// Waits for something to do and takes all that is there. Safe to be dropped while it waits.
 async fn gather(
     queue: &mut mpsc::UnboundedReceiver<Message>,
     again: &mut VecDeque<Submission>,
+    released: &mut VecDeque<Submission>,
     desk: &mut Desk,
 ) -> Gathered {
     let mut gathered = Gathered::default();
-    if again.is_empty() && !desk.has_ready() {
+    if again.is_empty() && released.is_empty() && !desk.has_ready() {
         match queue.recv().await {
             Some(message) => gathered.take(message, desk),
             None => gathered.stop = true,
         }
     }
+    gathered.submissions.extend(released.drain(..));
     gathered.submissions.extend(again.drain(..));
     while gathered.submissions.len() + desk.waiting.len() < ROUND_MAX
         && !gathered.stop
@@ -297,6 +324,11 @@ async fn gather(
 }
 
 impl Gathered {
+    /// Nothing to decide and nobody to answer.
+    fn is_empty(&self) -> bool {
+        self.submissions.is_empty() && self.asks.is_empty() && self.chunk_replies.is_empty()
+    }
+
     fn take(&mut self, message: Message, desk: &mut Desk) {
         match message {
             Message::Order(submission) => self.submissions.push(*submission),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ordo_model::job::Pool;
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -77,9 +77,13 @@ pub struct Started {
     pub token: Token,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
+    /// The delivery whose payload goes along.
+    pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,
     pub shard: Option<Shard>,
+    /// The trace of whoever asked for the run.
+    pub traceparent: Option<TraceParent>,
 }
 
 /// A run that waits for a place, in the order of its turn.

@@ -2,8 +2,10 @@
 
 #![allow(clippy::disallowed_methods)]
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ordo_model::{Millis, Timestamp};
@@ -23,6 +25,83 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).ok().and_then(|ms| Timestamp::from_ms(ms).ok()).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// The system's clock, wrong by a fixed amount: for tests of nodes whose clocks differ.
+#[derive(Debug, Clone, Copy)]
+pub struct SkewedClock {
+    ahead_ms: i64,
+}
+
+impl SkewedClock {
+    pub fn new(ahead_ms: i64) -> SkewedClock {
+        SkewedClock { ahead_ms }
+    }
+}
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(SystemClock.now().ms().saturating_add(self.ahead_ms)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// The clock of a store that several nodes share: this machine's, moved by what it differs from the store's.
+/// However wrong the clocks of nodes are, they agree on what is due.
+#[derive(Debug)]
+pub struct StoreClock {
+    here: SharedClock,
+    ahead_ms: AtomicI64,
+    samples: Mutex<VecDeque<Sample>>,
+}
+
+/// One comparison of the two clocks.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    ahead_ms: i64,
+    /// How long the question took: the answer is no more exact than that.
+    took_ms: i64,
+}
+
+/// How many comparisons are remembered; the quickest of them counts.
+const SAMPLES: usize = 8;
+/// A comparison that differs by more than this beyond its own uncertainty means that a clock was set.
+const SET_MS: i64 = 50;
+
+impl StoreClock {
+    pub fn new(here: SharedClock) -> StoreClock {
+        StoreClock { here, ahead_ms: AtomicI64::new(0), samples: Mutex::default() }
+    }
+
+    /// Asks the store what time it is.
+    pub async fn compare(&self, store: &dyn ordo_store::Cluster) -> Result<(), ordo_store::Fault> {
+        let (watch, before) = (Stopwatch::start(), self.here.now());
+        let theirs = store.now().await?;
+        let took_ms = i64::try_from(watch.elapsed().ms()).unwrap_or(i64::MAX);
+        self.note(Sample { ahead_ms: theirs.ms() - before.ms() - took_ms / 2, took_ms });
+        Ok(())
+    }
+
+    fn note(&self, sample: Sample) {
+        let mut samples = self.samples.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let set = |old: &Sample| (old.ahead_ms - sample.ahead_ms).abs() > SET_MS + old.took_ms + sample.took_ms;
+        if samples.iter().any(set) {
+            samples.clear();
+        }
+        samples.push_back(sample);
+        if samples.len() > SAMPLES {
+            samples.pop_front();
+        }
+        if let Some(best) = samples.iter().min_by_key(|sample| sample.took_ms) {
+            self.ahead_ms.store(best.ahead_ms, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Clock for StoreClock {
+    fn now(&self) -> Timestamp {
+        let ms = self.here.now().ms().saturating_add(self.ahead_ms.load(Ordering::Relaxed));
+        Timestamp::from_ms(ms).unwrap_or(Timestamp::MAX)
     }
 }
 
@@ -52,5 +131,32 @@ impl Stopwatch {
 
     pub fn elapsed_micros(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Fixed;
+
+    impl Clock for Fixed {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(1_000_000).unwrap()
+        }
+    }
+
+    #[test]
+    fn the_quickest_comparison_counts_until_a_clock_is_set() {
+        let clock = StoreClock::new(Arc::new(Fixed));
+        let ahead = |clock: &StoreClock| clock.now().ms() - 1_000_000;
+        clock.note(Sample { ahead_ms: 30_040, took_ms: 80 });
+        assert_eq!(ahead(&clock), 30_040);
+        clock.note(Sample { ahead_ms: 30_001, took_ms: 1 });
+        clock.note(Sample { ahead_ms: 30_020, took_ms: 60 });
+        assert_eq!(ahead(&clock), 30_001);
+        clock.note(Sample { ahead_ms: -5_000, took_ms: 40 });
+        assert_eq!(ahead(&clock), -5_000, "an old comparison says nothing about a clock that was set");
     }
 }

@@ -16,7 +16,7 @@ use crate::codec;
 use crate::object;
 use crate::object::ask::{Ask, Lost};
 use crate::object::planner::{Loaded, ObjectPlan};
-use crate::planner::{Accepted, Plan, Request, plan};
+use crate::planner::{Accepted, Denied, Plan, Request, plan};
 
 /// Why an order was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,6 +33,15 @@ pub enum SubmitError {
     Contended,
     #[error("Ordo is shutting down")]
     Stopped,
+}
+
+impl From<Denied> for SubmitError {
+    fn from(denied: Denied) -> SubmitError {
+        match denied {
+            Denied::Refused(refusal) => SubmitError::Refused(refusal),
+            Denied::Again => SubmitError::Contended,
+        }
+    }
 }
 
 pub type Answer = Result<Accepted, SubmitError>;
@@ -67,6 +76,9 @@ pub struct Committer {
     open: usize,
     /// Jobs whose round was lost while later rounds were open.
     tainted: BTreeSet<JobId>,
+    /// On a store that others write to as well: the jobs of open rounds.
+    busy: BTreeSet<JobId>,
+    shared: bool,
 }
 
 impl std::fmt::Debug for Committer {
@@ -105,7 +117,20 @@ impl Prepared {
 
 impl Committer {
     pub fn new(store: Arc<dyn Store>) -> Committer {
-        Committer { store, cache: Cache::default(), open: 0, tainted: BTreeSet::new() }
+        let shared = store.is_shared();
+        Committer { store, cache: Cache::default(), open: 0, tainted: BTreeSet::new(), busy: BTreeSet::new(), shared }
+    }
+
+    /// An order on this job must wait until the open rounds are settled. On a shared store another node may bring the
+    /// job to the very version that an open round is about to write, and the guard of the commit, which compares
+    /// versions only, would let pass what was built on a round that lost.
+    pub fn is_busy(&self, job_id: JobId) -> bool {
+        self.busy.contains(&job_id)
+    }
+
+    /// Whether others write to the store too.
+    pub fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub fn store(&self) -> Arc<dyn Store> {
@@ -114,7 +139,8 @@ impl Committer {
 
     /// A round was lost, and rounds that built on it are still under way. Nothing must be prepared until they are
     /// settled: what is read from the store meanwhile may come to have the same version as what they are writing,
-    /// and the guard of the commit, which compares versions only, would take one for the other.
+    /// and the guard of the commit, which compares versions only, would take one for the other. On a shared store no
+    /// round builds on an open one, see [`Committer::is_busy`].
     pub fn must_settle(&self) -> bool {
         !self.tainted.is_empty()
     }
@@ -139,6 +165,7 @@ impl Committer {
         now: Timestamp,
     ) -> Prepared {
         assert!(!self.must_settle(), "nothing is prepared beside rounds that were built on a lost one");
+        assert!(!requests.iter().any(|request| self.is_busy(request.job_id)), "an order on a busy job must wait");
         self.open += 1;
         let asked: Vec<Asked> = requests.iter().map(Asked::of).collect();
         let loaded = match self.load(&asked).await {
@@ -154,7 +181,9 @@ impl Committer {
             plan.batch.items.append(&mut object_plan.items);
             plan
         });
-        if let Ok(plan) = &plan {
+        if self.shared {
+            self.busy.extend(asked.iter().map(|asked| asked.job_id));
+        } else if let Ok(plan) = &plan {
             for (job_id, job) in &plan.jobs {
                 match job {
                     Some(job) => self.cache.keep(*job_id, job.clone()),
@@ -168,6 +197,9 @@ impl Committer {
     /// Joins a round with what became of its commit. Rounds are settled in the order in which they were prepared.
     pub fn settle(&mut self, prepared: Prepared, outcomes: Result<Vec<Outcome>, Fault>) -> Round {
         let Prepared { asked, asks, plan } = prepared;
+        for asked in &asked {
+            self.busy.remove(&asked.job_id);
+        }
         let round = match plan.and_then(|plan| outcomes.map(|outcomes| (plan, outcomes))) {
             Ok((plan, mut outcomes)) => {
                 let object_outcomes = outcomes.split_off(plan.item_jobs.len());
@@ -190,7 +222,9 @@ impl Committer {
 
     fn lose(&mut self, job_id: JobId) {
         self.cache.forget(job_id);
-        self.tainted.insert(job_id);
+        if !self.shared {
+            self.tainted.insert(job_id);
+        }
     }
 
     fn settle_plan(&mut self, plan: Plan, asked: &[Asked], outcomes: Vec<Outcome>) -> Round {
@@ -207,7 +241,9 @@ impl Committer {
         lost.keys().for_each(|job_id| self.lose(*job_id));
         let answers = plan.answers.into_iter().zip(asked).map(|(answer, asked)| match lost.get(&asked.job_id) {
             None => answer.map_err(SubmitError::from),
-            Some(Outcome::Duplicate { value }) if asked.keyed => Err(SubmitError::Duplicate(value.clone())),
+            Some(Outcome::Duplicate { key, value }) if asked.key.as_ref() == Some(key) => {
+                Err(SubmitError::Duplicate(value.clone()))
+            }
             Some(_) => Err(SubmitError::Contended),
         });
         let answers = answers.collect();
@@ -232,6 +268,8 @@ impl Committer {
         states.collect()
     }
 
+    /// On a shared store nothing is remembered: a refusal has no item that the guard could refuse, so it must not rest
+    /// on what another node has changed since.
     async fn load(&self, asked: &[Asked]) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Fault> {
         let known = asked.iter().map(|asked| (asked.job_id, self.cache.get(asked.job_id)));
         let mut jobs: BTreeMap<JobId, Option<Arc<Job>>> = known.collect();
@@ -262,8 +300,8 @@ struct Asked {
     job_id: JobId,
     place: Option<Place>,
     start: Option<RunId>,
-    /// The order carries a dedup key.
-    keyed: bool,
+    /// The key that the order claims.
+    key: Option<Vec<u8>>,
 }
 
 impl Asked {
@@ -272,7 +310,12 @@ impl Asked {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
             _ => None,
         };
-        Asked { job_id: request.job_id, place: request.place, start, keyed: request.dedup.is_some() }
+        Asked {
+            job_id: request.job_id,
+            place: request.place,
+            start,
+            key: request.claim.as_ref().map(|claim| claim.key.clone()),
+        }
     }
 }
 
@@ -289,7 +332,7 @@ fn settle_asks(asks: Asks, outcomes: Vec<Outcome>, round: &mut Round) {
     for (ask, too_late) in asks.into_iter().zip(plan.too_late) {
         let lost = match lost.get(&ask.entity()) {
             None => too_late.then_some(Lost::Contended),
-            Some(Outcome::Duplicate { value }) if ask.is_keyed() => Some(Lost::Duplicate(value.clone())),
+            Some(Outcome::Duplicate { key, value }) if ask.claims(key) => Some(Lost::Duplicate(value.clone())),
             Some(_) => Some(Lost::Contended),
         };
         round.asks.push(Answered { ask, lost });
@@ -313,4 +356,65 @@ fn failed_round(asked: &[Asked], asks: Vec<Box<dyn Ask>>, fault: &Arc<Fault>) ->
     changes.extend(asks.iter().map(|ask| Change { failed: true, ..Change::of(ask.entity()) }));
     let asks = asks.into_iter().map(|ask| Answered { ask, lost: Some(Lost::Store(fault.clone())) }).collect();
     Round { answers, changes, asks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::job::Definition;
+    use ordo_store_redb::RedbStore;
+    use uuid::Uuid;
+
+    const NOW: Timestamp = Timestamp::MIN;
+
+    fn job() -> JobId {
+        JobId(Uuid::from_u128(1))
+    }
+
+    fn order(command: Command) -> Vec<Request> {
+        vec![Request::new(job(), command)]
+    }
+
+    fn schedule() -> Command {
+        let form = serde_json::json!({ "label": "l", "tool_name": "noop", "trigger": { "type": "manual" } });
+        let definition: Definition = serde_json::from_value(form).unwrap();
+        Command::Schedule { definition: Box::new(definition), held: false }
+    }
+
+    fn pause() -> Command {
+        Command::Pause { reason: None }
+    }
+
+    /// Two nodes on one store.
+    fn nodes() -> [Committer; 2] {
+        let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
+        [store.clone(), store].map(|store| Committer { shared: true, ..Committer::new(store) })
+    }
+
+    #[tokio::test]
+    async fn on_a_shared_store_a_job_waits_for_its_open_round_and_is_read_anew() {
+        let [mut one, mut two] = nodes();
+        assert!(one.round(order(schedule()), Vec::new(), NOW).await.answers[0].is_ok());
+        // Both decide on the same version; the other node is faster.
+        let mut slow = one.prepare(order(pause()), Vec::new(), NOW).await;
+        assert!(one.is_busy(job()) && !two.is_busy(job()));
+        assert!(two.round(order(pause()), Vec::new(), NOW).await.answers[0].is_ok());
+        let outcomes = commit(one.store().as_ref(), slow.take_batch()).await;
+        let round = one.settle(slow, outcomes);
+        assert!(matches!(round.answers[0], Err(SubmitError::Contended)), "{round:?}");
+        assert!(!one.is_busy(job()) && !one.must_settle());
+        // What it decides now rests on what the other wrote.
+        let resumed = one.round(order(Command::Resume), Vec::new(), NOW).await;
+        assert!(resumed.answers[0].is_ok(), "{resumed:?}");
+    }
+
+    #[tokio::test]
+    async fn on_a_shared_store_nobody_is_refused_because_of_what_was_true_before() {
+        let [mut one, mut two] = nodes();
+        assert!(one.round(order(schedule()), Vec::new(), NOW).await.answers[0].is_ok());
+        assert!(one.round(order(pause()), Vec::new(), NOW).await.answers[0].is_ok());
+        assert!(two.round(order(Command::Resume), Vec::new(), NOW).await.answers[0].is_ok());
+        let again = one.round(order(pause()), Vec::new(), NOW).await;
+        assert!(again.answers[0].is_ok(), "it is not paused any more: {again:?}");
+    }
 }

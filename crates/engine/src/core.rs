@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::change::{Change, Place, Started, Waiting};
 use crate::dispatch::need::LineName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
+use crate::shards::Ownership;
 use crate::timekeeper::{Look, Timekeeper};
 
 #[derive(Debug)]
@@ -41,6 +42,16 @@ pub enum Input {
     },
     /// Attempts that remote executors run since before this process.
     Restored(Vec<Restored>),
+    /// This node looks after these shards now.
+    Own(Ownership),
+    /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
+    Hinted {
+        ours: bool,
+    },
+    /// Whether this node is to leave new work to others.
+    Resting(bool),
+    /// Alarms that nobody served.
+    Swept(Vec<Ringing>),
     /// No more firing, no more starting.
     Stop,
 }
@@ -130,6 +141,10 @@ impl Core {
         &self.dispatcher
     }
 
+    pub fn ours(&self) -> Option<Ownership> {
+        self.timekeeper.ours()
+    }
+
     pub fn ring_len(&self) -> usize {
         self.timekeeper.ring_len()
     }
@@ -153,6 +168,18 @@ impl Core {
             Input::Finished(finished) => orders.push(self.finished(finished)),
             Input::Remote { executor, news } => self.heard(executor, news, now),
             Input::Restored(attempts) => self.dispatcher.restored(attempts),
+            Input::Own(ours) => self.timekeeper.own(ours, now),
+            Input::Hinted { ours } => {
+                if ours {
+                    self.timekeeper.nudge(now);
+                }
+                self.dispatcher.look_again();
+            }
+            Input::Resting(resting) => self.dispatcher.rest(resting),
+            Input::Swept(alarms) => {
+                let due = self.timekeeper.take_over(&alarms);
+                orders.extend(self.wake(due, &mut effects));
+            }
             Input::Stop => {
                 self.timekeeper.stop();
                 self.dispatcher.stop();
@@ -173,8 +200,13 @@ impl Core {
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
     fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+        let due = self.timekeeper.take_due(now);
+        self.wake(due, effects)
+    }
+
+    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
         let mut orders = Vec::new();
-        for entity in self.timekeeper.take_due(now) {
+        for entity in due {
             match entity.kind {
                 Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake)),
                 _ => effects.push(Effect::Attend(entity)),

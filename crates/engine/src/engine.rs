@@ -2,19 +2,23 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_model::incident::Escalation;
 use ordo_model::job::{Command, Definition, Job, Run, Seat};
-use ordo_model::{Incarnation, JobId, Millis};
-use ordo_store::{Chunk, Dedup, Fault, Store};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
+use ordo_store::{Chunk, Fault, Store};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::attend::Attendants;
 use crate::batcher::{Asking, Batcher, Message, Submission, chain};
-use crate::clock::{SharedClock, new_id};
+use crate::clock::{SharedClock, StoreClock, new_id};
+use crate::cluster::{self, About, Member, Reviewer};
 use crate::committer::{Answer, Committer, SubmitError};
 use crate::core::{Core, Input, News};
 use crate::dispatch::PoolSizes;
@@ -23,12 +27,18 @@ use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
 use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
-use crate::planner::Request;
+use crate::planner::{Claim, Request};
 use crate::queries::Queries;
+use crate::recovery::{RunningAttempt, Whose};
 use crate::remote::restore;
 use crate::remote::roll::Roll;
 use crate::runner::{Runner, Tools};
+use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
+use crate::sender::Senders;
+use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
+use crate::tokens::Tokens;
+use crate::trace::Sampling;
 use crate::{recovery, remote, retention};
 
 pub use crate::shell::Load;
@@ -44,6 +54,16 @@ pub struct Options {
     pub group: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
+    /// What secrets are sealed with.
+    pub keys: Arc<dyn Keyring>,
+    /// What this node says of itself to others on the same store.
+    pub about: About,
+    /// The part of runs whose traces are recorded, where nobody else has decided.
+    pub sampling: Sampling,
+    /// Who tells people outside; more may be registered later.
+    pub senders: Senders,
+    /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
+    pub escalations: BTreeMap<String, Escalation>,
 }
 
 impl Default for Options {
@@ -53,6 +73,11 @@ impl Default for Options {
             group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
+            keys: Arc::new(FixedKeys::default()),
+            about: About::default(),
+            sampling: Sampling::ALL,
+            senders: Senders::default(),
+            escalations: BTreeMap::new(),
         }
     }
 }
@@ -67,6 +92,7 @@ struct Shared {
     clock: SharedClock,
     queries: Queries,
     tools: Arc<Tools>,
+    vault: Vault,
     me: Incarnation,
     options: Options,
     batcher: mpsc::UnboundedSender<Message>,
@@ -75,6 +101,9 @@ struct Shared {
     roll: Arc<Roll>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
+    started_at: Timestamp,
+    attend: mpsc::UnboundedSender<EntityId>,
+    stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -95,12 +124,22 @@ impl Engine {
         let tools = Arc::new(tools);
         sweep(&tools).await;
         let me = Incarnation { executor: options.node.clone(), life: new_id() };
+        let store_clock = Arc::new(StoreClock::new(clock.clone()));
+        let clock: SharedClock = match store.cluster() {
+            Some(cluster) => {
+                store_clock.compare(cluster).await?;
+                cluster::join(cluster, &me, &options.about).await?;
+                store_clock.clone()
+            }
+            None => clock,
+        };
         let (batcher_tx, batcher_rx) = mpsc::unbounded_channel();
         let (input_tx, input_rx) = mpsc::unbounded_channel();
         let (core_tx, core_rx) = mpsc::unbounded_channel();
         let (line_tx, line_rx) = mpsc::unbounded_channel();
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
         let (attend_tx, attend_rx) = mpsc::unbounded_channel();
+        let stopping = CancellationToken::new();
         let (live, _) = broadcast::channel(LIVE_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
@@ -112,14 +151,31 @@ impl Engine {
             metrics: metrics.clone(),
             again: Default::default(),
             asks: Default::default(),
+            held: Default::default(),
         };
-        let runner = Runner::new(tools.clone(), clock.clone(), input_tx.clone(), batcher_tx.clone(), line_tx, flush_tx);
+        let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
+        let runner = Runner {
+            tools: tools.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+            core: input_tx.clone(),
+            batcher: batcher_tx.clone(),
+            lines: line_tx,
+            flushes: flush_tx,
+            sampling: options.sampling,
+            running: Default::default(),
+        };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let roll = Arc::new(Roll::default());
         let names = Arc::new(tools.keys().cloned().collect());
         let seat = Seat { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
+        let mut core = Core::new(seat, options.tick_rate, options.pools, clock.now());
+        if store.is_shared() {
+            core.step(Input::Own(Ownership::none()), clock.now());
+        }
+        let reviewer = Reviewer::new(store.clone(), runner.clone());
         let shell = CoreShell {
-            core: Core::new(seat, options.tick_rate, options.pools, clock.now()),
+            core,
             clock: clock.clone(),
             store: store.clone(),
             batcher: batcher_tx.clone(),
@@ -128,15 +184,17 @@ impl Engine {
             messages: core_rx,
             runner,
             roll: roll.clone(),
-            attend: attend_tx,
+            attend: attend_tx.clone(),
             drained: None,
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
         let engine = Engine {
             shared: Arc::new(Shared {
+                started_at: clock.now(),
                 clock,
-                queries: Queries::new(store),
+                queries: Queries::new(store.clone()),
                 tools,
+                vault,
                 me,
                 options,
                 batcher: batcher_tx,
@@ -145,23 +203,59 @@ impl Engine {
                 roll,
                 live,
                 metrics,
+                attend: attend_tx,
+                stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
             }),
         };
         engine.recover().await?;
-        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx };
-        let tasks = [
-            tokio::spawn(shell.run()),
-            tokio::spawn(keepers(engine.clone())),
-            tokio::spawn(attendants.run()),
-            tokio::spawn(remote::watch(engine.clone())),
-        ];
-        engine.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(tasks);
+        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
+        engine.keep_task(tokio::spawn(shell.run()));
+        engine.keep_task(tokio::spawn(keepers(engine.clone())));
+        engine.keep_task(tokio::spawn(remote::watch(engine.clone())));
+        engine.keep_task(tokio::spawn(attendants.run()));
+        if store.is_shared() {
+            engine.be_a_member(store, store_clock, input_tx, reviewer);
+        }
         Ok(engine)
+    }
+
+    /// Begins to work with the other nodes on the same store.
+    fn be_a_member(
+        &self,
+        store: Arc<dyn Store>,
+        clock: Arc<StoreClock>,
+        core: mpsc::UnboundedSender<Input>,
+        reviewer: Reviewer,
+    ) {
+        let (ours, watched) = watch::channel(Ownership::none());
+        let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
+        let live = self.shared.live.clone();
+        self.keep_task(tokio::spawn(reviewer.clone().run()));
+        self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
+        let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        self.keep_task(tokio::spawn(member.run()));
+    }
+
+    fn keep_task(&self, task: JoinHandle<()>) {
+        self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
     }
 
     pub fn queries(&self) -> &Queries {
         &self.shared.queries
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// This life of this node.
+    pub fn me(&self) -> &Incarnation {
+        &self.shared.me
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.shared.started_at
     }
 
     pub fn clock(&self) -> &SharedClock {
@@ -172,13 +266,36 @@ impl Engine {
         &self.shared.tools
     }
 
-    pub fn metrics(&self) -> &Metrics {
-        &self.shared.metrics
+    /// The part of traces that is recorded.
+    pub fn sampling(&self) -> Sampling {
+        self.shared.options.sampling
     }
 
-    /// This node's own executor, in its present life.
-    pub fn me(&self) -> &Incarnation {
-        &self.shared.me
+    /// What jobs, hooks and senders refer to by name.
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(self.clone(), self.shared.vault.clone())
+    }
+
+    /// Who is let in.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.clone())
+    }
+
+    pub fn senders(&self) -> &Senders {
+        &self.shared.options.senders
+    }
+
+    pub fn escalations(&self) -> &BTreeMap<String, Escalation> {
+        &self.shared.options.escalations
+    }
+
+    /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
+    pub(crate) fn nudge(&self, entity: EntityId) {
+        self.shared.attend.send(entity).unwrap_or(());
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
     }
 
     /// The group of this node's own executor.
@@ -231,8 +348,14 @@ impl Engine {
     }
 
     /// Has a command carried out unless the same was done before.
-    pub async fn submit_once(&self, job: JobId, command: Command, dedup: Dedup) -> Answer {
-        self.send(Request { dedup: Some(dedup), ..Request::new(job, command) }).await
+    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> Answer {
+        self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
+    }
+
+    /// The same for many at once; the answers come in order.
+    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<Answer> {
+        let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
+        self.send_all(orders.into_iter().map(request).collect()).await
     }
 
     async fn send(&self, request: Request) -> Answer {
@@ -331,20 +454,39 @@ impl Engine {
         if let Some(batcher) = tasks.next() {
             drop(batcher.await);
         }
+        // Those who attend let go of what they hold before they are gone.
+        self.shared.stopping.cancel();
+        if let Some(attendants) = tasks.next_back() {
+            drop(attendants.await);
+        }
         for task in tasks {
             task.abort();
             // Cancelled, as asked: the task is gone and has let go of the store.
             drop(task.await);
         }
+        cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.life).await;
     }
 
     /// Attempts of lives that are over are settled by the model's rule; what remote executors have, they keep.
     async fn recover(&self) -> Result<(), Fault> {
-        let settle_after = self.shared.options.tick_rate.saturating_mul(2);
+        let me = &self.shared.me;
+        let shared = self.shared.queries.store().is_shared();
         let there = restore::executors(self).await?;
         let running = recovery::attempts(&self.shared.queries).await?;
-        restore::attempts(self, &running, &there);
-        let orders = recovery::orders(&running, &there, settle_after);
+        restore::attempts(self, &running).await;
+        self.settle(if shared { Whose::FormerLivesOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
+    }
+
+    /// A node is gone: what it was running is settled.
+    pub(crate) async fn settle_attempts_of(&self, node: &str) -> Result<(), Fault> {
+        let there = restore::living(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        self.settle(Whose::Node(node), &running, &there).await
+    }
+
+    async fn settle(&self, whose: Whose<'_>, running: &[RunningAttempt], there: &BTreeSet<Uuid>) -> Result<(), Fault> {
+        let settle_after = self.shared.options.tick_rate.saturating_mul(2);
+        let orders = recovery::orders(running, whose, there, settle_after);
         let found = orders.len();
         for answer in self.send_all(orders).await {
             match answer {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ordo_model::job::{JobState, Routing};
-use ordo_model::{JobId, RunId, Timestamp};
+use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
 use crate::change::Waiting;
@@ -82,6 +82,18 @@ pub fn read_queue(line: &LineName, key: &[u8], value: &[u8]) -> Option<Waiting> 
         job_id: JobId(Uuid::from_slice(job).ok()?),
         need: Arc::new(Need { line: line.clone(), terms }),
     })
+}
+
+/// Jobs have indexes of their own among those of all other things.
+const JOBS_BY_HOOK: u8 = 1;
+
+/// All jobs that listen to a hook.
+pub fn hook_prefix(slug: &str) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_BY_HOOK], label_prefix(slug).as_slice()].concat()
+}
+
+pub fn job_by_hook(slug: &str, job: JobId) -> Vec<u8> {
+    [hook_prefix(slug).as_slice(), job.0.as_bytes()].concat()
 }
 
 pub fn retention(due: Timestamp, job: JobId) -> Vec<u8> {

@@ -7,6 +7,8 @@ pub enum Live {
     Job(JobId),
     Run(RunId),
     Log(RunId),
+    /// Another node wrote something.
+    Elsewhere,
     /// Anything that is not a job.
     Object(EntityId),
 }

@@ -1,7 +1,9 @@
 //! Log lines of an attempt: from the tool, through a cap, to whoever stores and follows them.
 //!
-//! Invariant: an attempt keeps at most LOG_MAX_BYTES of text; what was cut is counted and said in the last line.
+//! Invariant: an attempt keeps at most LOG_MAX_BYTES of text; what was cut is counted and said in the last line. The
+//! value of a secret that the attempt was given is covered before a line goes anywhere.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock::SharedClock;
+use crate::secrets::Mask;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,18 +40,30 @@ pub struct LogSink {
     clock: SharedClock,
     kept: Arc<AtomicUsize>,
     cut: Arc<AtomicUsize>,
+    mask: Mask,
     to: UnboundedSender<(RunId, LogLine)>,
 }
 
 impl LogSink {
     /// A sink for the first attempt of a run.
     pub fn new(run: RunId, clock: SharedClock, to: UnboundedSender<(RunId, LogLine)>) -> LogSink {
-        LogSink { run, attempt: 1, clock, kept: Arc::default(), cut: Arc::default(), to }
+        LogSink { run, attempt: 1, clock, kept: Arc::default(), cut: Arc::default(), mask: Mask::default(), to }
     }
 
     #[must_use]
     pub fn for_attempt(self, attempt: u32) -> LogSink {
         LogSink { attempt, ..self }
+    }
+
+    /// The same sink, covering the values of secrets in every line.
+    #[must_use]
+    pub fn masking(self, mask: Mask) -> LogSink {
+        LogSink { mask, ..self }
+    }
+
+    /// A text of the attempt as it may be seen.
+    pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.mask.text(text)
     }
 
     /// Whether any line was kept.
@@ -58,7 +73,8 @@ impl LogSink {
 
     /// Keeps a line, shortened to LOG_LINE_MAX_BYTES, unless the attempt has used up its share.
     pub fn line(&self, stream: LogStream, text: &str) {
-        let text = shorten(text);
+        let text = self.mask.text(text);
+        let text = shorten(&text);
         if self.kept.fetch_add(text.len() + 1, Ordering::Relaxed) + text.len() >= LOG_MAX_BYTES {
             self.cut.fetch_add(text.len() + 1, Ordering::Relaxed);
             return;

@@ -54,6 +54,12 @@ impl Queries {
         Ok(Found { items: found.collect::<Result<_, Fault>>()?, next })
     }
 
+    /// The ids that a section of an index names.
+    pub async fn object_ids<T: Stored>(&self, section: &Section<'_>) -> Result<Vec<Uuid>, Fault> {
+        let keys = self.index_keys::<T>(section).await?;
+        Ok(keys.iter().filter_map(|key| keys::trailing_id(key)).collect())
+    }
+
     async fn index_keys<T: Object>(&self, section: &Section<'_>) -> Result<Vec<Vec<u8>>, Fault> {
         let mut range = KeyRange::prefix(&index_key::<T>(section.index, section.prefix));
         if let Some(after) = section.after {

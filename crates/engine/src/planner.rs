@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Event, Job, Order, Refusal, Run, decide};
-use ordo_model::{JobId, RunId, Timestamp};
+use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
@@ -21,8 +21,45 @@ pub struct Request {
     pub order: Order,
     /// Where the order's seat was reserved.
     pub place: Option<Place>,
-    pub dedup: Option<Dedup>,
+    pub claim: Option<Claim>,
     pub extra: Extra,
+}
+
+/// A key that is claimed in the same commit as what the order leads to, so that the same is not done twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub key: Vec<u8>,
+    pub until: Timestamp,
+    /// Handed to whoever comes second.
+    pub value: Vec<u8>,
+    /// The 16 bytes of the id of the run that the order brings about follow the value: nobody knows it beforehand.
+    pub names_run: bool,
+}
+
+impl Claim {
+    fn fulfilled(self, events: &[Event], now: Timestamp) -> Dedup {
+        let Claim { key, until, mut value, names_run } = self;
+        if let Some(run) = begun(events).filter(|_| names_run) {
+            value.extend(run.0.as_bytes());
+        }
+        Dedup { key, at: now, until, value }
+    }
+
+    /// Takes the run off a value that names one.
+    pub fn read_run(value: &[u8]) -> Option<(&[u8], RunId)> {
+        let (rest, run) = value.split_last_chunk::<16>()?;
+        Some((rest, RunId(Uuid::from_bytes(*run))))
+    }
+}
+
+/// The run that somebody asked for and got, fired or skipped.
+fn begun(events: &[Event]) -> Option<RunId> {
+    events.iter().find_map(|event| match event {
+        Event::JobTriggered { run_id, cause, .. } | Event::JobSkipped { run_id, cause, .. } => {
+            cause.is_asked_for().then_some(*run_id)
+        }
+        _ => None,
+    })
 }
 
 /// What a keeper adds to an order.
@@ -38,7 +75,7 @@ pub enum Extra {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, seat: None }, place: None, dedup: None, extra: Extra::Nothing }
+        Request { job_id, order: Order { command, seat: None }, place: None, claim: None, extra: Extra::Nothing }
     }
 }
 
@@ -52,13 +89,29 @@ pub struct Accepted {
     pub events: Vec<Event>,
 }
 
+impl Accepted {
+    /// The run that the order brought about, fired or skipped. Others may have moved with it.
+    pub fn run_begun(&self) -> Option<&Run> {
+        let id = begun(&self.events)?;
+        self.runs.iter().find(|run| run.id == id)
+    }
+}
+
+/// Why an order of the round leads to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    Refused(Refusal),
+    /// Its key is being claimed by another order of the same round: what became of that is known in the next.
+    Again,
+}
+
 #[derive(Debug)]
 pub struct Plan {
     pub batch: Batch,
     /// For each item of the batch, the job it is about.
     pub item_jobs: Vec<JobId>,
     /// One answer per request, in order.
-    pub answers: Vec<Result<Accepted, Refusal>>,
+    pub answers: Vec<Result<Accepted, Denied>>,
     pub changes: BTreeMap<JobId, Change>,
     /// The jobs as the batch leaves them; those it forgets are None.
     pub jobs: BTreeMap<JobId, Option<Arc<Job>>>,
@@ -120,27 +173,32 @@ impl Work {
         }
     }
 
-    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Refusal> {
+    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Denied> {
         let id = request.job_id;
         if let Command::Start { run_id } | Command::Broadcast { run_id, .. } = request.order.command {
             self.change.answered.push(run_id);
         }
         if self.purge {
             self.change.returned.extend(request.place);
-            return Err(Refusal::NoSuchJob);
+            return Err(Denied::Refused(Refusal::NoSuchJob));
         }
         if let Extra::Purge { rows, forget } = request.extra {
-            return self.take_purge(rows, forget, now);
+            return self.take_purge(rows, forget, now).map_err(Denied::Refused);
+        }
+        if let Some(claim) = &request.claim
+            && self.dedup.iter().any(|claimed| claimed.key == claim.key)
+        {
+            return Err(Denied::Again);
         }
         let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
             Ok(decided) => decided,
             Err(refusal) => {
                 self.change.returned.extend(request.place);
-                return Err(refusal);
+                return Err(Denied::Refused(refusal));
             }
         };
-        self.note(&decided.job, &decided.events, request.place);
-        self.dedup.extend(request.dedup.map(|dedup| naming_run(dedup, &decided.events)));
+        self.note(&decided, request.place);
+        self.dedup.extend(request.claim.map(|claim| claim.fulfilled(&decided.events, now)));
         if let Extra::Trim { trim, rows, forget } = request.extra {
             self.trim = trim.or(self.trim.take());
             self.rows.extend(rows);
@@ -170,11 +228,11 @@ impl Work {
     }
 
     /// What the engine must act on after these events.
-    fn note(&mut self, job: &Job, events: &[Event], mut place: Option<Place>) {
-        for event in events {
+    fn note(&mut self, decided: &Decided, mut place: Option<Place>) {
+        for event in &decided.events {
             match event {
                 Event::JobStarted { run_id, .. } => {
-                    self.change.started.extend(place.take().and_then(|place| started(job, *run_id, place)));
+                    self.change.started.extend(place.take().and_then(|place| started(&decided.job, *run_id, place)));
                 }
                 Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
                 Event::JobExecuted { run_id, .. }
@@ -194,16 +252,27 @@ impl Work {
                 | Event::ShardTriggered { .. }
                 | Event::RunOrphaned { .. }
                 | Event::BackfillRequested { .. }
-                | Event::HistoryTrimmed { .. } => {}
+                | Event::HistoryTrimmed { .. }
+                | Event::Published { .. } => {}
             }
         }
+        // A delivery whose run is over may have no more to wait for.
+        let over = decided.runs.iter().filter(|run| run.status.is_terminal());
+        let deliveries = over.filter_map(|run| run.cause.delivery());
+        self.change.attend.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
         self.change.returned.extend(place);
     }
 
     fn finish(mut self) -> (Option<Item>, Change) {
         let Some(job) = self.now.take() else { return (None, self.change) };
         self.change.rank = job.rank();
-        self.change.alarm = if self.purge { None } else { job.next_wake() };
+        // What waits in the outbox needs nobody to wake the job: it is attended to at once, and by the stored alarm after
+        // a crash.
+        let alarm = if self.purge { None } else { job.next_wake().map(|at| Alarm { at, rank: job.rank() }) };
+        self.change.alarm = if self.purge { None } else { job.next_turn() };
+        if !job.outbox.is_empty() && !self.purge {
+            self.change.attend.push(job.id.into());
+        }
         self.change.pool = job.pool();
         if !self.purge {
             self.change.waiting = projection::waiting(&job).collect();
@@ -216,7 +285,6 @@ impl Work {
             Fate::Purge
         } else {
             self.rows.extend(projection::changes(self.before.as_deref(), &job, &self.runs));
-            let alarm = self.change.alarm.map(|at| Alarm { at, rank: job.rank() });
             Fate::Keep { snapshot: codec::encode_job(&job), alarm }
         };
         let item = Item {
@@ -230,18 +298,6 @@ impl Work {
             forget_chunks: self.forget,
         };
         (Some(item), self.change)
-    }
-}
-
-/// A value that was left empty becomes the id of the run that the order brought about: nobody knows it beforehand.
-fn naming_run(dedup: Dedup, events: &[Event]) -> Dedup {
-    let begun = events.iter().find_map(|event| match event {
-        Event::JobTriggered { run_id, .. } | Event::JobSkipped { run_id, .. } => Some(*run_id),
-        _ => None,
-    });
-    match begun.filter(|_| dedup.value.is_empty()) {
-        Some(run_id) => Dedup { value: run_id.0.as_bytes().to_vec(), ..dedup },
-        None => dedup,
     }
 }
 
@@ -259,7 +315,9 @@ fn started(job: &Job, run_id: RunId, place: Place) -> Option<Started> {
         scheduled_for: run.cause.occurrence().map(|o| o.nominal),
         timeout: job.definition.timeout,
         tool_name: job.definition.tool_name.clone(),
+        delivery: run.cause.delivery(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
         shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
+        traceparent: run.traceparent,
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::job::{Job, Run, RunStatus};
+use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
 use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
@@ -22,6 +22,11 @@ pub fn job_rows(job: &Job) -> Vec<RowWrite> {
     ];
     for waiting in waiting(job) {
         rows.push(put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
+    }
+    if let Trigger::Webhook { hook } = &job.definition.trigger
+        && job.state() != JobState::Cancelled
+    {
+        rows.push(put(View::Index, keys::job_by_hook(hook, job.id), Vec::new()));
     }
     if let Some(due) = job.retention_due() {
         rows.push(put(View::Retention, keys::retention(due, job.id), Vec::new()));

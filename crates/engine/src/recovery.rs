@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
 use ordo_store::{Fault, KeyRange, Order, View};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::dispatch::need::Need;
@@ -18,7 +19,7 @@ use crate::queries::Queries;
 const RECOVERY_PAGE: usize = 500;
 
 /// An attempt that is running as far as the store knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunningAttempt {
     pub job_id: JobId,
     pub run_id: RunId,
@@ -28,11 +29,41 @@ pub struct RunningAttempt {
     pub started_at: Timestamp,
     /// The concurrency key it holds.
     pub key: Option<String>,
+    pub tool_input: Value,
 }
 
-/// One order for each job and life with a running attempt, unless that life is still there. Each stands alone.
-pub fn orders(running: &[RunningAttempt], there: &BTreeSet<Uuid>, settle_after: Millis) -> Vec<Request> {
-    let over = running.iter().filter(|attempt| !there.contains(&attempt.executor.life));
+/// Whose attempts are lost.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose<'a> {
+    /// The store has one node: every attempt that no remote executor has was executed by a former life of this one,
+    /// under whatever name.
+    Everybodys(&'a Incarnation),
+    /// Former lives of this node.
+    FormerLivesOf(&'a Incarnation),
+    /// All lives of this node: it is gone.
+    Node(&'a str),
+}
+
+impl Whose<'_> {
+    fn includes(&self, executor: &Incarnation) -> bool {
+        match self {
+            Whose::Everybodys(me) => executor.life != me.life,
+            Whose::FormerLivesOf(me) => me.executor == executor.executor && me.life != executor.life,
+            Whose::Node(name) => *name == executor.executor,
+        }
+    }
+}
+
+/// One order for each job and life with a running attempt that is to be settled, `there` being the remote executors
+/// that are still there. Each stands alone.
+pub fn orders(
+    running: &[RunningAttempt],
+    whose: Whose<'_>,
+    there: &BTreeSet<Uuid>,
+    settle_after: Millis,
+) -> Vec<Request> {
+    let lost = |executor: &Incarnation| whose.includes(executor) && !there.contains(&executor.life);
+    let over = running.iter().filter(|attempt| lost(&attempt.executor));
     let lives: BTreeSet<(JobId, &Incarnation)> = over.map(|attempt| (attempt.job_id, &attempt.executor)).collect();
     let orphan = |executor: &Incarnation| Command::Orphan { executor: executor.clone(), settle_after };
     lives.into_iter().map(|(job, executor)| Request::new(job, orphan(executor))).collect()
@@ -53,6 +84,7 @@ pub async fn attempts(queries: &Queries) -> Result<Vec<RunningAttempt>, Fault> {
                 executor: attempt.executor.clone(),
                 started_at: attempt.started_at,
                 key,
+                tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
             });
         }
     }

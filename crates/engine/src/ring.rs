@@ -65,6 +65,12 @@ impl Ring {
         }
     }
 
+    /// Forgets every entity that is not to be kept.
+    pub fn retain(&mut self, keep: impl Fn(EntityId) -> bool) {
+        let gone: Vec<EntityId> = self.current.keys().copied().filter(|entity| !keep(*entity)).collect();
+        gone.into_iter().for_each(|entity| self.remove(entity));
+    }
+
     /// Takes what is due at `now`, at most `limit`, in order. Every slot is looked at, not only that of this second:
     /// a thread that stalled, or a clock that jumped, leaves nothing behind.
     pub fn take_due(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {

@@ -29,7 +29,7 @@ pub(crate) fn ended(started: &Started, took: Millis, report: &Report) {
     }
 }
 
-fn outcome(report: &Report) -> &'static str {
+pub(crate) fn outcome(report: &Report) -> &'static str {
     match report {
         Report::Completed { .. } => "completed",
         Report::Failed { .. } => "failed",

@@ -6,19 +6,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::Report;
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_store::Fault;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::batcher::Message;
+use crate::batcher::{Message, chain};
 use crate::change::Started;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::logs::{LogLine, LogSink};
 use crate::result;
-use crate::run_log;
-use crate::tool::{Failure, Tool, Work};
+use crate::secrets::Vault;
+use crate::tool::{Failure, Payload, Tool, Work};
+use crate::trace::{RunTrace, Sampling};
+use crate::{run_log, trace};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
@@ -32,16 +35,27 @@ enum Stop {
 #[derive(Clone)]
 pub struct Runner {
     pub tools: Arc<Tools>,
+    pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
     pub batcher: mpsc::UnboundedSender<Message>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    running: Arc<Mutex<HashMap<RunId, Running>>>,
+    pub sampling: Sampling,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
+}
+
+/// An attempt that runs here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mine {
+    pub(crate) run_id: RunId,
+    pub(crate) job_id: JobId,
+    pub(crate) token: Token,
 }
 
 #[derive(Debug)]
-struct Running {
+pub(crate) struct Running {
+    job_id: JobId,
     token: Token,
     cancel: CancellationToken,
     why: Option<Stop>,
@@ -54,22 +68,24 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub fn new(
-        tools: Arc<Tools>,
-        clock: SharedClock,
-        core: mpsc::UnboundedSender<Input>,
-        batcher: mpsc::UnboundedSender<Message>,
-        lines: mpsc::UnboundedSender<(RunId, LogLine)>,
-        flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
-    ) -> Runner {
-        Runner { tools, clock, core, batcher, lines, flushes, running: Arc::default() }
-    }
-
     pub fn execute(&self, started: Started) {
         let cancel = CancellationToken::new();
-        self.lock().insert(started.run_id, Running { token: started.token, cancel: cancel.clone(), why: None });
+        self.lock().insert(
+            started.run_id,
+            Running { job_id: started.job_id, token: started.token, cancel: cancel.clone(), why: None },
+        );
         let runner = self.clone();
         tokio::spawn(async move { runner.attempt(started, cancel).await });
+    }
+
+    /// Everything that runs here.
+    pub(crate) fn mine(&self) -> Vec<Mine> {
+        let mine = |(run_id, running): (&RunId, &Running)| Mine {
+            run_id: *run_id,
+            job_id: running.job_id,
+            token: running.token,
+        };
+        self.lock().iter().map(mine).collect()
     }
 
     pub fn kill(&self, run: RunId) {
@@ -93,10 +109,12 @@ impl Runner {
 
     async fn attempt(self, started: Started, cancel: CancellationToken) {
         run_log::began(&started);
+        let run_trace = RunTrace::of(started.run_id, started.traceparent, self.sampling);
+        let span = trace::begin(&started, &run_trace);
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let outcome = self.work(&started, cancel, sink.clone()).await;
+        let (outcome, sink) = self.work_masked(&started, run_trace, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(started.run_id).await;
@@ -109,6 +127,8 @@ impl Runner {
             (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
         };
         run_log::ended(&started, watch.elapsed(), &report);
+        trace::end(&span, &report);
+        drop(span);
         let finished = Finished { job_id: started.job_id, run_id: started.run_id, token: started.token, report };
         drop(self.core.send(Input::Finished(finished)));
     }
@@ -122,7 +142,32 @@ impl Runner {
         None
     }
 
-    async fn work(&self, started: &Started, cancel: CancellationToken, log: LogSink) -> Result<Value, Failure> {
+    /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
+    async fn work_masked(
+        &self,
+        started: &Started,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        sink: LogSink,
+    ) -> (Result<Value, Failure>, LogSink) {
+        let resolved = match self.vault.resolve(&started.tool_input).await {
+            Ok(resolved) => resolved,
+            Err(error) => return (Err(Failure::new(error.to_string())), sink),
+        };
+        let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
+        let outcome = self.work(started, resolved.input, trace, cancel, sink.clone()).await;
+        let outcome = outcome.map(|result| mask.value(result));
+        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+    }
+
+    async fn work(
+        &self,
+        started: &Started,
+        input: Value,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        log: LogSink,
+    ) -> Result<Value, Failure> {
         let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
             return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
         };
@@ -134,7 +179,9 @@ impl Runner {
             token: started.token,
             scheduled_for: started.scheduled_for,
             shard: started.shard,
-            input: started.tool_input.clone(),
+            input,
+            trace,
+            payload: self.payload(started).await?,
             log,
             cancel: cancel.clone(),
         };
@@ -147,6 +194,17 @@ impl Runner {
                 Err(timed_out(started.timeout, ended.is_ok()))
             }
         }
+    }
+
+    /// What came with the run's delivery, if it has one.
+    async fn payload(&self, started: &Started) -> Result<Option<Payload>, Failure> {
+        let Some(delivery) = started.delivery else { return Ok(None) };
+        let unread = |fault: Fault| {
+            Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
+        };
+        let payload = self.vault.queries.payload(delivery).await.map_err(unread)?;
+        let gone = || Failure::new(format!("the payload of delivery {delivery} is no longer kept"));
+        payload.map(Some).ok_or_else(gone)
     }
 
     async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {

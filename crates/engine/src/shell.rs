@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ordo_model::EntityId;
 use ordo_model::job::{Command, Report};
-use ordo_store::Store;
+use ordo_store::{Fault, Ringing, Shard, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batcher::{Message, Submission, chain};
@@ -19,6 +19,7 @@ use crate::planner::Request;
 use crate::queries::waiting_runs;
 use crate::remote::roll::Roll;
 use crate::runner::Runner;
+use crate::shards::Ownership;
 use crate::timekeeper::Look;
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
@@ -135,8 +136,9 @@ impl CoreShell {
 
     fn look(&self, look: Look) {
         let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        let ours = self.core.ours();
         tokio::spawn(async move {
-            let input = match store.due(look.until, look.after, look.limit).await {
+            let input = match due(store.as_ref(), ours, look).await {
                 Ok(page) => Input::Seen { look, page },
                 Err(fault) => {
                     tracing::error!(error = %chain(&fault), "the alarms could not be read");
@@ -186,5 +188,19 @@ impl CoreShell {
             // Whoever asked may have stopped waiting.
             reply.send(()).unwrap_or(());
         }
+    }
+}
+
+/// A page of the alarms this node looks after.
+async fn due(store: &dyn Store, ours: Option<Ownership>, look: Look) -> Result<Vec<Ringing>, Fault> {
+    match (store.cluster(), ours) {
+        (Some(cluster), Some(ours)) => {
+            let shards: Vec<Shard> = ours.shards.iter().collect();
+            if shards.is_empty() {
+                return Ok(Vec::new());
+            }
+            cluster.due_in(&shards, look.until, look.after, look.limit).await
+        }
+        (None, _) | (_, None) => store.due(look.until, look.after, look.limit).await,
     }
 }

@@ -11,6 +11,7 @@ use ordo_store::Ringing;
 use uuid::Uuid;
 
 use crate::ring::Ring;
+use crate::shards::{Ownership, ShardSet};
 
 /// How many alarms one look ahead reads at a time.
 pub const ALARM_PAGE: usize = 4_096;
@@ -24,6 +25,9 @@ const FULL_LOOK_EVERY: u64 = 60;
 const HORIZON_MIN: Millis = Millis::from_secs(5);
 /// A wake that could not be committed is tried again after this.
 const FAULT_PAUSE: Millis = Millis::from_ms(500);
+
+/// How long a nudge waits for others to come with it.
+const NUDGE_PAUSE: Millis = Millis::from_ms(5);
 
 /// A question to the alarm index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub struct Timekeeper {
     /// Entities whose alarm changed since the look ahead under way began: its pages may not know of that.
     changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
+    /// On a store that several nodes share: what this one looks after. None: everything.
+    ours: Option<Ownership>,
     stopped: bool,
 }
 
@@ -61,8 +67,52 @@ impl Timekeeper {
             paused_look: None,
             changed: HashSet::new(),
             in_flight: HashSet::new(),
+            ours: None,
             stopped: false,
         }
+    }
+
+    /// From now on this node looks after these shards. What it no longer has leaves the ring; what it gained is looked
+    /// at now, from the beginning.
+    pub fn own(&mut self, ours: Ownership, now: Timestamp) {
+        let before = self.ours.map_or(ShardSet::default(), |before| before.shards);
+        self.ours = Some(ours);
+        if before == ours.shards {
+            return;
+        }
+        self.ring.retain(|entity| ours.covers(entity));
+        if !ours.shards.is_within(&before) {
+            self.covered = Timestamp::MIN;
+            self.looking = None;
+            self.paused_look = None;
+            self.next_tick = now;
+        }
+    }
+
+    pub fn ours(&self) -> Option<Ownership> {
+        self.ours
+    }
+
+    /// Another node wrote something that this one looks after.
+    pub fn nudge(&mut self, now: Timestamp) {
+        self.next_tick = self.next_tick.min(now.plus(NUDGE_PAUSE));
+    }
+
+    fn is_ours(&self, entity: EntityId) -> bool {
+        self.ours.is_none_or(|ours| ours.covers(entity))
+    }
+
+    /// A node that lost touch with the store must not fire what others may have taken over.
+    fn may_fire(&self, now: Timestamp) -> bool {
+        !self.stopped && self.ours.is_none_or(|ours| now < ours.until)
+    }
+
+    /// Alarms that nobody served, taken over from whoever should have.
+    pub fn take_over(&mut self, alarms: &[Ringing]) -> Vec<EntityId> {
+        let free = alarms.iter().map(|alarm| alarm.entity).filter(|entity| !self.in_flight.contains(entity));
+        let taken: Vec<EntityId> = free.filter(|_| !self.stopped).collect();
+        self.in_flight.extend(taken.iter().copied());
+        taken
     }
 
     /// From now on nothing falls due.
@@ -80,7 +130,9 @@ impl Timekeeper {
             return None;
         }
         let tick = self.looking.is_none().then_some(self.next_tick);
-        self.ring.next_due().into_iter().chain(tick).min()
+        // What may not be fired any more must not keep the core awake.
+        let due = self.ring.next_due().filter(|due| self.may_fire(*due));
+        due.into_iter().chain(tick).min()
     }
 
     /// Starts a look ahead if it is time for one. A tick that overran is followed by one tick, not by many.
@@ -92,7 +144,9 @@ impl Timekeeper {
         }
         self.next_tick = now.plus(self.tick_rate);
         self.paused_look = None;
-        let after = if self.ticks.is_multiple_of(FULL_LOOK_EVERY) { None } else { Some(edge(self.covered)) };
+        // Other nodes may have written alarms into what was covered.
+        let from_start = self.ours.is_some() || self.ticks.is_multiple_of(FULL_LOOK_EVERY);
+        let after = (!from_start).then(|| edge(self.covered));
         self.ticks += 1;
         self.begin(Look { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
     }
@@ -115,7 +169,10 @@ impl Timekeeper {
     pub fn seen(&mut self, look: Look, page: &[Ringing]) -> Option<Look> {
         self.looking = None;
         for alarm in page {
-            if self.in_flight.contains(&alarm.entity) || self.changed.contains(&alarm.entity) {
+            if self.in_flight.contains(&alarm.entity)
+                || self.changed.contains(&alarm.entity)
+                || !self.is_ours(alarm.entity)
+            {
                 continue;
             }
             if !self.ring.add(*alarm) {
@@ -143,7 +200,7 @@ impl Timekeeper {
 
     /// What is due now, in order. Each is in flight until its wake is settled.
     pub fn take_due(&mut self, now: Timestamp) -> Vec<EntityId> {
-        if self.stopped {
+        if !self.may_fire(now) {
             return Vec::new();
         }
         let due = self.ring.take_due(now, FIRE_BATCH);
@@ -154,7 +211,7 @@ impl Timekeeper {
     /// An entity has a new alarm, or none any more.
     pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<Ringing>, now: Timestamp) {
         self.settled(entity);
-        match alarm {
+        match alarm.filter(|alarm| self.is_ours(alarm.entity)) {
             // Without room the alarm stays in the store; `covered` goes back so that a later look finds it.
             Some(alarm) if alarm.at <= self.known_until().max(now) => {
                 if !self.ring.add(alarm) {
@@ -191,7 +248,9 @@ impl Timekeeper {
     /// The wake of an entity could not be committed: it is tried again a little later.
     pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
         self.settled(entity);
-        self.ring.add(Ringing { at: now.plus(FAULT_PAUSE), rank, entity });
+        if self.is_ours(entity) {
+            self.ring.add(Ringing { at: now.plus(FAULT_PAUSE), rank, entity });
+        }
     }
 
     /// A look ahead that stopped for lack of room goes on when the ring is half empty.
@@ -213,6 +272,7 @@ fn edge(covered: Timestamp) -> Ringing {
 mod tests {
     use super::*;
     use ordo_model::JobId;
+    use ordo_store::Shard;
 
     const TICK: Millis = Millis::from_secs(1);
 
@@ -298,6 +358,40 @@ mod tests {
         }
         let again = keeper.refill().expect("half empty");
         assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
+    }
+
+    fn owning(shards: ShardSet, until: i64) -> Ownership {
+        Ownership { shards, until: at(until) }
+    }
+
+    #[test]
+    fn a_node_fires_only_what_it_looks_after_and_only_while_its_leases_hold() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        keeper.own(Ownership::none(), at(0));
+        let look = keeper.tick(at(0)).unwrap();
+        keeper.seen(look, &[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(200)), [], "nothing is its own yet");
+        let mine: ShardSet = [Shard::of(alarm(1, 0).entity)].into_iter().collect();
+        keeper.own(owning(mine, 5_000), at(200));
+        let look = keeper.tick(at(200)).expect("what was gained is looked at now");
+        assert_eq!(look.after, None);
+        keeper.seen(look, &[alarm(1, 100), alarm(2, 100)]);
+        assert_eq!(keeper.take_due(at(200)), [alarm(1, 0).entity]);
+        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
+        assert_eq!(keeper.take_due(at(6_000)), [], "the lease is over");
+        assert_ne!(keeper.next_wake(), Some(at(4_000)), "and nobody is kept awake for it");
+        keeper.own(owning(mine, 20_000), at(6_100));
+        assert_eq!(keeper.take_due(at(6_100)), [alarm(1, 0).entity], "renewed");
+    }
+
+    #[test]
+    fn a_shard_that_is_lost_leaves_the_ring() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        keeper.own(owning(ShardSet::all(), 5_000), at(0));
+        keeper.own(owning(ShardSet::default(), 5_000), at(50));
+        assert_eq!(keeper.take_due(at(200)), []);
+        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
+        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [], "once");
     }
 
     #[test]

@@ -3,11 +3,14 @@
 //! Invariant: a tool that was told to stop stops all it started before it returns.
 
 use async_trait::async_trait;
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use bytes::Bytes;
+use ordo_model::{JobId, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::logs::LogSink;
+use crate::trace::RunTrace;
 
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
@@ -23,8 +26,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 }
 
-/// One attempt, as a tool sees it.
-#[derive(Debug, Clone)]
+/// One attempt, as a tool sees it. The input holds the values of secrets: it is not shown.
+#[derive(Clone)]
 pub struct Work {
     pub job_id: JobId,
     pub run_id: RunId,
@@ -34,8 +37,54 @@ pub struct Work {
     pub scheduled_for: Option<Timestamp>,
     pub shard: Option<Shard>,
     pub input: Value,
+    pub trace: RunTrace,
+    /// What came with the webhook that brought the run about, as it came.
+    pub payload: Option<Payload>,
     pub log: LogSink,
     pub cancel: CancellationToken,
+}
+
+impl Work {
+    /// The trace context of this attempt, for what it calls or starts.
+    pub fn traceparent(&self) -> TraceParent {
+        self.trace.attempt(self.run_id, self.attempt)
+    }
+}
+
+/// One call of a hook, as a tool sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload {
+    pub hook: String,
+    pub delivery: Uuid,
+    /// Those that the sender sent, without credentials.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+}
+
+impl Payload {
+    /// The first header of that name; case does not matter.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        ordo_model::hook::Headers(&self.headers).get(name)
+    }
+}
+
+/// What others sent may be private: only its size is shown.
+impl std::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Payload { hook, delivery, body, .. } = self;
+        f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
+    }
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Work { job_id, run_id, attempt, .. } = self;
+        f.debug_struct("Work")
+            .field("job_id", job_id)
+            .field("run_id", run_id)
+            .field("attempt", attempt)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

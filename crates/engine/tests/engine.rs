@@ -97,7 +97,10 @@ async fn runs_beyond_the_pool_wait_durably_and_all_come_to_their_turn() {
     for _ in 0..5 {
         jobs.push(world.add(definition.clone()).await.id);
     }
-    let triggers = jobs.iter().flat_map(|job| vec![(*job, Command::Trigger { tool_input: None }); 20]).collect();
+    let triggers = jobs
+        .iter()
+        .flat_map(|job| vec![(*job, Command::Trigger { tool_input: None, traceparent: None }); 20])
+        .collect();
     for answer in world.engine.submit_all(triggers).await {
         answer.unwrap();
     }

@@ -37,7 +37,7 @@ async fn fetch(world: &World, executors: &[Uuid], hands: &mut Vec<Handed>) {
 async fn wholes(world: &World, hands: &[Handed]) -> BTreeSet<RunId> {
     let mut wholes = BTreeSet::new();
     for handed in hands {
-        let run = world.engine.queries().run(handed.run_id).await.unwrap().unwrap();
+        let run = world.engine.queries().run(handed.started.run_id).await.unwrap().unwrap();
         wholes.insert(run.parent_id.unwrap_or(run.id));
     }
     wholes
@@ -51,8 +51,8 @@ async fn work_off(world: &World, executors: &[Uuid], triggered: &[RunId]) -> (us
         fetch(world, executors, &mut hands).await;
         most = most.max(wholes(world, &hands).await.len());
         let reports = hands.into_iter().map(|handed| RemoteReport {
-            run_id: handed.run_id,
-            token: handed.token,
+            run_id: handed.started.run_id,
+            token: handed.started.token,
             status: RemoteStatus::Completed { result: Value::Null },
         });
         for answer in world.engine.report(reports.collect()).await {
@@ -90,7 +90,11 @@ async fn every_block_strategy_holds_under_every_routing() {
                 .await;
             let mut triggered = Vec::new();
             for _ in 0..3 {
-                let accepted = world.engine.submit(job.id, Command::Trigger { tool_input: None }).await.unwrap();
+                let accepted = world
+                    .engine
+                    .submit(job.id, Command::Trigger { tool_input: None, traceparent: None })
+                    .await
+                    .unwrap();
                 triggered.push(accepted.runs.iter().max_by_key(|run| run.version).unwrap().id);
             }
             let (most, runs) = work_off(&world, &executors, &triggered).await;
@@ -116,10 +120,10 @@ async fn what_an_executor_runs_survives_a_restart_of_the_server() {
     let run = world.trigger(job.id).await;
     let handed = world.engine.poll(executor, 1, Millis::from_secs(5)).await.unwrap().remove(0);
     let world = world.restart().await;
-    let beat = world.engine.heartbeat(executor, &[(run, handed.token)]).await.unwrap();
+    let beat = world.engine.heartbeat(executor, &[(run, handed.started.token)]).await.unwrap();
     assert!(beat.lost.is_empty(), "it is still its own");
     let status = RemoteStatus::Completed { result: json!("kept") };
-    let report = RemoteReport { run_id: run, token: handed.token, status };
+    let report = RemoteReport { run_id: run, token: handed.started.token, status };
     world.engine.report(vec![report]).await.remove(0).unwrap();
     assert!(matches!(world.over(run).await.status, RunStatus::Completed { .. }));
     world.assert_clean().await;

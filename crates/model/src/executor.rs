@@ -35,6 +35,8 @@ pub struct Executor {
     /// When it was last known to be there; heartbeats in between are not written down.
     pub seen_at: Timestamp,
     pub presence: Presence,
+    /// The node that it registered with, and that hands out its work.
+    pub node: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +65,10 @@ impl Presence {
 
 #[derive(Debug, Clone)]
 pub enum ExecutorCommand {
-    Register(Offer),
+    Register {
+        offer: Offer,
+        node: String,
+    },
     /// It was heard of.
     Seen,
     /// It counts as heard of now, whatever was written down: the server itself was away.
@@ -78,7 +83,7 @@ pub enum ExecutorCommand {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
 pub enum ExecutorEvent {
-    ExecutorRegistered { offer: Offer },
+    ExecutorRegistered { offer: Offer, node: String },
     ExecutorSeen {},
     ExecutorDraining {},
     ExecutorLost {},
@@ -163,10 +168,10 @@ impl Object for Executor {
             false => Err(ExecutorRefusal::NoSuchExecutor),
         });
         match command {
-            ExecutorCommand::Register(_) if before.is_some() => Err(ExecutorRefusal::Exists),
-            ExecutorCommand::Register(offer) => {
+            ExecutorCommand::Register { .. } if before.is_some() => Err(ExecutorRefusal::Exists),
+            ExecutorCommand::Register { offer, node } => {
                 offer.validate()?;
-                Ok(vec![ExecutorEvent::ExecutorRegistered { offer }])
+                Ok(vec![ExecutorEvent::ExecutorRegistered { offer, node }])
             }
             ExecutorCommand::Seen => {
                 // A clock that was set back must not keep it from being seen.
@@ -191,9 +196,13 @@ impl Object for Executor {
     fn apply(_id: Uuid, before: Option<Executor>, event: &ExecutorEvent, at: Timestamp) -> Result<Executor, Misplaced> {
         let misplaced = |event| Misplaced { event };
         match (event, before) {
-            (ExecutorEvent::ExecutorRegistered { offer }, None) => {
-                Ok(Executor { offer: offer.clone(), registered_at: at, seen_at: at, presence: Presence::Alive })
-            }
+            (ExecutorEvent::ExecutorRegistered { offer, node }, None) => Ok(Executor {
+                offer: offer.clone(),
+                registered_at: at,
+                seen_at: at,
+                presence: Presence::Alive,
+                node: node.clone(),
+            }),
             (ExecutorEvent::ExecutorRegistered { .. }, Some(_)) => Err(misplaced("ExecutorRegistered")),
             (ExecutorEvent::ExecutorSeen {}, Some(executor)) => Ok(Executor { seen_at: at, ..executor }),
             (ExecutorEvent::ExecutorDraining {}, Some(executor)) => {
@@ -241,6 +250,10 @@ mod tests {
         }
     }
 
+    fn register() -> ExecutorCommand {
+        ExecutorCommand::Register { offer: offer(), node: "local".into() }
+    }
+
     fn play(steps: &[(u64, ExecutorCommand)]) -> Result<(Executor, usize), ExecutorRefusal> {
         let (mut state, mut events) = (None, 0);
         for (ms, command) in steps {
@@ -254,7 +267,7 @@ mod tests {
 
     #[test]
     fn heartbeats_are_written_down_only_now_and_then() {
-        let mut steps = vec![(0, ExecutorCommand::Register(offer()))];
+        let mut steps = vec![(0, register())];
         steps.extend((1..=30).map(|second| (second * 1_000, ExecutorCommand::Seen)));
         let (executor, events) = play(&steps).unwrap();
         assert_eq!((events, executor.seen_at), (7, at(30_000)));
@@ -264,7 +277,7 @@ mod tests {
     #[test]
     fn one_that_falls_silent_is_lost_shown_for_a_while_and_forgotten() {
         let lease = LEASE.ms();
-        let steps = vec![(0, ExecutorCommand::Register(offer())), (lease, ExecutorCommand::Lose)];
+        let steps = vec![(0, register()), (lease, ExecutorCommand::Lose)];
         let (executor, _) = play(&steps).unwrap();
         assert!(!executor.is_there() && !executor.is_over());
         let forget = |ms| {
@@ -279,7 +292,7 @@ mod tests {
     fn a_life_that_is_over_does_not_come_back() {
         for end in [ExecutorCommand::Lose, ExecutorCommand::Leave] {
             for more in [ExecutorCommand::Seen, ExecutorCommand::Renew, ExecutorCommand::Drain] {
-                let steps = [(0, ExecutorCommand::Register(offer())), (1, end.clone()), (2, more)];
+                let steps = [(0, register()), (1, end.clone()), (2, more)];
                 assert_eq!(play(&steps), Err(ExecutorRefusal::NoSuchExecutor));
             }
         }

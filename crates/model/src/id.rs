@@ -86,8 +86,16 @@ pub struct Incarnation {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Job,
+    Incident,
+    Hook,
+    /// One call of a hook.
+    Delivery,
+    ApiToken,
     Secret,
     Executor,
+    Subscription,
+    Monitor,
+    Letter,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -98,13 +106,31 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Job, Kind::Secret, Kind::Executor];
+    pub const ALL: [Kind; 10] = [
+        Kind::Job,
+        Kind::Incident,
+        Kind::Hook,
+        Kind::Delivery,
+        Kind::ApiToken,
+        Kind::Secret,
+        Kind::Executor,
+        Kind::Monitor,
+        Kind::Subscription,
+        Kind::Letter,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Job => "job",
+            Kind::Incident => "incident",
+            Kind::Hook => "hook",
+            Kind::Delivery => "delivery",
+            Kind::ApiToken => "token",
             Kind::Secret => "secret",
             Kind::Executor => "executor",
+            Kind::Subscription => "subscription",
+            Kind::Monitor => "monitor",
+            Kind::Letter => "letter",
         }
     }
 
@@ -112,8 +138,15 @@ impl Kind {
     pub const fn code(self) -> u8 {
         match self {
             Kind::Job => 1,
+            Kind::Incident => 2,
+            Kind::Hook => 3,
+            Kind::Delivery => 4,
+            Kind::ApiToken => 5,
             Kind::Secret => 6,
             Kind::Executor => 7,
+            Kind::Subscription => 9,
+            Kind::Monitor => 8,
+            Kind::Letter => 10,
         }
     }
 

@@ -2,15 +2,27 @@
 //!
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
+pub mod api_token;
 pub mod executor;
+pub mod hook;
 pub mod id;
+pub mod incident;
 pub mod job;
+pub mod letter;
 pub mod limits;
+pub mod monitor;
 pub mod object;
+pub mod outbox;
+pub mod role;
 pub mod routing;
 pub mod schedule;
 pub mod secret;
+pub mod secret_reference;
+pub mod subscription;
 pub mod time;
+pub mod trace;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
+pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
+pub use trace::TraceParent;

@@ -99,6 +99,27 @@ pub const POLL_MAX: usize = 1_000;
 /// How many reports or chunks of log one request may bring.
 pub const REPORTS_MAX: usize = 10_000;
 
+// --- hooks --------------------------------------------------------------------------------------
+/// The largest payload of a hook unless it says otherwise.
+pub const PAYLOAD_DEFAULT_BYTES: u64 = 1024 * 1024;
+/// What a hook may at most allow.
+pub const PAYLOAD_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// All headers of a delivery together; one with more is refused.
+pub const DELIVERY_HEADERS_MAX_BYTES: usize = 64 * 1024;
+/// The longest delivery id that is shown; a longer one is cut for display, not for telling deliveries apart.
+pub const SENDER_ID_MAX_BYTES: usize = 255;
+/// How far the time in a signature may be from ours.
+pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
+/// How long a delivery is remembered: the same one again within this time is a duplicate.
+pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
+/// A delivery whose runs are not over is looked after at least this often, should nobody tell of their end.
+pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(10);
+pub const DELIVERY_LOOK_MAX: Millis = Millis::from_hours(1);
+/// A delivery that found the queue of a job full tries again after this, and ever less often.
+pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
+pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
+pub const FILTER_VALUES_MAX: usize = 100;
+
 // --- logs ---------------------------------------------------------------------------------------
 pub const LOG_LINE_MAX_BYTES: usize = 16 * 1024;
 /// All log text of one attempt; what comes after is counted, not kept.
@@ -113,6 +134,59 @@ pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
 
+// --- secrets ------------------------------------------------------------------------------------
+/// The longest value of a secret; a longer one is refused.
+pub const SECRET_MAX_BYTES: usize = 64 * 1024;
+
+// --- tokens -------------------------------------------------------------------------------------
+pub const TOKEN_NAME_MAX_BYTES: usize = 128;
+pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
+/// How long a token that was revoked or has expired is still listed.
+pub const TOKEN_KEPT: Millis = Millis::from_days(30);
+/// The use of a token is written down at most this often.
+pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
+
+// --- subscriptions ------------------------------------------------------------------------------
+pub const SUBSCRIPTION_URL_MAX_BYTES: usize = 2_000;
+pub const SUBSCRIPTION_TEXT_MAX_BYTES: usize = 1_000;
+pub const SUBSCRIPTION_EVENTS_MAX: usize = 50;
+/// How many may be enabled at once: each event is held against all of them.
+pub const SUBSCRIPTIONS_MAX: usize = 500;
+/// A secret that was replaced goes on signing for this long.
+pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
+
+// --- telling people -----------------------------------------------------------------------------
+/// What waits in an outbox is looked at within this time, however the commit that put it there went on.
+pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+/// A run is said to run longer than its interval only if it has been running for this long.
+pub const OVERRAN_MIN: Millis = Millis::from_secs(1);
+pub const INCIDENT_TITLE_MAX_BYTES: usize = 300;
+/// A description, and a note.
+pub const INCIDENT_TEXT_MAX_BYTES: usize = 16 * 1024;
+pub const IDENTIFIER_MAX_BYTES: usize = 200;
+/// The name of a person or a program that did something.
+pub const ACTOR_MAX_BYTES: usize = 200;
+/// Jobs and runs an incident is linked to; more are refused.
+pub const INCIDENT_LINKS_MAX: usize = 100;
+/// What a sender keeps in mind about an incident, as JSON.
+pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
+pub const ESCALATION_STEPS_MAX: usize = 20;
+/// How many failures in a row a job may be allowed before it opens an incident.
+pub const INCIDENT_AFTER_MAX: u32 = 1_000;
+/// How often a letter is tried, whatever the sender's schedule says.
+pub const LETTER_ATTEMPTS_MAX: u32 = 100;
+/// However long a receiver asks to be left alone, a letter is tried again after this.
+pub const LETTER_WAIT_MAX: Millis = Millis::from_days(2);
+/// A delivered letter is kept for this long.
+pub const LETTER_KEPT: Millis = Millis::from_days(7);
+/// A letter that was given up is kept for this long.
+pub const LETTER_PARKED_KEPT: Millis = Millis::from_days(90);
+/// The body of a ping that is kept.
+pub const PING_BODY_MAX_BYTES: usize = 64 * 1024;
+pub const MONITOR_NAME_MAX_BYTES: usize = 100;
+pub const MONITOR_PERIOD_MIN: Millis = Millis::from_secs(1);
+pub const MONITOR_GRACE_MAX: Millis = Millis::from_days(366);
+
 // --- lists --------------------------------------------------------------------------------------
 pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 200;
@@ -126,5 +200,8 @@ const _: () = assert!(CONCURRENT_DEFAULT <= CONCURRENT_MAX);
 const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
+const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
+const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
+const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

@@ -38,6 +38,11 @@ pub trait Object: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Sen
         None
     }
 
+    /// Whether it has something to do now that need not wait for its alarm.
+    fn is_urgent(&self) -> bool {
+        false
+    }
+
     /// How it ranks among others of the same moment: 0 comes first.
     fn rank(&self) -> u8 {
         4

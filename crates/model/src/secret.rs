@@ -33,6 +33,11 @@ pub enum SecretCommand {
         name: String,
         value: Uuid,
     },
+    /// The same value was sealed anew and put into the chunk `to`. Without effect if it is no longer the same.
+    Reseal {
+        from: Uuid,
+        to: Uuid,
+    },
     Remove,
 }
 
@@ -67,6 +72,13 @@ impl Object for Secret {
         match command {
             SecretCommand::Set { name, value } if is_name(&name) => Ok(vec![SecretEvent::SecretSet { name, value }]),
             SecretCommand::Set { name, .. } => Err(SecretRefusal::BadName { name }),
+            SecretCommand::Reseal { from, to } => match before {
+                Some(secret) if secret.value == Some(from) => {
+                    Ok(vec![SecretEvent::SecretSet { name: secret.name.clone(), value: to }])
+                }
+                Some(_) => Ok(vec![]),
+                None => Err(SecretRefusal::NoSuchSecret),
+            },
             SecretCommand::Remove => match before {
                 Some(_) => Ok(vec![SecretEvent::SecretRemoved {}]),
                 None => Err(SecretRefusal::NoSuchSecret),
@@ -137,6 +149,16 @@ mod tests {
         let secret = play(vec![set("pg", 1), SecretCommand::Remove]).unwrap().unwrap();
         assert!(secret.is_over() && secret.chunk_owners().is_empty());
         assert_eq!(play(vec![SecretCommand::Remove]), Err(SecretRefusal::NoSuchSecret));
+    }
+
+    #[test]
+    fn sealing_anew_never_brings_an_old_value_back() {
+        let reseal = |from: u128| SecretCommand::Reseal { from: Uuid::from_u128(from), to: Uuid::from_u128(9) };
+        let resealed = play(vec![set("pg", 1), reseal(1)]).unwrap().unwrap();
+        assert_eq!((resealed.name.as_str(), resealed.value), ("pg", Some(Uuid::from_u128(9))));
+        let changed = play(vec![set("pg", 1), set("pg", 2), reseal(1)]).unwrap().unwrap();
+        assert_eq!(changed.value, Some(Uuid::from_u128(2)));
+        assert_eq!(play(vec![reseal(1)]), Err(SecretRefusal::NoSuchSecret));
     }
 
     #[test]

@@ -78,7 +78,8 @@ fn job_cancelled() {
 #[test]
 fn job_triggered_by_schedule() {
     let cause = Cause::Schedule { occurrence: occurrence("10s"), next: Some(occurrence("20s")) };
-    let event = |timeliness| Event::JobTriggered { run_id: run(), cause, timeliness, tool_input: None };
+    let event =
+        |timeliness| Event::JobTriggered { run_id: run(), cause, timeliness, tool_input: None, traceparent: None };
     assert_snapshot!(stored(&event(Timeliness::OnTime)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}}}}"#);
     assert_snapshot!(stored(&event(Timeliness::Late)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}},"timeliness":"late"}}"#);
     assert_snapshot!(stored(&event(Timeliness::Misfire)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}},"timeliness":"misfire"}}"#);
@@ -86,10 +87,20 @@ fn job_triggered_by_schedule() {
 
 #[test]
 fn job_triggered_otherwise() {
-    let event =
-        |cause, tool_input| Event::JobTriggered { run_id: run(), cause, timeliness: Timeliness::OnTime, tool_input };
+    let event = |cause, tool_input| Event::JobTriggered {
+        run_id: run(),
+        cause,
+        timeliness: Timeliness::OnTime,
+        tool_input,
+        traceparent: None,
+    };
     assert_snapshot!(stored(&event(Cause::Manual, Some(json!({"a": 1})))), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"manual"},"tool_input":{"a":1}}}"#);
-    assert_snapshot!(stored(&event(Cause::Retry { of: run() }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Retry { of: run(), delivery: None }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556"}}}"#);
+    let delivery = uuid::Uuid::from_u128(7);
+    let again = Cause::Retry { of: run(), delivery: Some(delivery) };
+    assert_snapshot!(stored(&event(again, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556","delivery":"00000000-0000-0000-0000-000000000007"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Webhook { delivery, replay: 0 }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"webhook","delivery":"00000000-0000-0000-0000-000000000007"}}}"#);
+    assert_snapshot!(stored(&event(Cause::Webhook { delivery, replay: 2 }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"webhook","delivery":"00000000-0000-0000-0000-000000000007","replay":2}}}"#);
     let backfill = Cause::Backfill { occurrence: occurrence("10s"), next: None };
     assert_snapshot!(stored(&event(backfill, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"backfill","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"}}}}"#);
 }
@@ -138,14 +149,7 @@ fn job_skipped() {
 
 #[test]
 fn the_reasons_of_a_skip_are_stored_under_their_names() {
-    for reason in [
-        SkipReason::Misfire,
-        SkipReason::CatchUpLimit,
-        SkipReason::Paused,
-        SkipReason::Overlap,
-        SkipReason::QueueFull,
-        SkipReason::Changed,
-    ] {
+    for reason in SkipReason::ALL {
         assert_eq!(serde_json::to_value(reason).expect("it is written"), reason.name());
     }
 }
@@ -191,6 +195,11 @@ fn history_trimmed() {
     assert_snapshot!(stored(&Event::HistoryTrimmed { runs: 100, below: 250, oldest: Some(t("1h")) }), @r#"{"type":"HistoryTrimmed","data":{"runs":100,"below":250,"oldest":"2026-11-15T13:00:00.000Z"}}"#);
 }
 
+#[test]
+fn published() {
+    assert_snapshot!(stored(&Event::Published { through: 12 }), @r#"{"type":"Published","data":{"through":12}}"#);
+}
+
 /// A checkpoint is the folded job: its form is stored too. This one has a run in every stage.
 #[test]
 fn a_job_with_all_its_parts() {
@@ -205,7 +214,7 @@ fn a_job_with_all_its_parts() {
     let running = story.trigger_and_start();
     let asked = ordo_model::job::Command::CancelRun { run_id: running, reason: "enough".into() };
     story.ask(asked).ask(ordo_model::job::Command::Orphan { executor: life(1), settle_after: ms("2s") });
-    story.ask(ordo_model::job::Command::Trigger { tool_input: Some(json!({"a": 1})) });
+    story.ask(ordo_model::job::Command::Trigger { tool_input: Some(json!({"a": 1})), traceparent: None });
     story.pause().at("1m");
     story.ask(ordo_model::job::Command::Backfill { from: t("10s"), to: t("1m") });
     story.update(json!({"label": "other"}));

@@ -183,7 +183,7 @@ fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
 /// Carries out one step and lets the oracle judge what came of it.
 fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
     if let Step::WakeAtAlarm { .. } = step
-        && let Some(alarm) = story.job.next_wake()
+        && let Some(alarm) = story.job.next_turn()
     {
         let furthest = story.now.plus(Millis::from_ms(oracle.pace() * 2_000));
         story.now = story.now.max(alarm.min(furthest));
@@ -214,7 +214,9 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
         Step::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
         Step::Resume => (Command::Resume, None),
         Step::Cancel => (Command::Cancel { reason: None }, None),
-        Step::Trigger { seat } => (Command::Trigger { tool_input: Some(json!({"by": "hand"})) }, place(seat)),
+        Step::Trigger { seat } => {
+            (Command::Trigger { tool_input: Some(json!({"by": "hand"})), traceparent: None }, place(seat))
+        }
         Step::UpdateTrigger(beat) => {
             oracle.will_change_to(*beat);
             (update(json!({"trigger": beat.trigger(story.now)})), None)

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, JobState, Refusal, Report, RunStatus};
+use ordo_model::job::{Command, JobState, Refusal, Report, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
-use ordo_model::{Token, job::AttemptError};
+use ordo_model::{Token, TraceParent, job::AttemptError};
 use serde_json::json;
 
 fn failed(reason: &str) -> RunStatus {
@@ -29,7 +29,7 @@ fn a_run_goes_from_pending_to_running_to_completed() {
 #[test]
 fn a_run_asked_for_by_hand_has_no_nominal_time_and_its_own_input() {
     let mut job = given(json!({"tool_input": {"a": 1}}));
-    job.ask(Command::Trigger { tool_input: Some(json!({"a": 2, "ratio": 0.1})) });
+    job.ask(Command::Trigger { tool_input: Some(json!({"a": 2, "ratio": 0.1})), traceparent: None });
     let run = &job.runs[&job.newest()];
     assert_eq!((run.scheduled_for, run.lateness_ms), (None, None));
     assert_eq!(run.tool_input, Some(json!({"a": 2, "ratio": 0.1})));
@@ -38,7 +38,7 @@ fn a_run_asked_for_by_hand_has_no_nominal_time_and_its_own_input() {
 #[test]
 fn an_input_given_by_hand_is_held_to_the_same_limit() {
     let input = json!("x".repeat(TOOL_INPUT_MAX_BYTES));
-    let refusal = given(json!({})).refusal(Command::Trigger { tool_input: Some(input) });
+    let refusal = given(json!({})).refusal(Command::Trigger { tool_input: Some(input), traceparent: None });
     assert_says(refusal, &["tool_input", "larger than"]);
 }
 
@@ -190,11 +190,36 @@ fn an_idempotent_job_without_attempts_left_fails() {
 }
 
 #[test]
+fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
+    let trace: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse().unwrap();
+    let mut job = given(json!({"retry": {"max_attempts": 2}}));
+    job.order(Command::Trigger { tool_input: None, traceparent: Some(trace) }, seat()).expect("it is accepted");
+    let run = job.newest();
+    job.fails(run, "boom").wake_at_alarm().start(run).completes(run);
+    assert_eq!((job.status_name(run), job.runs[&run].traceparent), ("completed", Some(trace)));
+
+    // Run again it belongs to whoever asks for it now.
+    let again = Run { traceparent: None, ..job.runs[&run].clone() };
+    job.ask(Command::RetryRun { run: Box::new(again) });
+    assert_eq!(job.runs[&job.newest()].traceparent, None);
+}
+
+#[test]
 fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1s").ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
     assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("2s"))));
+    job.wake_at_alarm();
+    assert_eq!(job.status(run), &failed("recovered from restart"));
+}
+
+#[test]
+fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() {
+    let mut job = given(json!({}));
+    let run = job.at("1h").trigger_and_start();
+    job.earlier("59m").ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
+    assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("1m2s"))));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("recovered from restart"));
 }
@@ -271,14 +296,15 @@ fn a_running_run_is_asked_to_end_and_its_report_decides() {
 #[test]
 fn a_finished_run_can_be_run_again_with_its_own_input() {
     let mut job = given(json!({}));
-    job.order(Command::Trigger { tool_input: Some(json!({"day": 3})) }, seat()).expect("it is accepted");
+    job.order(Command::Trigger { tool_input: Some(json!({"day": 3})), traceparent: None }, seat())
+        .expect("it is accepted");
     let run = job.newest();
     job.fails(run, "boom");
     let over = Box::new(job.runs[&run].clone());
     job.ask(Command::RetryRun { run: over });
     let again = &job.runs[&job.newest()];
     assert_ne!(again.id, run);
-    assert_eq!(again.cause, ordo_model::job::Cause::Retry { of: run });
+    assert_eq!(again.cause, ordo_model::job::Cause::Retry { of: run, delivery: None });
     assert_eq!(again.tool_input, Some(json!({"day": 3})));
     assert_eq!(job.status(run), &failed("boom"));
 }

@@ -70,7 +70,7 @@ fn discard_fires_the_first_of_several_and_skips_the_rest_as_one() {
     job.at("8s").wake();
     assert_eq!(job.fired(), [t("2s")]);
     assert_eq!(job.skipped(), [(SkipReason::Overlap, t("4s"), t("8s"), 3)]);
-    assert_eq!(job.job.next_wake(), Some(t("10s")));
+    assert_eq!(job.job.next_turn(), Some(t("10s")));
 }
 
 #[test]

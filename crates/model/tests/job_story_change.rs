@@ -220,7 +220,7 @@ fn a_cancelled_job_stays_cancelled() {
     for command in [
         Command::Resume,
         Command::Pause { reason: None },
-        Command::Trigger { tool_input: None },
+        Command::Trigger { tool_input: None, traceparent: None },
         Command::RetryRun { run: over },
         update(json!({"label": "x"})),
         backfill("0s", "1s"),

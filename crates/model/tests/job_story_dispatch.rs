@@ -147,7 +147,7 @@ fn a_run_that_finds_no_executor_in_time_expires() {
     assert_eq!(job.status_name(run), "pending");
     job.wake_at_alarm();
     assert_eq!(job.status(run), &RunStatus::Skipped { reason: SkipReason::Expired, gap: None });
-    assert_eq!(job.job.next_wake(), None);
+    assert_eq!(job.job.next_turn(), None);
 }
 
 #[test]

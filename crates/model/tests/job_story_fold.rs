@@ -50,7 +50,10 @@ fn a_decision_made_twice_is_the_same() {
 #[test]
 fn the_numbers_of_an_input_come_back_as_they_were() {
     let mut job = given(json!({"tool_input": {"load": 471.70310932798395}}));
-    job.ask(Command::Trigger { tool_input: Some(json!([912.1474423269809, 0.1, 1e300, -0.0, u64::MAX, i64::MIN])) });
+    job.ask(Command::Trigger {
+        tool_input: Some(json!([912.1474423269809, 0.1, 1e300, -0.0, u64::MAX, i64::MIN])),
+        traceparent: None,
+    });
     job.update(json!({"tool_input": {"load": 471.70310932798395}}));
     assert!(job.events().is_empty(), "it is the same number");
 }

@@ -80,7 +80,7 @@ fn fire_once_now_fires_the_newest_missed_one_and_all_that_are_merely_late() {
     assert_eq!(job.skipped(), [(SkipReason::Misfire, t("4s"), t("24s"), 6)]);
     assert_eq!(job.fired(), [t("28s"), t("32s"), t("36s"), t("40s")]);
     assert_eq!(job.timeliness(), [Misfire, Late, OnTime, OnTime]);
-    assert_eq!(job.job.next_wake(), Some(t("44s")));
+    assert_eq!(job.job.next_turn(), Some(t("44s")));
 }
 
 #[test]

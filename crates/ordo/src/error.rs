@@ -94,6 +94,10 @@ impl Error {
         self
     }
 
+    pub(crate) fn title(&self) -> &str {
+        &self.said.title
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -8,13 +8,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::private_file;
 
 pub(crate) const NAME: &str = ".ordo";
 pub(crate) const SOCKET: &str = "orchestrator.sock";
 pub(crate) const DATABASE: &str = "orchestrator.db";
 const TOKEN: &str = "token";
 const PROCESSES: &str = "processes";
-const TOKEN_BYTES: usize = 32;
 
 /// The state folder of one daemon.
 #[derive(Debug, Clone)]
@@ -90,35 +90,14 @@ impl Folder {
         }
     }
 
-    /// The token a client sends, made on first use.
-    pub(crate) fn token(&self) -> Result<String> {
-        if let Some(token) = self.read_token() {
-            return Ok(token);
-        }
-        let mut bytes = [0u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Error::failed("the system gives no random numbers").detail(error.to_string()))?;
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.write_token(&token).map_err(|error| self.unusable(&error))?;
-        Ok(token)
+    /// Keeps the token that clients of this folder send.
+    pub(crate) fn write_token(&self, token: &str) -> Result<()> {
+        private_file::replace(&self.path.join(TOKEN), token).map_err(|error| self.unusable(&error))
     }
 
     pub(crate) fn read_token(&self) -> Option<String> {
         let token = fs::read_to_string(self.path.join(TOKEN)).ok()?;
         Some(token.trim().to_owned()).filter(|token| !token.is_empty())
-    }
-
-    /// Written aside and renamed: a token is never half there.
-    fn write_token(&self, token: &str) -> io::Result<()> {
-        let aside = self.path.join(format!("{TOKEN}.new"));
-        match fs::remove_file(&aside) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
-        writeln!(file, "{token}")?;
-        file.sync_all()?;
-        fs::rename(aside, self.path.join(TOKEN))
     }
 
     fn unusable(&self, error: &io::Error) -> Error {
@@ -146,13 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_made_once_for_its_owner_only() {
+    fn a_token_is_kept_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::at(dir.path().join(NAME));
         folder.make().unwrap();
-        let token = folder.token().unwrap();
-        assert_eq!(token.len(), 2 * TOKEN_BYTES);
-        assert_eq!(folder.token().unwrap(), token);
+        assert_eq!(folder.read_token(), None);
+        folder.write_token("first").unwrap();
+        folder.write_token("second").unwrap();
+        assert_eq!(folder.read_token().as_deref(), Some("second"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&folder.path.join(TOKEN)), 0o600);
         assert_eq!(mode(&folder.path), 0o700);

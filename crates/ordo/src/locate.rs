@@ -9,6 +9,8 @@ use crate::folder::{Folder, SOCKET};
 
 const USUAL: &str = "http://127.0.0.1:7070";
 const TOKEN_VARIABLE: &str = "ORDO_TOKEN";
+/// What a command is started in, a job's for example.
+const TRACE_VARIABLE: &str = "TRACEPARENT";
 
 /// A server, and how it was found.
 #[derive(Debug, Clone)]
@@ -19,6 +21,14 @@ pub(crate) struct Server {
 }
 
 pub(crate) fn server(asked: Option<&str>) -> Server {
+    let mut server = found(asked);
+    if let Ok(traceparent) = std::env::var(TRACE_VARIABLE) {
+        server.client = server.client.in_trace(&traceparent);
+    }
+    server
+}
+
+fn found(asked: Option<&str>) -> Server {
     let token = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty());
     if let Some(url) = asked {
         // The token of the daemon in this folder is not for servers elsewhere.

@@ -8,9 +8,15 @@ mod daemon;
 mod error;
 mod executor;
 mod folder;
+mod hidden;
+mod import;
+mod key_file;
 mod locate;
 mod maintenance;
+mod opened;
 mod output;
+mod private_file;
+mod telemetry;
 mod zone;
 
 use clap::Parser;

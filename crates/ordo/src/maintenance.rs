@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
 use ordo_store::{Fault, Stats, Store};
+use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::{Options, RedbStore};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::folder::Folder;
+use crate::opened::Opened;
 
 /// What a check of the file and of its meaning found.
 #[derive(Debug)]
@@ -50,6 +52,20 @@ pub(crate) async fn check(store: &RedbStore, progress: &mut (dyn FnMut(u64, u64)
     Ok(Checked { report, findings: verified.findings, findings_untold: verified.untold })
 }
 
+/// As of one moment: a database goes on while it is looked at.
+pub(crate) async fn check_database(
+    store: &PostgresStore,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Checked, Fault> {
+    let moment = store.at_this_moment()?;
+    let total = moment.stats().await?.entities;
+    let report = check::check(&moment, &mut |done| progress(done, total)).await?;
+    Ok(Checked { report, findings: Vec::new(), findings_untold: 0 })
+}
+
+/// How a database is backed up.
+pub(crate) const DUMP: &str = "a database is backed up with its own tools: pg_dump --schema=SCHEMA DATABASE";
+
 pub(crate) fn stats_json(stats: &Stats) -> Value {
     let rows: serde_json::Map<String, Value> =
         stats.rows.iter().map(|(view, count)| (view.name().to_owned(), json!(count))).collect();
@@ -68,19 +84,18 @@ pub(crate) fn stats_json(stats: &Stats) -> Value {
 /// Looks after the store of a running daemon.
 #[derive(Debug)]
 pub(crate) struct StoreKeeper {
-    store: Arc<RedbStore>,
+    store: Opened,
     folder: Folder,
     /// One check at a time: there is one name for its copy.
     checking: Mutex<()>,
 }
 
 impl StoreKeeper {
-    pub(crate) fn new(store: Arc<RedbStore>, folder: Folder) -> StoreKeeper {
+    pub(crate) fn new(store: Opened, folder: Folder) -> StoreKeeper {
         StoreKeeper { store, folder, checking: Mutex::new(()) }
     }
 
-    async fn copy_to(&self, to: PathBuf) -> Result<(), MaintenanceError> {
-        let store = self.store.clone();
+    async fn copy_to(&self, store: Arc<RedbStore>, to: PathBuf) -> Result<(), MaintenanceError> {
         let copied = tokio::task::spawn_blocking(move || store.backup(&to, &mut |_, _| {})).await;
         copied.map_err(|error| broken_off(&error))?.map_err(|fault| match fault {
             Fault::Held { what } => MaintenanceError::Refused(what),
@@ -92,23 +107,31 @@ impl StoreKeeper {
 #[async_trait]
 impl Maintenance for StoreKeeper {
     async fn stats(&self) -> Result<Value, MaintenanceError> {
-        Ok(stats_json(&self.store.stats().await?))
+        Ok(stats_json(&self.store.store().stats().await?))
     }
 
     async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError> {
         if !to.parent().is_some_and(Path::is_dir) {
             return Err(MaintenanceError::Refused(format!("the folder of {} does not exist", to.display())));
         }
-        self.copy_to(to.clone()).await?;
+        let store = match &self.store {
+            Opened::File(store) => store.clone(),
+            Opened::Database(_) => return Err(MaintenanceError::Refused(DUMP.to_owned())),
+        };
+        self.copy_to(store, to.clone()).await?;
         let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
         Ok(json!({ "to": to, "bytes": bytes }))
     }
 
-    /// On a copy: a check needs the file for itself, and the daemon goes on meanwhile.
+    /// Of a file on a copy: a check needs it for itself, and the daemon goes on meanwhile.
     async fn check(&self) -> Result<Value, MaintenanceError> {
         let _alone = self.checking.lock().await;
+        let store = match &self.store {
+            Opened::File(store) => store.clone(),
+            Opened::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.to_json()),
+        };
         let copy = Copy::at(self.folder.checking());
-        self.copy_to(copy.0.clone()).await?;
+        self.copy_to(store, copy.0.clone()).await?;
         let path = copy.0.clone();
         let runtime = tokio::runtime::Handle::current();
         let checked = tokio::task::spawn_blocking(move || {

@@ -7,8 +7,11 @@ use ordo_engine::Engine;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::{Millis, Timestamp};
 
+use crate::adapters::Adapters;
 use crate::auth::Auth;
 use crate::maintenance::Maintenance;
+use crate::pages;
+use crate::rate::{Limits, Rates};
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
@@ -24,7 +27,12 @@ pub struct App {
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
     pub(crate) node: Arc<Node>,
+    pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
+    pub(crate) rates: Arc<Rates>,
+    /// What stands before every path: empty, or `/ordo` behind a proxy.
+    pub(crate) base_path: Arc<str>,
+    pub(crate) kept: Arc<pages::Kept>,
     ready: Arc<AtomicBool>,
 }
 
@@ -42,9 +50,33 @@ impl App {
             auth: Arc::new(auth),
             maintenance,
             node: Arc::new(node),
+            adapters: Adapters::default(),
             since: Stopwatch::start(),
+            rates: Arc::new(Rates::new(Limits::default())),
+            base_path: Arc::from(""),
+            kept: Arc::default(),
             ready: Arc::default(),
         }
+    }
+
+    /// The same, with other shares of requests.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> App {
+        App { rates: Arc::new(Rates::new(limits)), ..self }
+    }
+
+    /// The same with those who stand between it and other systems.
+    #[must_use]
+    pub fn with_adapters(self, adapters: Adapters) -> App {
+        App { adapters, ..self }
+    }
+
+    /// The same, reached below a path such as `/ordo`.
+    #[must_use]
+    pub fn below(self, base_path: &str) -> App {
+        let trimmed = base_path.trim().trim_matches('/');
+        let base_path = if trimmed.is_empty() { String::new() } else { format!("/{trimmed}") };
+        App { base_path: base_path.into(), ..self }
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

@@ -1,74 +1,180 @@
-//! Who may ask: whoever holds the token, or sits behind the Unix socket.
+//! Who may ask: whoever sits behind the Unix socket, holds a token, or showed one in this browser.
 //!
-//! Invariant: a route is closed unless it is listed as open; the token itself is not kept, only its hash.
+//! Invariant: nothing behind this guard runs for a request whose route, role and origin were not judged. The text of a
+//! token is not kept, only its hash.
 
-use axum::extract::{Request, State};
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
-use axum::response::Response;
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
+use axum::response::{IntoResponse, Response};
+use ordo_engine::Kept;
+use ordo_engine::tokens::TokenHash;
+use ordo_model::Right;
+use ordo_model::api_token::ApiToken;
 
+use crate::access::{Need, need};
 use crate::app::App;
+use crate::caller::Caller;
 use crate::code::Code;
+use crate::known_tokens::{KnownTokens, TokenKey};
+use crate::origin;
 use crate::peer::Peer;
 use crate::problem::Problem;
+use crate::rate::Allowance;
+use crate::session::{self, Session};
 
-/// Routes that need no token.
-const OPEN: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/openapi.json"];
+/// Where hooks come in.
+const HOOK_ROUTE: &str = "/hooks/{slug}";
 
-/// The tokens that are let in over TCP.
-#[derive(Clone)]
+/// Routes for callers that are no users: signed, or known by a secret in the path.
+const CALLED_BY_OTHERS: [&str; 3] = ["/hooks/", "/ping/", "/slack/"];
+
+/// How tokens are recognised. Which tokens there are stands in the store.
+#[derive(Debug, Default)]
 pub struct Auth {
-    admin: Option<[u8; 32]>,
-}
-
-impl std::fmt::Debug for Auth {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Auth").field("has_token", &self.admin.is_some()).finish()
-    }
+    /// The token in the server's own folder: it has no limit.
+    local: Option<TokenHash>,
+    pub(crate) known: KnownTokens,
 }
 
 impl Auth {
-    /// Lets in whoever sends this token. An empty one lets nobody in.
+    /// The token in the server's own folder. It must be among the tokens of the engine, like every other.
     pub fn token(secret: &str) -> Auth {
         let secret = secret.trim();
-        Auth { admin: (!secret.is_empty()).then(|| digest(secret)) }
+        Auth { local: (!secret.is_empty()).then(|| TokenHash::of(secret)), ..Auth::default() }
     }
 
-    /// Lets nobody in over TCP: the server is used through its Unix socket.
+    /// The server has no token of its own.
     pub fn socket_only() -> Auth {
-        Auth { admin: None }
+        Auth::default()
     }
 
-    fn admits(&self, given: &str) -> bool {
-        let given = given.trim();
-        match &self.admin {
-            Some(admin) if !given.is_empty() => digest(given).ct_eq(admin).into(),
-            Some(_) | None => false,
-        }
+    fn is_local(&self, token: &ApiToken) -> bool {
+        self.local.as_ref().is_some_and(|local| local.as_str() == token.hash)
     }
 }
 
-fn digest(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret.as_bytes()).into()
+/// What a request that was let in brings along.
+struct Admitted {
+    caller: Option<Caller>,
+    allowance: Option<Allowance>,
 }
 
-pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
-    let peer = request.extensions().get::<Peer>().cloned().unwrap_or_default();
-    peer.check_host(request.headers())?;
-    if !peer.is_local() && !OPEN.contains(&request.uri().path()) {
-        check_token(&app.auth, request.headers())?;
-    }
-    Ok(next.run(request).await)
-}
-
-fn check_token(auth: &Auth, headers: &HeaderMap) -> Result<(), Problem> {
-    let refuse = |text: &str| Problem::new(Code::Unauthorized, text);
-    let Some(token) = bearer(headers) else {
-        return Err(refuse("send the token as `Authorization: Bearer <token>`; the server keeps it in .ordo/token"));
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Admitted { caller, allowance } = match admit(&app, &parts).await {
+        Ok(admitted) => admitted,
+        Err(refusal) => return *refusal,
     };
-    if auth.admits(token) { Ok(()) } else { Err(refuse("the token is not one of this server's")) }
+    if let Some(caller) = caller {
+        parts.extensions.insert(caller);
+    }
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(allowance) = allowance {
+        allowance.tell(response.headers_mut());
+    }
+    response
+}
+
+type Refusal = Box<Response>;
+
+async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
+    let (method, headers) = (&request.method, &request.headers);
+    let peer = request.extensions.get::<Peer>().cloned().unwrap_or_default();
+    let route = request.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    // Others call by whatever name leads here, and prove themselves in ways of their own.
+    if !route.is_some_and(|route| CALLED_BY_OTHERS.iter().any(|prefix| route.starts_with(prefix))) {
+        peer.check_host(headers).map_err(answer)?;
+        origin::refuse_foreign(method, headers).map_err(answer)?;
+    }
+    let need = route.map(|route| need(method, route));
+    if peer.is_local() {
+        return Ok(Admitted { caller: Some(Caller::socket()), allowance: None });
+    }
+    if need == Some(Need::Open) {
+        let allowance = within(hook_share(app, route, request.uri.path()))?;
+        return Ok(Admitted { caller: None, allowance });
+    }
+    let shown = show(app, headers).await.map_err(answer)?;
+    if shown.by_cookie && !method.is_safe() {
+        origin::require_own(method, headers).map_err(answer)?;
+    }
+    let is_local = app.auth.is_local(&shown.token);
+    let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
+    let caller = Caller::with(&shown.token);
+    match need {
+        // What is not there may be told to whoever was let in.
+        Some(Need::Open) | None => {}
+        Some(Need::Right(right)) => check_right(&caller, right).map_err(answer)?,
+    }
+    Ok(Admitted { caller: Some(caller), allowance })
+}
+
+/// Each hook has a share of its own.
+fn hook_share(app: &App, route: Option<&str>, path: &str) -> Option<Allowance> {
+    let slug = path.rsplit('/').next().filter(|_| route == Some(HOOK_ROUTE))?;
+    app.rates.of_hook(slug)
+}
+
+fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, Refusal> {
+    match allowance.and_then(|allowance| allowance.refusal()) {
+        Some(refusal) => Err(Box::new(refusal)),
+        None => Ok(allowance),
+    }
+}
+
+fn answer(problem: Problem) -> Refusal {
+    Box::new(problem.into_response())
+}
+
+fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
+    if caller.may(right) {
+        return Ok(());
+    }
+    let detail = format!("the token {:?} has the role {}; this needs {}", caller.name, caller.role, right.least());
+    Err(Problem::new(Code::Forbidden, detail))
+}
+
+/// A token that lets somebody in, and how it was shown.
+struct Shown {
+    token: Arc<Kept<ApiToken>>,
+    by_cookie: bool,
+}
+
+/// A token that was sent counts before a cookie: whoever sends one means it.
+async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        let token = bearer(headers).ok_or_else(|| refuse("send the token as `Authorization: Bearer <token>`"))?;
+        let token = find(app, token).await?.ok_or_else(|| refuse("the token is not one of this server's, or ended"))?;
+        return Ok(Shown { token, by_cookie: false });
+    }
+    let Some(cookie) = session::sent(headers) else {
+        return Err(refuse(
+            "send the token as `Authorization: Bearer <token>`; the server keeps its own in .ordo/token",
+        ));
+    };
+    let token = of_session(app, cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
+    Ok(Shown { token, by_cookie: true })
+}
+
+fn refuse(text: &str) -> Problem {
+    Problem::new(Code::Unauthorized, text)
+}
+
+/// The token with this text, if it lets anybody in.
+pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Kept<ApiToken>>>, Problem> {
+    let key = TokenKey::Hash(TokenHash::of(text));
+    Ok(app.auth.known.find(app.engine.tokens(), key, app.now()).await?)
+}
+
+async fn of_session(app: &App, cookie: &str) -> Result<Option<Arc<Kept<ApiToken>>>, Problem> {
+    let keys = app.engine.secrets().keyring().keys().map_err(ordo_engine::secrets::SecretsError::from)?;
+    let Some(session) = Session::opened(cookie, &keys, app.now()) else { return Ok(None) };
+    let found = app.auth.known.find(app.engine.tokens(), TokenKey::Id(session.token), app.now()).await?;
+    Ok(found.filter(|token| session.is_of(token)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -82,23 +188,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_is_let_in() {
-        let auth = Auth::token("s3cret\n");
-        assert!(auth.admits("s3cret"));
-        for wrong in ["", " ", "s3cre", "s3cret2", "S3CRET"] {
-            assert!(!auth.admits(wrong), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn without_a_token_nobody_is_let_in() {
-        for auth in [Auth::token("  "), Auth::token(""), Auth::socket_only()] {
-            assert!(!auth.admits("") && !auth.admits(" ") && !auth.admits("x"));
-        }
-    }
-
-    #[test]
     fn the_token_does_not_show_in_debug_output() {
-        assert_eq!(format!("{:?}", Auth::token("s3cret")), "Auth { has_token: true }");
+        assert!(!format!("{:?}", Auth::token("s3cret")).contains("s3cret"));
+        assert!(Auth::token("  ").local.is_none() && Auth::socket_only().local.is_none());
     }
 }

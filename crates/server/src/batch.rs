@@ -47,11 +47,10 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
 }
 
 async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
-    let read: Vec<Result<Command, Problem>> = jobs.iter().map(|job| command(app, job)).collect();
-    let mut made = Vec::with_capacity(read.len());
-    let mut commands = Vec::with_capacity(read.len());
-    for read in read {
-        made.push(read.map(|command| {
+    let mut made = Vec::with_capacity(jobs.len());
+    let mut commands = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        made.push(command(app, job).await.map(|command| {
             let id = JobId(new_id());
             commands.push((id, command));
             id
@@ -85,17 +84,17 @@ async fn make_all_once(app: &App, jobs: &[&RawValue], once: &Once) -> Result<Vec
 
 async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
     let id = JobId(new_id());
-    match app.engine.submit_once(id, command(app, job)?, once.claim(id, app.now())).await {
+    match app.engine.submit_once(id, command(app, job).await?, once.claim(id, app.now())).await {
         Ok(_) => Ok(id),
         Err(SubmitError::Duplicate(value)) => once.resolve(&value),
         Err(error) => Err(error.into()),
     }
 }
 
-fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
+async fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
     let not_a_job = |_| Problem::new(Code::InvalidJob, "a job is an object");
     let fields: Map<String, Value> = serde_json::from_str(job.get()).map_err(not_a_job)?;
-    JobForm::read(fields)?.into_command(&app.engine)
+    JobForm::read(fields)?.into_command(&app.engine).await
 }
 
 fn told(made: Made) -> Value {

@@ -2,215 +2,115 @@
 
 use axum::http::StatusCode;
 
-/// What a problem is about. Clients branch on it; the text beside it may improve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Code {
-    InvalidJson,
-    InvalidHeader,
-    Unauthorized,
-    HostRefused,
-    RouteNotFound,
-    JobNotFound,
-    RunNotFound,
-    StreamNotFound,
-    ExecutorNotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    WrongState,
-    RunOver,
-    StaleToken,
-    TooManyBackfills,
-    UniqueKeyTaken,
-    Contended,
-    MaintenanceRefused,
-    StreamTrimmed,
-    RevisionMoved,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    InvalidBody,
-    InvalidQuery,
-    InvalidCursor,
-    InvalidJob,
-    UnknownTool,
-    InvalidToolInput,
-    BatchTooLarge,
-    IdempotencyKeyReused,
-    IdempotencyKeyUnsupported,
-    Internal,
-    StoreDamaged,
-    MaintenanceFailed,
-    StoreUnavailable,
-    ShuttingDown,
-    NotReady,
+/// One line per code: its name here, its status, its name on the wire, its title. In the order of status.
+macro_rules! codes {
+    ($($name:ident { $status:literal, $text:literal, $title:literal })+) => {
+        /// What a problem is about. Clients branch on it; the text beside it may improve.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($name,)+
+        }
+
+        impl Code {
+            pub const ALL: [Code; [$($status),+].len()] = [$(Code::$name),+];
+
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Code::$name => $text,)+
+                }
+            }
+
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Code::$name => $title,)+
+                }
+            }
+
+            pub fn status(self) -> StatusCode {
+                let number: u16 = match self {
+                    $(Code::$name => $status,)+
+                };
+                StatusCode::from_u16(number).expect("every status in the table is one")
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidJson { 400, "invalid_json", "The body is not JSON" }
+    InvalidHeader { 400, "invalid_header", "A header cannot be understood" }
+    HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is not right" }
+    Unauthorized { 401, "unauthorized", "A valid token is needed" }
+    SlackSignatureInvalid { 401, "slack_signature_invalid", "Not signed as Slack signs" }
+    HostRefused { 403, "host_refused", "The host is not this machine" }
+    OriginRefused { 403, "origin_refused", "The request comes from another site" }
+    Forbidden { 403, "forbidden", "The role of the token does not allow this" }
+    RouteNotFound { 404, "route_not_found", "No such route" }
+    JobNotFound { 404, "job_not_found", "No such job" }
+    RunNotFound { 404, "run_not_found", "No such run" }
+    StreamNotFound { 404, "stream_not_found", "No such stream" }
+    ExecutorNotFound { 404, "executor_not_found", "No such executor" }
+    HookNotFound { 404, "hook_not_found", "No such hook" }
+    DeliveryNotFound { 404, "delivery_not_found", "No such delivery" }
+    NodeNotFound { 404, "node_not_found", "No such node" }
+    SecretNotFound { 404, "secret_not_found", "No such secret" }
+    TokenNotFound { 404, "token_not_found", "No such token" }
+    IncidentNotFound { 404, "incident_not_found", "No such incident" }
+    LetterNotFound { 404, "letter_not_found", "No such letter" }
+    MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
+    SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
+    MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
+    RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
+    WrongState { 409, "wrong_state", "Not in this state" }
+    RunOver { 409, "run_over", "The run is over" }
+    StaleToken { 409, "stale_token", "The attempt is no longer the current one" }
+    TooManyBackfills { 409, "too_many_backfills", "Too many backfills under way" }
+    UniqueKeyTaken { 409, "unique_key_taken", "There is one with this key already" }
+    Contended { 409, "contended", "Others kept changing the job" }
+    MaintenanceRefused { 409, "maintenance_refused", "Not possible as asked" }
+    HookExists { 409, "hook_exists", "The hook exists already" }
+    PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
+    TokenExists { 409, "token_exists", "The name is taken" }
+    TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
+    StreamTrimmed { 410, "stream_trimmed", "The events are no longer kept" }
+    RevisionMoved { 412, "revision_moved", "The job was changed by somebody else" }
+    BodyTooLarge { 413, "body_too_large", "The body is too large" }
+    UnsupportedMediaType { 415, "unsupported_media_type", "The body must be JSON" }
+    InvalidBody { 422, "invalid_body", "The body does not have the right shape" }
+    InvalidQuery { 422, "invalid_query", "A query parameter is not right" }
+    InvalidCursor { 422, "invalid_cursor", "Not a cursor of this list" }
+    InvalidJob { 422, "invalid_job", "The job is not right" }
+    UnknownTool { 422, "unknown_tool", "No such tool" }
+    InvalidToolInput { 422, "invalid_tool_input", "The tool does not take this input" }
+    InvalidHook { 422, "invalid_hook", "The hook is not right" }
+    BatchTooLarge { 422, "batch_too_large", "Too many jobs in one batch" }
+    IdempotencyKeyReused { 422, "idempotency_key_reused", "The key was used for something else" }
+    IdempotencyKeyUnsupported { 422, "idempotency_key_unsupported", "This route takes no idempotency key" }
+    UnknownSecret { 422, "unknown_secret", "The job refers to a secret that is not there" }
+    InvalidSecret { 422, "invalid_secret", "The secret is not right" }
+    InvalidToken { 422, "invalid_token", "The token is not right" }
+    InvalidIncident { 422, "invalid_incident", "The incident is not right" }
+    InvalidMonitor { 422, "invalid_monitor", "The monitor is not right" }
+    InvalidSubscription { 422, "invalid_subscription", "The subscription is not right" }
+    RateLimited { 429, "rate_limited", "Too many requests" }
+    HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
+    Internal { 500, "internal", "A mistake of the server" }
+    StoreDamaged { 500, "store_damaged", "The store is damaged" }
+    MaintenanceFailed { 500, "maintenance_failed", "The work on the store failed" }
+    StoreUnavailable { 503, "store_unavailable", "The store is unavailable" }
+    HookSecretUnavailable { 503, "hook_secret_unavailable", "The hook's secret cannot be read" }
+    ShuttingDown { 503, "shutting_down", "The server is shutting down" }
+    NotReady { 503, "not_ready", "The server is not ready yet" }
+    SecretsUnavailable { 503, "secrets_unavailable", "The key for secrets cannot be used" }
+    SlackNotConfigured { 503, "slack_not_configured", "Slack is not configured" }
 }
 
 impl Code {
-    pub const ALL: [Code; 37] = [
-        Code::InvalidJson,
-        Code::InvalidHeader,
-        Code::Unauthorized,
-        Code::HostRefused,
-        Code::RouteNotFound,
-        Code::JobNotFound,
-        Code::RunNotFound,
-        Code::StreamNotFound,
-        Code::ExecutorNotFound,
-        Code::MethodNotAllowed,
-        Code::RequestTimeout,
-        Code::WrongState,
-        Code::RunOver,
-        Code::StaleToken,
-        Code::TooManyBackfills,
-        Code::UniqueKeyTaken,
-        Code::Contended,
-        Code::MaintenanceRefused,
-        Code::StreamTrimmed,
-        Code::RevisionMoved,
-        Code::BodyTooLarge,
-        Code::UnsupportedMediaType,
-        Code::InvalidBody,
-        Code::InvalidQuery,
-        Code::InvalidCursor,
-        Code::InvalidJob,
-        Code::UnknownTool,
-        Code::InvalidToolInput,
-        Code::BatchTooLarge,
-        Code::IdempotencyKeyReused,
-        Code::IdempotencyKeyUnsupported,
-        Code::Internal,
-        Code::StoreDamaged,
-        Code::MaintenanceFailed,
-        Code::StoreUnavailable,
-        Code::ShuttingDown,
-        Code::NotReady,
-    ];
-
-    pub const fn text(self) -> &'static str {
-        match self {
-            Code::InvalidJson => "invalid_json",
-            Code::InvalidHeader => "invalid_header",
-            Code::Unauthorized => "unauthorized",
-            Code::HostRefused => "host_refused",
-            Code::RouteNotFound => "route_not_found",
-            Code::JobNotFound => "job_not_found",
-            Code::RunNotFound => "run_not_found",
-            Code::StreamNotFound => "stream_not_found",
-            Code::ExecutorNotFound => "executor_not_found",
-            Code::MethodNotAllowed => "method_not_allowed",
-            Code::RequestTimeout => "request_timeout",
-            Code::WrongState => "wrong_state",
-            Code::RunOver => "run_over",
-            Code::StaleToken => "stale_token",
-            Code::TooManyBackfills => "too_many_backfills",
-            Code::UniqueKeyTaken => "unique_key_taken",
-            Code::Contended => "contended",
-            Code::MaintenanceRefused => "maintenance_refused",
-            Code::StreamTrimmed => "stream_trimmed",
-            Code::RevisionMoved => "revision_moved",
-            Code::BodyTooLarge => "body_too_large",
-            Code::UnsupportedMediaType => "unsupported_media_type",
-            Code::InvalidBody => "invalid_body",
-            Code::InvalidQuery => "invalid_query",
-            Code::InvalidCursor => "invalid_cursor",
-            Code::InvalidJob => "invalid_job",
-            Code::UnknownTool => "unknown_tool",
-            Code::InvalidToolInput => "invalid_tool_input",
-            Code::BatchTooLarge => "batch_too_large",
-            Code::IdempotencyKeyReused => "idempotency_key_reused",
-            Code::IdempotencyKeyUnsupported => "idempotency_key_unsupported",
-            Code::Internal => "internal",
-            Code::StoreDamaged => "store_damaged",
-            Code::MaintenanceFailed => "maintenance_failed",
-            Code::StoreUnavailable => "store_unavailable",
-            Code::ShuttingDown => "shutting_down",
-            Code::NotReady => "not_ready",
-        }
-    }
-
-    pub const fn title(self) -> &'static str {
-        match self {
-            Code::InvalidJson => "The body is not JSON",
-            Code::InvalidHeader => "A header cannot be understood",
-            Code::Unauthorized => "A valid token is needed",
-            Code::HostRefused => "The host is not this machine",
-            Code::RouteNotFound => "No such route",
-            Code::JobNotFound => "No such job",
-            Code::RunNotFound => "No such run",
-            Code::StreamNotFound => "No such stream",
-            Code::ExecutorNotFound => "No such executor",
-            Code::MethodNotAllowed => "The route does not have this method",
-            Code::RequestTimeout => "The body did not arrive in time",
-            Code::WrongState => "Not in this state",
-            Code::RunOver => "The run is over",
-            Code::StaleToken => "The attempt is no longer the current one",
-            Code::TooManyBackfills => "Too many backfills under way",
-            Code::UniqueKeyTaken => "There is one with this key already",
-            Code::Contended => "Others kept changing the job",
-            Code::MaintenanceRefused => "Not possible as asked",
-            Code::StreamTrimmed => "The events are no longer kept",
-            Code::RevisionMoved => "The job was changed by somebody else",
-            Code::BodyTooLarge => "The body is too large",
-            Code::UnsupportedMediaType => "The body must be JSON",
-            Code::InvalidBody => "The body does not have the right shape",
-            Code::InvalidQuery => "A query parameter is not right",
-            Code::InvalidCursor => "Not a cursor of this list",
-            Code::InvalidJob => "The job is not right",
-            Code::UnknownTool => "No such tool",
-            Code::InvalidToolInput => "The tool does not take this input",
-            Code::BatchTooLarge => "Too many jobs in one batch",
-            Code::IdempotencyKeyReused => "The key was used for something else",
-            Code::IdempotencyKeyUnsupported => "This route takes no idempotency key",
-            Code::Internal => "A mistake of the server",
-            Code::StoreDamaged => "The store is damaged",
-            Code::MaintenanceFailed => "The work on the store failed",
-            Code::StoreUnavailable => "The store is unavailable",
-            Code::ShuttingDown => "The server is shutting down",
-            Code::NotReady => "The server is not ready yet",
-        }
-    }
-
-    pub const fn status(self) -> StatusCode {
-        match self {
-            Code::InvalidJson | Code::InvalidHeader => StatusCode::BAD_REQUEST,
-            Code::Unauthorized => StatusCode::UNAUTHORIZED,
-            Code::HostRefused => StatusCode::FORBIDDEN,
-            Code::RouteNotFound
-            | Code::JobNotFound
-            | Code::RunNotFound
-            | Code::StreamNotFound
-            | Code::ExecutorNotFound => StatusCode::NOT_FOUND,
-            Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Code::WrongState
-            | Code::RunOver
-            | Code::StaleToken
-            | Code::TooManyBackfills
-            | Code::UniqueKeyTaken
-            | Code::Contended
-            | Code::MaintenanceRefused => StatusCode::CONFLICT,
-            Code::StreamTrimmed => StatusCode::GONE,
-            Code::RevisionMoved => StatusCode::PRECONDITION_FAILED,
-            Code::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Code::InvalidBody
-            | Code::InvalidQuery
-            | Code::InvalidCursor
-            | Code::InvalidJob
-            | Code::UnknownTool
-            | Code::InvalidToolInput
-            | Code::BatchTooLarge
-            | Code::IdempotencyKeyReused
-            | Code::IdempotencyKeyUnsupported => StatusCode::UNPROCESSABLE_ENTITY,
-            Code::Internal | Code::StoreDamaged | Code::MaintenanceFailed => StatusCode::INTERNAL_SERVER_ERROR,
-            Code::StoreUnavailable | Code::ShuttingDown | Code::NotReady => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
     /// After how many seconds trying again may help.
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
-            Code::StoreUnavailable | Code::ShuttingDown => Some(5),
-            Code::NotReady | Code::Contended => Some(1),
+            Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown => Some(5),
+            Code::Contended | Code::RateLimited | Code::NotReady => Some(1),
             _ => None,
         }
     }

@@ -16,6 +16,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
+use crate::access::is_told;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::streams::EventJson;
@@ -69,12 +70,15 @@ impl Follow {
     }
 
     async fn look(&mut self) -> Result<(), Fault> {
-        let found = self.engine.queries().store().events(&self.after, READ_AT_ONCE).await?;
-        if let Some(last) = found.last() {
+        loop {
+            let found = self.engine.queries().store().events(&self.after, READ_AT_ONCE).await?;
+            let Some(last) = found.last() else { return Ok(()) };
             self.after = last.position.clone();
+            self.ready.extend(found.into_iter().filter(|event| is_told(event.entity.kind)));
+            if !self.ready.is_empty() {
+                return Ok(());
+            }
         }
-        self.ready.extend(found);
-        Ok(())
     }
 
     /// Waits until looking again is worth it; nothing when the server goes down.
@@ -85,7 +89,9 @@ impl Follow {
                 hint = self.hints.recv() => hint,
             };
             match hint {
-                Ok(Live::Job(_) | Live::Run(_) | Live::Object(_)) | Err(RecvError::Lagged(_)) => break,
+                Ok(Live::Job(_) | Live::Run(_) | Live::Object(_) | Live::Elsewhere) | Err(RecvError::Lagged(_)) => {
+                    break;
+                }
                 Ok(Live::Log(_)) => {}
                 Err(RecvError::Closed) => return None,
             }

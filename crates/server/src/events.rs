@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use ordo_store::{Fault, Position};
 
+use crate::access::is_told;
 use crate::app::App;
 use crate::code::Code;
 use crate::event_follow;
@@ -45,8 +46,9 @@ async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Prob
     let mut events = found.map_err(|fault| unless(fault, not_a_position))?;
     let is_cut = events.len() > limit;
     events.truncate(limit);
+    let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
+    events.retain(|event| is_told(event.entity.kind));
     let items = events.into_iter().map(EventJson::of).collect::<Result<Vec<EventJson>, Fault>>()?;
-    let next_cursor = items.last().filter(|_| is_cut).map(|event| event.position.clone());
     Ok(Json(List { items, next_cursor }).into_response())
 }
 

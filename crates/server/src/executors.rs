@@ -8,8 +8,11 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ordo_engine::AskError;
 use ordo_engine::remote::{Handed, Leaving, Listed, NotThere};
+use ordo_engine::tool::Payload;
 use ordo_model::executor::{ExecutorRefusal, Offer};
 use ordo_model::job::Definition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
@@ -150,7 +153,7 @@ struct HandedJson {
 }
 
 impl From<Handed> for HandedJson {
-    fn from(handed: Handed) -> HandedJson {
+    fn from(Handed { started: handed, payload }: Handed) -> HandedJson {
         HandedJson {
             run_id: handed.run_id,
             job_id: handed.job_id,
@@ -161,10 +164,20 @@ impl From<Handed> for HandedJson {
             timeout: handed.timeout,
             tool_name: handed.tool_name,
             tool_input: handed.tool_input,
-            payload: None,
+            payload: payload.as_ref().map(payload_json),
             shard: handed.shard.map(|shard| json!({ "index": shard.index, "total": shard.total })),
         }
     }
+}
+
+/// What came, as it came: as text if it is one, in base64 otherwise.
+fn payload_json(payload: &Payload) -> Value {
+    let (body, encoding) = match std::str::from_utf8(&payload.body) {
+        Ok(text) => (text.to_owned(), "text"),
+        Err(_) => (BASE64_STANDARD.encode(&payload.body), "base64"),
+    };
+    let Payload { hook, delivery, headers, .. } = payload;
+    json!({ "hook": hook, "delivery": delivery, "headers": headers, "body": body, "encoding": encoding })
 }
 
 pub(crate) async fn poll(

@@ -1,10 +1,13 @@
 //! `Idempotency-Key`: a creation that is asked for twice happens once and is answered twice.
 //!
-//! Invariant: the key is claimed in the same commit that creates the job; there is no moment between the two.
+//! Invariant: the key is claimed in the same commit that creates the job or the run; there is no moment between.
 
-use axum::http::{HeaderMap, HeaderName};
-use ordo_model::{JobId, Millis, Timestamp};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::Response;
+use ordo_engine::planner::Claim;
+use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Dedup;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -27,11 +30,12 @@ pub(crate) struct Once {
     body: String,
 }
 
-/// What is remembered of it.
+/// What is remembered of it: for which body, and what was made.
 #[derive(Serialize, Deserialize)]
-struct Claim {
+struct Memory<T> {
     body: String,
-    job: JobId,
+    #[serde(alias = "job")]
+    made: T,
 }
 
 impl Once {
@@ -50,24 +54,53 @@ impl Once {
         Once { key: hash(&[&self.key, &place.to_be_bytes()]), body: self.body.clone() }
     }
 
-    /// The job that an earlier request with this key created.
-    pub(crate) async fn earlier(&self, app: &App) -> Result<Option<JobId>, Problem> {
-        let found = app.engine.queries().store().dedup(&self.dedup_key(), app.now()).await?;
-        found.map(|value| self.resolve(&value)).transpose()
+    /// What an earlier request with this key made.
+    pub(crate) async fn earlier<T: DeserializeOwned>(&self, app: &App) -> Result<Option<T>, Problem> {
+        self.found(app).await?.map(|value| self.resolve(&value)).transpose()
     }
 
-    pub(crate) fn claim(&self, job: JobId, now: Timestamp) -> Dedup {
-        let claim = Claim { body: self.body.clone(), job };
-        let value = serde_json::to_vec(&claim).expect("a claim is plain data");
-        Dedup { key: self.dedup_key(), at: now, until: now.plus(REMEMBERED), value }
+    /// The run that an earlier request with this key brought about.
+    pub(crate) async fn earlier_run(&self, app: &App) -> Result<Option<RunId>, Problem> {
+        self.found(app).await?.map(|value| self.resolve_run(&value)).transpose()
     }
 
-    /// The job that was created under the key, if it was for the same body.
-    pub(crate) fn resolve(&self, value: &[u8]) -> Result<JobId, Problem> {
-        let unreadable = |e| Problem::new(Code::StoreDamaged, format!("a remembered key cannot be read: {e}"));
-        let claim: Claim = serde_json::from_slice(value).map_err(unreadable)?;
-        if claim.body == self.body {
-            return Ok(claim.job);
+    async fn found(&self, app: &App) -> Result<Option<Vec<u8>>, Problem> {
+        Ok(app.engine.queries().store().dedup(&self.dedup_key(), app.now()).await?)
+    }
+
+    pub(crate) fn claim<T: Serialize>(&self, made: T, now: Timestamp) -> Claim {
+        Claim { key: self.dedup_key(), until: now.plus(REMEMBERED), value: self.memory(made), names_run: false }
+    }
+
+    /// The same for an order whose run is not known beforehand.
+    pub(crate) fn claim_run(&self, now: Timestamp) -> Claim {
+        let value = self.body.clone().into_bytes();
+        Claim { key: self.dedup_key(), until: now.plus(REMEMBERED), value, names_run: true }
+    }
+
+    /// The same for something that is not a job.
+    pub(crate) fn dedup<T: Serialize>(&self, made: T, now: Timestamp) -> Dedup {
+        Dedup { key: self.dedup_key(), at: now, until: now.plus(REMEMBERED), value: self.memory(made) }
+    }
+
+    fn memory<T: Serialize>(&self, made: T) -> Vec<u8> {
+        serde_json::to_vec(&Memory { body: self.body.clone(), made }).expect("a memory is plain data")
+    }
+
+    /// What was made under the key, if it was for the same body.
+    pub(crate) fn resolve<T: DeserializeOwned>(&self, value: &[u8]) -> Result<T, Problem> {
+        let memory: Memory<T> = serde_json::from_slice(value).map_err(|e| unreadable(&e.to_string()))?;
+        self.of_this_body(memory.body.as_bytes(), memory.made)
+    }
+
+    pub(crate) fn resolve_run(&self, value: &[u8]) -> Result<RunId, Problem> {
+        let (body, run) = Claim::read_run(value).ok_or_else(|| unreadable("it names no run"))?;
+        self.of_this_body(body, run)
+    }
+
+    fn of_this_body<T>(&self, body: &[u8], made: T) -> Result<T, Problem> {
+        if body == self.body.as_bytes() {
+            return Ok(made);
         }
         let detail = "the Idempotency-Key was used with another body within the last 24 hours: use a new key";
         Err(Problem::new(Code::IdempotencyKeyReused, detail))
@@ -83,10 +116,20 @@ pub(crate) fn refuse(headers: &HeaderMap) -> Result<(), Problem> {
     match headers.contains_key(HEADER) {
         true => Err(Problem::new(
             Code::IdempotencyKeyUnsupported,
-            "this route takes no Idempotency-Key yet: send the request without it",
+            "this route takes no Idempotency-Key: send the request without it",
         )),
         false => Ok(()),
     }
+}
+
+fn unreadable(why: &str) -> Problem {
+    Problem::new(Code::StoreDamaged, format!("a remembered key cannot be read: {why}"))
+}
+
+/// Says that the answer belongs to an earlier request.
+pub(crate) fn replayed(mut answer: Response) -> Response {
+    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    answer
 }
 
 /// Each part goes in with its length, so that none can pass for another.

@@ -27,8 +27,8 @@ impl JobForm {
     }
 
     /// The order to schedule it, if its tool will have it.
-    pub(crate) fn into_command(self, engine: &Engine) -> Result<Command, Problem> {
-        tool_check::check(engine, &self.definition, &self.definition.tool_input)?;
+    pub(crate) async fn into_command(self, engine: &Engine) -> Result<Command, Problem> {
+        tool_check::check(engine, &self.definition, &self.definition.tool_input).await?;
         Ok(Command::Schedule { definition: Box::new(self.definition), held: self.held })
     }
 }

@@ -4,22 +4,24 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_model::job::{Cause, Command, Job, Order, Run, decide};
+use ordo_engine::SubmitError;
+use ordo_model::job::{Command, Job, Order, decide};
 use ordo_model::limits::{BACKFILL_MAX, PREVIEW_MAX};
 use ordo_model::schedule::Occurrence;
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, RunId, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::body::Body;
 use crate::code::Code;
-use crate::idempotency;
+use crate::idempotency::{self, Once};
 use crate::job_json::{answer, sentence};
 use crate::jobs::{find, named};
 use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
+use crate::request_span::Caller;
 use crate::{tool_check, unique};
 
 /// How many occurrences a preview shows unless told.
@@ -36,29 +38,57 @@ struct TriggerForm {
 pub(crate) async fn trigger(
     State(app): State<App>,
     Named(id): Named<JobId>,
+    caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    idempotency::refuse(&headers)?;
+    let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/trigger"), &body.bytes)?;
     let TriggerForm { tool_input } = body.parse_or_default()?;
+    if let Some(run) = earlier(&app, once.as_ref()).await? {
+        return Ok(run);
+    }
     let job = find(&app, id).await?;
     if let Some(input) = &tool_input {
-        tool_check::check(&app.engine, &job.definition, input)?;
+        tool_check::check(&app.engine, &job.definition, input).await?;
     }
     if let Some(unique) = &job.definition.unique_key {
-        return unique::trigger(&app, &job, unique, tool_input).await;
+        return unique::trigger(&app, &headers, &job, unique, tool_input, caller.0).await;
     }
-    let accepted = app.engine.submit(id, Command::Trigger { tool_input }).await.map_err(|error| named(id, error))?;
-    Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Manual)))
+    let command = Command::Trigger { tool_input, traceparent: caller.0 };
+    begin_run(&app, id, command, once).await?.map_err(|error| named(id, error))
 }
 
-/// The run that an order brought about, fired or skipped: the newest of its cause. Older ones may have moved with it.
-pub(crate) fn run_begun(touched: &[Run], is_mine: impl Fn(&Cause) -> bool) -> Response {
-    let mine = touched.iter().filter(|run| is_mine(&run.cause)).max_by_key(|run| run.version);
-    match mine {
-        Some(run) => (StatusCode::ACCEPTED, Json(json!({ "run_id": run.id }))).into_response(),
-        None => Problem::new(Code::Internal, "the order was carried out but led to no run").into_response(),
+/// The answer to an earlier request with the same key.
+pub(crate) async fn earlier(app: &App, once: Option<&Once>) -> Result<Option<Response>, Problem> {
+    let Some(once) = once else { return Ok(None) };
+    Ok(once.earlier_run(app).await?.map(|run| idempotency::replayed(begun(run))))
+}
+
+/// Has a run begun; once only, if there is a key.
+pub(crate) async fn begin_run(
+    app: &App,
+    id: JobId,
+    command: Command,
+    once: Option<Once>,
+) -> Result<Result<Response, SubmitError>, Problem> {
+    let answer = match &once {
+        None => app.engine.submit(id, command).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim_run(app.now())).await,
+    };
+    match (answer, once) {
+        (Ok(accepted), _) => match accepted.run_begun() {
+            Some(run) => Ok(Ok(begun(run.id))),
+            None => Err(Problem::new(Code::Internal, "the order was carried out but led to no run")),
+        },
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
+            Ok(Ok(idempotency::replayed(begun(once.resolve_run(&value)?))))
+        }
+        (Err(error), _) => Ok(Err(error)),
     }
+}
+
+fn begun(run: RunId) -> Response {
+    (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response()
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -97,24 +127,37 @@ pub(crate) async fn backfill(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    idempotency::refuse(&headers)?;
+    let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/backfill"), &body.bytes)?;
     let form: BackfillForm = body.parse()?;
     let now = app.now();
+    if let Some(once) = &once
+        && let Some(told) = once.earlier::<Value>(&app).await?
+    {
+        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()));
+    }
     let to = form.to.unwrap_or(now).min(now);
     let command = Command::Backfill { from: form.from, to };
     let job = find(&app, id).await?;
     let found = occurrences(&job, form.from, to);
-    let status = if form.dry_run {
-        // What would be refused is refused here too, by the same rule.
-        decide(id, Some(job), Order { command, seat: None }, now)?;
-        StatusCode::OK
-    } else {
-        app.engine.submit(id, command).await.map_err(|error| named(id, error))?;
-        StatusCode::ACCEPTED
-    };
     let listed = &found[..found.len().min(LISTED_MAX)];
     let told = json!({ "from": form.from, "to": to, "dry_run": form.dry_run, "count": found.len(), "items": listed });
-    Ok((status, Json(told)).into_response())
+    if form.dry_run {
+        // What would be refused is refused here too, by the same rule.
+        decide(id, Some(job), Order { command, seat: None }, now)?;
+        return Ok(Json(told).into_response());
+    }
+    let answer = match &once {
+        None => app.engine.submit(id, command).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim(&told, now)).await,
+    };
+    match (answer, once) {
+        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(told)).into_response()),
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
+            let told: Value = once.resolve(&value)?;
+            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()))
+        }
+        (Err(error), _) => Err(named(id, error)),
+    }
 }
 
 fn occurrences(job: &Job, from: Timestamp, to: Timestamp) -> Vec<Occurrence> {

@@ -1,7 +1,7 @@
 //! Jobs: create, read, change, cancel.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::body::Body;
-use crate::idempotency::{Once, REPLAYED};
+use crate::idempotency::{self, Once};
 use crate::if_match::IfMatch;
 use crate::job_form::{JobForm, check_patch, concerns_tool};
 use crate::job_json::{answer, created};
@@ -28,7 +28,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
         let form = JobForm::read(fields)?;
         let definition = form.definition.clone();
-        let command = form.into_command(&app.engine)?;
+        let command = form.into_command(&app.engine).await?;
         if let Some(unique) = &definition.unique_key {
             return unique::create(&app, &headers, &definition, unique, command).await;
         }
@@ -36,7 +36,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     }
     match Once::read(&headers, "POST /v1/jobs", &body.bytes)? {
         None => {
-            let command = JobForm::read(fields)?.into_command(&app.engine)?;
+            let command = JobForm::read(fields)?.into_command(&app.engine).await?;
             Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job))
         }
         Some(once) => create_once(&app, fields, &once).await,
@@ -48,7 +48,7 @@ async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Resu
     if let Some(earlier) = once.earlier(app).await? {
         return replayed(app, earlier).await;
     }
-    let command = JobForm::read(fields)?.into_command(&app.engine)?;
+    let command = JobForm::read(fields)?.into_command(&app.engine).await?;
     let id = JobId(new_id());
     match app.engine.submit_once(id, command, once.claim(id, app.now())).await {
         Ok(accepted) => Ok(created(&accepted.job)),
@@ -58,9 +58,7 @@ async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Resu
 }
 
 async fn replayed(app: &App, id: JobId) -> Result<Response, Problem> {
-    let mut answer = created(&find(app, id).await?);
-    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    Ok(answer)
+    Ok(idempotency::replayed(created(&find(app, id).await?)))
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {
@@ -83,7 +81,7 @@ pub(crate) async fn update(
     for _ in 0..UPDATE_TRIES {
         let job = find(&app, id).await?;
         condition.check(job.revision)?;
-        check_change(&app, &job, &patch)?;
+        check_change(&app, &job, &patch).await?;
         // The tool judged this revision; should the job move on meanwhile, it is asked again.
         let command = Command::Update { patch: patch.clone(), if_revision: Some(job.revision) };
         match app.engine.submit(id, command).await {
@@ -95,12 +93,12 @@ pub(crate) async fn update(
     Err(SubmitError::Contended.into())
 }
 
-fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Result<(), Problem> {
+async fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Result<(), Problem> {
     if !concerns_tool(patch) {
         return Ok(());
     }
     let definition = job.definition.patched(patch)?;
-    tool_check::check(&app.engine, &definition, &definition.tool_input)
+    tool_check::check(&app.engine, &definition, &definition.tool_input).await
 }
 
 pub(crate) async fn cancel(

@@ -2,19 +2,23 @@
 //!
 //! Invariant: what is said when the shutdown begins is answered; no new connection is taken.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::serve::{Listener, ListenerExt};
 use axum::{Extension, Router};
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use crate::app::App;
-use crate::peer::Peer;
+use crate::peer::{Peer, Remote};
 use crate::routes::router;
 
 /// How long a client may take to send the head of a request, and how long an unused connection stays open.
@@ -31,13 +35,13 @@ pub async fn serve_tcp(listener: TcpListener, app: App, shutdown: CancellationTo
             tracing::debug!(%error, "answers on a connection may be delayed");
         }
     });
-    server.run(listener, shutdown).await;
+    server.run(listener, shutdown, |address| Some(address.ip())).await;
 }
 
 /// The same for the socket of this machine: whoever may open it is trusted.
 pub async fn serve_unix(listener: UnixListener, app: App, shutdown: CancellationToken) {
     let server = Server::new(app, Peer::socket(shutdown.clone()));
-    server.run(listener, shutdown).await;
+    server.run(listener, shutdown, |_| None).await;
 }
 
 struct Server {
@@ -50,11 +54,16 @@ impl Server {
         Server { router: router(app).layer(Extension(peer)), connections: GracefulShutdown::new() }
     }
 
-    async fn run<L: Listener>(self, mut listener: L, shutdown: CancellationToken) {
+    async fn run<L: Listener>(
+        self,
+        mut listener: L,
+        shutdown: CancellationToken,
+        remote: fn(&L::Addr) -> Option<IpAddr>,
+    ) {
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                (stream, _) = listener.accept() => self.serve::<L>(stream),
+                (stream, address) = listener.accept() => self.serve::<L>(stream, remote(&address)),
             }
         }
         drop(listener);
@@ -63,8 +72,8 @@ impl Server {
         }
     }
 
-    fn serve<L: Listener>(&self, stream: L::Io) {
-        let service = TowerToHyperService::new(self.router.clone());
+    fn serve<L: Listener>(&self, stream: L::Io, remote: Option<IpAddr>) {
+        let service = TowerToHyperService::new(self.router.clone().map_request(move |request| from(request, remote)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
@@ -76,4 +85,11 @@ impl Server {
             }
         });
     }
+}
+
+fn from(mut request: Request<Incoming>, remote: Option<IpAddr>) -> Request<Incoming> {
+    if let Some(address) = remote {
+        request.extensions_mut().insert(Remote(address));
+    }
+    request
 }

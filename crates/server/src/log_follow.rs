@@ -101,7 +101,7 @@ impl Follow {
             match hint {
                 Ok(Live::Log(run) | Live::Run(run)) if run == self.run => return Some(()),
                 Ok(Live::Log(_) | Live::Run(_) | Live::Job(_) | Live::Object(_)) => {}
-                Err(RecvError::Lagged(_)) => return Some(()),
+                Ok(Live::Elsewhere) | Err(RecvError::Lagged(_)) => return Some(()),
                 Err(RecvError::Closed) => return None,
             }
         }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::code::Code;
+use crate::hex;
 use crate::problem::Problem;
 
 /// What stands behind the question mark. Handlers take what they know and end with [`Params::finish`].
@@ -94,6 +95,24 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Cursor, uuid::Error> {
         Uuid::try_parse(text).map(Cursor)
+    }
+}
+
+/// A place in a list of things that have names: a key of its index. Opaque to clients.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyCursor(pub(crate) Vec<u8>);
+
+impl Display for KeyCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex::encode(&self.0))
+    }
+}
+
+impl FromStr for KeyCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<KeyCursor, ()> {
+        hex::decode(text).map(KeyCursor).ok_or(())
     }
 }
 

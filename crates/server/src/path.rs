@@ -1,10 +1,12 @@
-//! Names in paths: ids of jobs and runs, names of streams. What cannot be one names nothing.
+//! Names in paths: ids of jobs, runs and the like, names of streams and secrets. What cannot be one names nothing.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use ordo_model::hook::is_slug;
 use ordo_model::{EntityId, JobId, RunId};
+use uuid::Uuid;
 
 use crate::code::Code;
 use crate::problem::Problem;
@@ -29,10 +31,100 @@ impl Name for RunId {
     }
 }
 
+/// An incident.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IncidentId(pub(crate) Uuid);
+
+impl FromStr for IncidentId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<IncidentId, uuid::Error> {
+        text.parse().map(IncidentId)
+    }
+}
+
+impl Name for IncidentId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::IncidentNotFound, format!("there is no incident {}: its id is a UUID", shortened(given)))
+    }
+}
+
+/// A letter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LetterId(pub(crate) Uuid);
+
+impl FromStr for LetterId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<LetterId, uuid::Error> {
+        text.parse().map(LetterId)
+    }
+}
+
+impl Name for LetterId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::LetterNotFound, format!("there is no letter {}: its id is a UUID", shortened(given)))
+    }
+}
+
 impl Name for EntityId {
     fn missing(given: &str) -> Problem {
         let shown = shortened(given);
         Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
+    }
+}
+
+/// The slug of a hook.
+#[derive(Debug)]
+pub(crate) struct Slug(pub(crate) String);
+
+impl FromStr for Slug {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Slug, ()> {
+        is_slug(text).then(|| Slug(text.to_owned())).ok_or(())
+    }
+}
+
+impl Name for Slug {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
+    }
+}
+
+/// The name of a secret, right or wrong: the model says which.
+#[derive(Debug)]
+pub(crate) struct SecretName(pub(crate) String);
+
+impl FromStr for SecretName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<SecretName, Self::Err> {
+        Ok(SecretName(text.to_owned()))
+    }
+}
+
+impl Name for SecretName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+    }
+}
+
+/// The id of a token.
+#[derive(Debug)]
+pub(crate) struct TokenId(pub(crate) Uuid);
+
+impl FromStr for TokenId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<TokenId, uuid::Error> {
+        text.parse().map(TokenId)
+    }
+}
+
+impl Name for TokenId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::TokenNotFound, format!("there is no token {}: its id is a UUID", shortened(given)))
     }
 }
 

@@ -16,6 +16,10 @@ pub struct Peer {
     pub(crate) closing: CancellationToken,
 }
 
+/// From which address a connection came; there is none for the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Remote(pub(crate) IpAddr);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Way {
     /// The Unix socket: whoever may open it is an administrator.

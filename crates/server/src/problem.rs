@@ -5,9 +5,16 @@
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::SubmitError;
 use ordo_engine::batcher::chain;
+use ordo_engine::secrets::SecretsError;
+use ordo_engine::tokens::TokensError;
+use ordo_engine::{AskError, SubmitError};
+use ordo_model::api_token::ApiTokenRefusal;
+use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
+use ordo_model::letter::LetterRefusal;
+use ordo_model::monitor::MonitorRefusal;
+use ordo_model::secret::SecretRefusal;
 use ordo_store::Fault;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,6 +82,8 @@ impl IntoResponse for Problem {
         if self.code == Code::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"ordo\""));
         }
+        // For a page that says it to people.
+        answer.extensions_mut().insert(self);
         answer
     }
 }
@@ -97,6 +106,7 @@ impl From<Refusal> for Problem {
             Refusal::RunOver => Problem::new(Code::RunOver, text),
             Refusal::StaleToken => Problem::new(Code::StaleToken, text),
             Refusal::TooManyBackfills => Problem::new(Code::TooManyBackfills, text),
+            Refusal::QueueFull => Problem::new(Code::WrongState, text),
         }
     }
 }
@@ -110,6 +120,88 @@ impl From<SubmitError> for Problem {
             SubmitError::Contended => Problem::new(Code::Contended, error.to_string()),
             SubmitError::Stopped => Problem::new(Code::ShuttingDown, error.to_string()),
             SubmitError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, error.to_string()),
+        }
+    }
+}
+
+impl From<SecretsError> for Problem {
+    fn from(error: SecretsError) -> Problem {
+        let text = error.to_string();
+        match error {
+            SecretsError::Refused(SecretRefusal::NoSuchSecret) => Problem::new(Code::SecretNotFound, text),
+            SecretsError::Refused(SecretRefusal::BadName { .. }) => Problem::field(Code::InvalidSecret, "name", text),
+            SecretsError::Length => Problem::field(Code::InvalidSecret, "value", text),
+            SecretsError::Unknown { .. } => Problem::new(Code::UnknownSecret, text),
+            SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Chance(_) => {
+                tracing::error!(error = %text, "a secret could not be used");
+                Problem::new(Code::SecretsUnavailable, text)
+            }
+            SecretsError::Store(fault) => of_fault(&fault),
+            SecretsError::Contended => Problem::new(Code::Contended, text),
+            SecretsError::Stopped => Problem::new(Code::ShuttingDown, text),
+        }
+    }
+}
+
+impl<R: std::error::Error + Into<Problem>> From<AskError<R>> for Problem {
+    fn from(error: AskError<R>) -> Problem {
+        let text = error.to_string();
+        match error {
+            AskError::Refused(refusal) => refusal.into(),
+            // Logged where the round failed.
+            AskError::Store(fault) => of_fault(&fault),
+            AskError::Contended => Problem::new(Code::Contended, text),
+            AskError::Stopped => Problem::new(Code::ShuttingDown, text),
+            AskError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+        }
+    }
+}
+
+impl From<IncidentRefusal> for Problem {
+    fn from(refusal: IncidentRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            IncidentRefusal::NoSuchIncident => Problem::new(Code::IncidentNotFound, text),
+            IncidentRefusal::Invalid(invalid) => Problem::field(Code::InvalidIncident, invalid.field, invalid.message),
+            IncidentRefusal::NoSuchMove { .. } | IncidentRefusal::Ended { .. } | IncidentRefusal::TooManyLinks => {
+                Problem::new(Code::WrongState, text)
+            }
+        }
+    }
+}
+
+impl From<TokensError> for Problem {
+    fn from(error: TokensError) -> Problem {
+        let text = error.to_string();
+        match error {
+            TokensError::Refused(ApiTokenRefusal::NoSuchToken) => Problem::new(Code::TokenNotFound, text),
+            TokensError::Refused(ApiTokenRefusal::Exists { .. }) => Problem::field(Code::TokenExists, "name", text),
+            TokensError::Refused(ApiTokenRefusal::BadName { .. }) => Problem::field(Code::InvalidToken, "name", text),
+            TokensError::Refused(ApiTokenRefusal::BadExpiry) => Problem::field(Code::InvalidToken, "expires_at", text),
+            TokensError::Chance(_) => Problem::new(Code::Internal, text),
+            TokensError::Store(fault) => of_fault(&fault),
+            TokensError::Contended => Problem::new(Code::Contended, text),
+            TokensError::Stopped => Problem::new(Code::ShuttingDown, text),
+        }
+    }
+}
+
+impl From<LetterRefusal> for Problem {
+    fn from(refusal: LetterRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            LetterRefusal::NoSuchLetter => Problem::new(Code::LetterNotFound, text),
+            LetterRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+        }
+    }
+}
+
+impl From<MonitorRefusal> for Problem {
+    fn from(refusal: MonitorRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            MonitorRefusal::NoSuchMonitor => Problem::new(Code::MonitorNotFound, text),
+            MonitorRefusal::Invalid(invalid) => Problem::field(Code::InvalidMonitor, invalid.field, invalid.message),
         }
     }
 }

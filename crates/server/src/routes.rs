@@ -1,17 +1,19 @@
-//! The route table.
+//! The route table. What each route asks of its callers stands in `access.rs`.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
+use tower::Layer;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    auth, batch, compression, cron, events, executors, health, job_list, job_orders, jobs, logs, metrics, openapi,
-    reports, runs, status, store, streams, trace,
+    armour, auth, batch, compression, cron, events, executors, health, hook_deliveries, hook_receive, hooks, incidents,
+    job_list, job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, pages, reports, runs, secrets,
+    slack, status, store, streams, subscriptions, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -24,6 +26,8 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/readyz", get(health::ready)),
         ("/metrics", get(metrics::show)),
         ("/openapi.json", get(openapi::show)),
+        ("/login", get(login::by_link).post(login::by_form)),
+        ("/logout", post(login::leave)),
         ("/v1/status", get(status::show)),
         ("/v1/jobs", get(job_list::read).post(jobs::create)),
         ("/v1/jobs/batch", post(batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
@@ -44,25 +48,88 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/executors/{id}", delete(executors::leave)),
         ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
         ("/v1/executors/{id}/poll", post(executors::poll)),
+        ("/hooks/{slug}", post(hook_receive::receive)),
+        ("/v1/hooks", get(hooks::list).post(hooks::create)),
+        ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
+        ("/v1/hooks/{slug}/deliveries", get(hook_deliveries::list)),
+        ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
+        ("/v1/subscriptions", get(subscriptions::list).post(subscriptions::create)),
+        ("/v1/subscriptions/{id}", get(subscriptions::show).patch(subscriptions::update).delete(subscriptions::remove)),
+        ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
+        ("/slack/events", post(slack::events)),
+        ("/slack/interaction", post(slack::interaction)),
+        ("/v1/incidents", get(incidents::list).post(incidents::create)),
+        ("/v1/incidents/{id}", get(incidents::show)),
+        ("/v1/incidents/{id}/assignee", post(incidents::assignee)),
+        ("/v1/incidents/{id}/severity", post(incidents::severity)),
+        ("/v1/incidents/{id}/status", post(incidents::status)),
+        ("/v1/incidents/{id}/ack", post(incidents::acknowledge)),
+        ("/v1/incidents/{id}/notes", post(incidents::note)),
+        ("/v1/incidents/{id}/links", post(incidents::link)),
+        ("/v1/incidents/{id}/export", get(incidents::export)),
+        ("/v1/letters", get(letters::list)),
+        ("/v1/letters/{id}", get(letters::show)),
+        ("/v1/letters/{id}/replay", post(letters::replay)),
+        ("/v1/monitors", get(monitors::list).post(monitors::create)),
+        ("/v1/monitors/{name}", get(monitors::show).delete(monitors::remove)),
+        ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),
+        ("/ping/{token}/start", get(monitors::started).post(monitors::started)),
+        ("/ping/{token}/fail", get(monitors::failed).post(monitors::failed)),
         ("/v1/streams/{stream}", get(streams::read)),
         ("/v1/events", get(events::read)),
+        ("/v1/nodes", get(nodes::list)),
+        ("/v1/nodes/{name}/drain", post(nodes::drain)),
+        ("/v1/secrets", get(secrets::list)),
+        ("/v1/secrets/{name}", put(secrets::put).delete(secrets::remove)),
+        ("/v1/tokens", get(tokens::list).post(tokens::create)),
+        ("/v1/tokens/{id}", delete(tokens::revoke)),
         ("/v1/store/stats", get(store::stats)),
         ("/v1/store/backup", post(store::backup)),
         ("/v1/store/check", post(store::check)),
+        ("/v1/store/reseal", post(secrets::reseal)),
         ("/v1/cron/explain", get(cron::explain)),
     ]
 }
 
 pub fn router(app: App) -> Router {
-    let routes = table().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
-    routes
+    let prefix = app.base_path.clone();
+    let all = table().into_iter().chain(pages::table());
+    let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let routes = routes
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
+        .layer(from_fn_with_state(app.clone(), pages::frame::around))
+        .layer(from_fn(armour::put_on))
         .layer(compression::layer())
-        .layer(from_fn(trace::request))
-        .with_state(app)
+        .layer(from_fn_with_state(app.clone(), trace::request))
+        .with_state(app);
+    match prefix.as_ref() {
+        "" => routes,
+        // A proxy may take the prefix away or leave it: both are answered.
+        _ => {
+            let bare = tower::util::MapRequestLayer::new(move |request| without(&prefix, request));
+            Router::new().fallback_service(bare.layer(routes))
+        }
+    }
+}
+
+/// The request as if there were no prefix.
+fn without(prefix: &str, mut request: Request) -> Request {
+    let rest = request.uri().path_and_query().and_then(|place| place.as_str().strip_prefix(prefix));
+    let bare = match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => format!("/{rest}"),
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        Some(_) | None => return request,
+    };
+    let mut parts = request.uri().clone().into_parts();
+    // A part of an address is an address.
+    parts.path_and_query = bare.parse().ok();
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 /// The paths of all routes, as they stand in the description.

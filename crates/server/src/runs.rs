@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_engine::SubmitError;
 use ordo_engine::queries::RunFilter;
-use ordo_model::job::{Cause, Command, Refusal, Run, RunStatus};
+use ordo_model::job::{Command, Refusal, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,11 +16,12 @@ use serde_json::Value;
 use crate::app::App;
 use crate::body::Body;
 use crate::code::Code;
-use crate::idempotency;
-use crate::job_orders::run_begun;
+use crate::idempotency::Once;
+use crate::job_orders::{begin_run, earlier};
 use crate::params::{Cursor, List, Params, next_cursor};
 use crate::path::Named;
 use crate::problem::Problem;
+use crate::request_span::Caller;
 
 const CANCELLED: &str = "cancelled on request";
 
@@ -109,12 +110,18 @@ pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body
 pub(crate) async fn retry(
     State(app): State<App>,
     Named(id): Named<RunId>,
+    caller: Caller,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    idempotency::refuse(&headers)?;
-    let run = find(&app, id).await?;
-    let accepted = app.engine.retry(run).await.map_err(|error| named(id, error))?;
-    Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Retry { of } if *of == id)))
+    let once = Once::read(&headers, &format!("POST /v1/runs/{id}/retry"), &[])?;
+    if let Some(run) = earlier(&app, once.as_ref()).await? {
+        return Ok(run);
+    }
+    // Asked for again means asked for by somebody else: it belongs to the new caller's trace, or to none.
+    let run = Run { traceparent: caller.0, ..find(&app, id).await? };
+    let job = run.job_id;
+    let command = Command::RetryRun { run: Box::new(run) };
+    begin_run(&app, job, command, once).await?.map_err(|error| named(id, error))
 }
 
 /// A run whose job is forgotten is about to be forgotten too.

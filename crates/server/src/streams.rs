@@ -1,14 +1,16 @@
 //! The event log of one entity, as it was written.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Event, Fault};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::access::to_see;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::code::Code;
 use crate::params::{List, Params};
 use crate::path::Named;
@@ -43,6 +45,7 @@ impl EventJson {
 /// From the version `from` on; from the oldest that is kept when it is left out.
 pub(crate) async fn read(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(entity): Named<EntityId>,
     mut params: Params,
 ) -> Result<Response, Problem> {
@@ -50,6 +53,9 @@ pub(crate) async fn read(
     let from = params.take_cursor::<u64>()?.or(from);
     let limit = params.take_limit()?;
     params.finish()?;
+    if !caller.may(to_see(entity.kind)) {
+        return Err(Problem::new(Code::Forbidden, format!("the events of a {} are for admins", entity.kind.name())));
+    }
     let (mut events, oldest) = app.engine.queries().history(entity, from.unwrap_or(0), limit + 1).await?;
     if events.is_empty() && oldest == 0 {
         return Err(Problem::new(Code::StreamNotFound, format!("there is no stream {entity}")));

@@ -1,14 +1,26 @@
 //! A job is refused while it is being written down if its tool can never run it.
 
+use ordo_engine::secrets::{Mask, SecretsError};
 use ordo_engine::{Engine, Tools};
 use ordo_model::job::Definition;
+use ordo_model::secret_reference::referred;
 use serde_json::Value;
 
 use crate::code::Code;
 use crate::problem::{FieldError, Problem};
 
-/// Tools of other groups live in executors that may not be here yet: their runs wait.
-pub(crate) fn check(engine: &Engine, definition: &Definition, input: &Value) -> Result<(), Problem> {
+/// Every secret that it refers to must be there. Tools of other groups live in executors that may not be here yet:
+/// their runs wait.
+pub(crate) async fn check(engine: &Engine, definition: &Definition, input: &Value) -> Result<(), Problem> {
+    if referred(input).is_empty() {
+        return check_input(engine, definition, input);
+    }
+    // The tool sees what it will get; what it says about it is told without the values.
+    let resolved = engine.secrets().resolve(input).await.map_err(unresolved)?;
+    check_input(engine, definition, &resolved.input).map_err(|problem| masked(&resolved.mask, problem))
+}
+
+fn check_input(engine: &Engine, definition: &Definition, input: &Value) -> Result<(), Problem> {
     if definition.group != Definition::DEFAULT_GROUP {
         return Ok(());
     }
@@ -21,6 +33,19 @@ pub(crate) fn check(engine: &Engine, definition: &Definition, input: &Value) -> 
         return Err(plainly(Code::UnknownTool, "tool_name", unknown(engine.tools(), &definition.tool_name)));
     };
     tool.check(input).map_err(|message| plainly(Code::InvalidToolInput, "tool_input", message))
+}
+
+fn unresolved(error: SecretsError) -> Problem {
+    match error {
+        SecretsError::Unknown { .. } => plainly(Code::UnknownSecret, "tool_input", error.to_string()),
+        error => error.into(),
+    }
+}
+
+fn masked(mask: &Mask, problem: Problem) -> Problem {
+    let cover = |text: &str| mask.text(text).into_owned();
+    let errors = problem.errors.iter().map(|error| FieldError { message: cover(&error.message), ..error.clone() });
+    Problem { detail: cover(&problem.detail), errors: errors.collect(), code: problem.code }
 }
 
 fn plainly(code: Code, field: &str, message: String) -> Problem {

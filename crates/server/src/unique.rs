@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
-use ordo_model::job::{Cause, Command, Definition, Job, OnConflict, UniqueKey};
-use ordo_model::{JobId, RunId, Timestamp};
-use ordo_store::Dedup;
+use ordo_engine::planner::Claim;
+use ordo_model::job::{Command, Definition, Job, OnConflict, UniqueKey};
+use ordo_model::{JobId, RunId, Timestamp, TraceParent};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -17,7 +17,6 @@ use crate::app::App;
 use crate::code::Code;
 use crate::idempotency;
 use crate::job_json::{answer, created};
-use crate::job_orders::run_begun;
 use crate::jobs::{find, named};
 use crate::problem::Problem;
 
@@ -33,7 +32,7 @@ pub(crate) async fn create(
     idempotency::refuse(headers)?;
     let id = JobId(new_id());
     let key = unique.key.of(&definition.label, &definition.tool_input);
-    let claim = claim("job", None, &key, unique, app.now(), id.0.as_bytes().to_vec());
+    let claim = claim(None, &key, unique, app.now(), id.0.as_bytes().to_vec());
     match app.engine.submit_once(id, command, claim).await {
         Ok(accepted) => Ok(created(&accepted.job)),
         Err(SubmitError::Duplicate(value)) => {
@@ -50,19 +49,26 @@ pub(crate) async fn create(
 /// Triggers the job unless it has a run with the key.
 pub(crate) async fn trigger(
     app: &App,
+    headers: &HeaderMap,
     job: &Job,
     unique: &UniqueKey,
     tool_input: Option<Value>,
+    traceparent: Option<TraceParent>,
 ) -> Result<Response, Problem> {
+    idempotency::refuse(headers)?;
     let input = tool_input.as_ref().unwrap_or(&job.definition.tool_input);
     let key = unique.key.of(&job.definition.label, input);
-    let claim = claim("run", Some(job.id), &key, unique, app.now(), Vec::new());
-    match app.engine.submit_once(job.id, Command::Trigger { tool_input }, claim).await {
-        Ok(accepted) => Ok(run_begun(&accepted.runs, |cause| matches!(cause, Cause::Manual))),
+    let claim = claim(Some(job.id), &key, unique, app.now(), Vec::new());
+    let begun = |run: RunId| (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response();
+    match app.engine.submit_once(job.id, Command::Trigger { tool_input, traceparent }, claim).await {
+        Ok(accepted) => match accepted.run_begun() {
+            Some(run) => Ok(begun(run.id)),
+            None => Err(Problem::new(Code::Internal, "the order was carried out but led to no run")),
+        },
         Err(SubmitError::Duplicate(value)) => {
             let first = RunId(read(&value)?);
             match unique.on_conflict {
-                OnConflict::Merge => Ok((StatusCode::ACCEPTED, Json(json!({ "run_id": first }))).into_response()),
+                OnConflict::Merge => Ok(begun(first)),
                 OnConflict::Refuse => Err(taken(&format!("run {first}"), &key, unique)),
             }
         }
@@ -70,10 +76,11 @@ pub(crate) async fn trigger(
     }
 }
 
-fn claim(of: &str, job: Option<JobId>, key: &str, unique: &UniqueKey, now: Timestamp, value: Vec<u8>) -> Dedup {
-    let scope = job.map_or_else(String::new, |job| job.to_string());
-    let key = format!("unique/{of}/{scope}/{key}").into_bytes();
-    Dedup { key, at: now, until: now.plus(unique.window), value }
+/// A key that belongs to a job names the run that the order brings about.
+fn claim(job: Option<JobId>, key: &str, unique: &UniqueKey, now: Timestamp, value: Vec<u8>) -> Claim {
+    let scope = job.map_or_else(|| "job/".to_owned(), |job| format!("run/{job}/"));
+    let key = format!("unique/{scope}{key}").into_bytes();
+    Claim { key, until: now.plus(unique.window), value, names_run: job.is_some() }
 }
 
 fn read(value: &[u8]) -> Result<Uuid, Problem> {

@@ -5,10 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_engine::committer::{Answer, SubmitError};
-use ordo_engine::planner::Request;
+use ordo_engine::planner::{Claim, Request};
 use ordo_model::job::{Command, Definition, Report};
 use ordo_model::{JobId, RunId, Timestamp, Token};
-use ordo_store::Dedup;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -91,8 +90,8 @@ impl World {
         let job = self.new_job_id();
         let held = self.rng.chance(100);
         let command = Command::Schedule { definition: Box::new(definition.clone()), held };
-        let dedup = keyed.as_ref().map(|keyed| self.dedup(&keyed.marker, job));
-        let request = Request { dedup, ..Request::new(job, command) };
+        let claim = keyed.as_ref().map(|keyed| self.claim(&keyed.marker, job));
+        let request = Request { claim, ..Request::new(job, command) };
         self.client.keyed.extend(keyed.map(|keyed| (op, keyed)));
         self.client.jobs.push(job);
         self.ask(op, job, Ask::Create { marker, definition: Box::new(definition), held }, request);
@@ -121,10 +120,9 @@ impl World {
         Keyed { marker: marker.to_owned(), definition: workload::definition(&mut self.rng, marker, span), tries: 0 }
     }
 
-    fn dedup(&self, marker: &str, job: JobId) -> Dedup {
-        let at = self.now();
-        let until = at.plus(ordo_model::Millis::from_days(30));
-        Dedup { key: marker.as_bytes().to_vec(), at, until, value: job.0.as_bytes().to_vec() }
+    fn claim(&self, marker: &str, job: JobId) -> Claim {
+        let until = self.now().plus(ordo_model::Millis::from_days(30));
+        Claim { key: marker.as_bytes().to_vec(), until, value: job.0.as_bytes().to_vec(), names_run: false }
     }
 
     // --- commands -------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ impl World {
 
     fn ask_trigger(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
-        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })) };
+        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })), traceparent: None };
         self.ask(op, job, Ask::Trigger { marker }, Request::new(job, command));
     }
 

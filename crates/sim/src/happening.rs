@@ -3,7 +3,7 @@
 use ordo_engine::core::Input;
 use ordo_engine::dispatch::Find;
 use ordo_engine::timekeeper::Look;
-use ordo_model::RunId;
+use ordo_model::{JobId, RunId};
 
 use crate::executor::Ended;
 use crate::misfortune::Misfortune;
@@ -26,6 +26,10 @@ pub(crate) enum Happening {
     FindWaiting {
         life: u32,
         find: Find,
+    },
+    Attend {
+        life: u32,
+        job: JobId,
     },
     TakeOff {
         life: u32,
@@ -66,6 +70,7 @@ impl Happening {
             | Happening::Input { life, .. }
             | Happening::Look { life, .. }
             | Happening::FindWaiting { life, .. }
+            | Happening::Attend { life, .. }
             | Happening::TakeOff { life }
             | Happening::Commit { life }
             | Happening::Land { life }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use ordo_engine::change::Change;
 use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
 use ordo_engine::dispatch::Find;
@@ -13,7 +14,7 @@ use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::Look;
 use ordo_engine::{queries, recovery, retention};
 use ordo_model::job::{Definition, Seat};
-use ordo_model::{Incarnation, JobId};
+use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
@@ -108,7 +109,8 @@ impl World {
         let shared: Arc<dyn Store> = store.clone();
         let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
         let running = ready(recovery::attempts(&queries))?;
-        let orders = recovery::orders(&running, &BTreeSet::new(), self.tick_rate().saturating_mul(2));
+        let whose = recovery::Whose::Everybodys(&me);
+        let orders = recovery::orders(&running, whose, &BTreeSet::new(), self.tick_rate().saturating_mul(2));
         let round = ready(committer.round(orders, Vec::new(), self.now()));
         let failed = round.answers.iter().any(|answer| matches!(answer, Err(ordo_engine::SubmitError::Store(_))));
         self.tail(store.as_ref(), (!failed).then(|| self.wall_ms()));
@@ -221,7 +223,10 @@ impl World {
             Effect::Deliver(_) | Effect::Recall { .. } | Effect::Forget { .. } | Effect::Withdraw(_) => {
                 unreachable!("this world has no executors elsewhere")
             }
-            Effect::Attend(entity) => unreachable!("{entity}: this world has jobs only"),
+            Effect::Attend(entity) => {
+                assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
+                self.soon(read_ms, Happening::Attend { life, job: JobId(entity.id) });
+            }
         }
     }
 
@@ -240,6 +245,27 @@ impl World {
         let (found, complete) = read.unwrap_or_default();
         let input = Input::Waiting { line: find.line.clone(), found, complete };
         self.deliver_read(input)
+    }
+
+    /// Nobody outside wants to hear of anything: what waits in the outbox is handed on by being read.
+    pub(crate) fn attend(&mut self, job_id: JobId) -> Result<(), Crash> {
+        let read = ready(self.node().queries.job(job_id));
+        if self.plug.is_cut() {
+            return Err(Crash);
+        }
+        match read {
+            Ok(job) => {
+                if let Some(through) = job.and_then(|job| job.outbox.last_version()) {
+                    let request = Request::new(job_id, ordo_model::job::Command::Published { through });
+                    self.submit(Submission { request, to: To::Nobody });
+                }
+                Ok(())
+            }
+            Err(_) => {
+                let failed = Change { failed: true, ..Change::of(job_id) };
+                self.deliver_read(Input::Changed(vec![failed]))
+            }
+        }
     }
 
     /// The longest a read takes to be made, and again to come back.

@@ -174,6 +174,7 @@ impl World {
             Happening::Input { input, .. } => self.step(*input),
             Happening::Look { look, .. } => self.look(look),
             Happening::FindWaiting { find, .. } => self.find_waiting(&find),
+            Happening::Attend { job, .. } => self.attend(job),
             Happening::TakeOff { .. } => self.take_off(),
             Happening::Commit { .. } => self.commit(),
             Happening::Land { .. } => self.land(),

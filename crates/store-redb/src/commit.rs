@@ -87,8 +87,8 @@ impl<'t> Writing<'t> {
     }
 
     fn apply_item(&mut self, item: &Item) -> Result<Outcome, Fault> {
-        if let Some(value) = self.duplicate(&item.dedup)? {
-            return Ok(Outcome::Duplicate { value });
+        if let Some(duplicate) = self.duplicate(&item.dedup)? {
+            return Ok(duplicate);
         }
         let key = entity_key(item.entity);
         let before = self.header(&key)?;
@@ -123,14 +123,14 @@ impl<'t> Writing<'t> {
         Ok(outcome)
     }
 
-    /// The value of the first key that is there and not expired.
-    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<Vec<u8>>, Fault> {
+    /// The first key that is there and not expired.
+    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<Outcome>, Fault> {
         for entry in entries {
             let table = lazy(&mut self.dedup, self.transaction, DEDUP)?;
             if let Some(found) = table.get(entry.key.as_slice()).map_err(during("looking for a dedup key"))? {
                 let (until, value) = read_dedup(found.value())?;
                 if until > entry.at {
-                    return Ok(Some(value.to_vec()));
+                    return Ok(Some(Outcome::Duplicate { key: entry.key.clone(), value: value.to_vec() }));
                 }
             }
         }
@@ -147,20 +147,25 @@ impl<'t> Writing<'t> {
     fn append(&mut self, entity: EntityId, mut version: Version, events: &[NewEvent]) -> Result<Version, Fault> {
         for event in events {
             version += 1;
-            self.position += 1;
-            write_event(&mut self.scratch, entity, version, event);
-            self.events.insert(self.position, self.scratch.as_slice()).map_err(during("appending an event"))?;
-            let streams = &mut self.streams;
-            let taken =
-                streams.insert(&stream_key(entity, version), self.position).map_err(during("indexing an event"))?;
-            if taken.is_some() {
-                return Err(Fault::damaged(format!(
-                    "{entity} has an event of version {version} already, but its snapshot is older or missing: \
-                     run `ordo store reindex`"
-                )));
-            }
+            self.put_event(entity, version, event)?;
         }
         Ok(version)
+    }
+
+    pub(crate) fn put_event(&mut self, entity: EntityId, version: Version, event: &NewEvent) -> Result<(), Fault> {
+        self.wrote = true;
+        self.position += 1;
+        write_event(&mut self.scratch, entity, version, event);
+        self.events.insert(self.position, self.scratch.as_slice()).map_err(during("appending an event"))?;
+        let streams = &mut self.streams;
+        let taken = streams.insert(&stream_key(entity, version), self.position).map_err(during("indexing an event"))?;
+        if taken.is_some() {
+            return Err(Fault::damaged(format!(
+                "{entity} has an event of version {version} already, but its snapshot is older or missing: \
+                 run `ordo store reindex`"
+            )));
+        }
+        Ok(())
     }
 
     pub(crate) fn put_snapshot(
@@ -205,7 +210,8 @@ impl<'t> Writing<'t> {
         Ok(())
     }
 
-    fn put_dedup(&mut self, entry: &Dedup) -> Result<(), Fault> {
+    pub(crate) fn put_dedup(&mut self, entry: &Dedup) -> Result<(), Fault> {
+        self.wrote = true;
         let table = lazy(&mut self.dedup, self.transaction, DEDUP)?;
         let expiry = lazy(&mut self.dedup_expiry, self.transaction, DEDUP_EXPIRY)?;
         write_dedup(&mut self.scratch, entry.until, &entry.value);
@@ -238,7 +244,7 @@ impl<'t> Writing<'t> {
         Ok(forgotten)
     }
 
-    fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Fault> {
+    pub(crate) fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Fault> {
         self.wrote = true;
         let table = lazy(&mut self.chunks, self.transaction, CHUNKS)?;
         let key = chunk_key(chunk.owner, chunk.seq);

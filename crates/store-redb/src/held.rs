@@ -17,20 +17,43 @@ use crate::fault::cannot_open_file;
 #[derive(Debug)]
 pub(crate) struct Held {
     _locked: File,
+    /// The file, if it was not there before.
+    made: Option<PathBuf>,
 }
 
 impl Held {
     pub(crate) fn take(store: &Path) -> Result<Held, Fault> {
         let path = lock_path(store);
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = opened.map_err(|error| cannot_open_file(&path, error))?;
+        let (mut file, made) = open(&path).map_err(|error| cannot_open_file(&path, error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(held_by(store, file)),
             Err(TryLockError::Error(error)) => return Err(cannot_open_file(&path, error)),
         }
         sign(&mut file).map_err(|error| cannot_open_file(&path, error))?;
-        Ok(Held { _locked: file })
+        Ok(Held { _locked: file, made: made.then_some(path) })
+    }
+
+    /// There is no store to hold: beside somebody else's file nothing of ours stays.
+    pub(crate) fn let_go(self) {
+        if let Some(path) = self.made {
+            // Should it stay, it holds nobody up: the lock ends here.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The file, and whether it was made for this.
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.create_new(true).open(path) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let file = options.create_new(false).create(true).truncate(false).open(path)?;
+            Ok((file, false))
+        }
+        Err(error) => Err(error),
     }
 }
 

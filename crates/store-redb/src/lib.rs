@@ -9,6 +9,7 @@ mod handle;
 mod held;
 mod keys;
 mod maintenance;
+mod moving;
 mod open;
 pub mod raw;
 mod read;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: both ways of writing run the same code; only the thread differs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -35,18 +35,15 @@ pub struct RedbStore {
 impl RedbStore {
     /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
-        let path: PathBuf = path.as_ref().to_owned();
-        let held = Held::take(&path)?;
-        let handle = Arc::new(Handle::open(Source::File(path), options.cache_bytes)?);
+        let (held, handle) = hold(path.as_ref(), options)?;
+        let handle = Arc::new(handle);
         let writer = Writer::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
     }
 
     /// The same file without a writer thread.
     pub fn open_file_inline(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
-        let path: PathBuf = path.as_ref().to_owned();
-        let held = Held::take(&path)?;
-        let handle = Handle::open(Source::File(path), options.cache_bytes)?;
+        let (held, handle) = hold(path.as_ref(), options)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
     }
 
@@ -77,13 +74,25 @@ impl RedbStore {
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
 
-    async fn task<T: Send + 'static>(
+    pub(crate) async fn task<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Handle) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         match &self.writer {
             Some(writer) => writer.task(task).await,
             None => task(&self.handle),
+        }
+    }
+}
+
+/// The file, opened by this process alone.
+fn hold(path: &Path, options: Options) -> Result<(Held, Handle), Fault> {
+    let held = Held::take(path)?;
+    match Handle::open(Source::File(path.to_owned()), options.cache_bytes) {
+        Ok(handle) => Ok((held, handle)),
+        Err(fault) => {
+            held.let_go();
+            Err(fault)
         }
     }
 }

@@ -31,7 +31,12 @@ impl Writing<'_> {
     }
 
     fn remove_before(&mut self, entity: EntityId, end: Version) -> Result<(), Fault> {
-        let (first, end) = (stream_key(entity, 0), stream_key(entity, end));
+        self.remove_between(entity, 0, end)
+    }
+
+    /// Events from the version `first` (included) to `end` (not included).
+    pub(crate) fn remove_between(&mut self, entity: EntityId, first: Version, end: Version) -> Result<(), Fault> {
+        let (first, end) = (stream_key(entity, first), stream_key(entity, end));
         let gone = self
             .streams
             .extract_from_if::<&StreamKey, _>(&first..&end, |_, _| true)

@@ -28,6 +28,15 @@ fn advice(fault: Result<RedbStore, Fault>) -> String {
     }
 }
 
+/// What lies in the folder.
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 #[test]
 fn the_second_to_open_a_store_hears_who_holds_it_and_since_when() {
     let folder = TempDir::new().unwrap();
@@ -68,6 +77,7 @@ fn a_file_that_is_no_store_is_left_alone_and_named() {
     let what = damage(open(&path));
     assert!(what.contains("notes.txt") && what.contains("not an Ordo store"), "{what}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(names(&folder), ["notes.txt"]);
 }
 
 #[test]
@@ -82,6 +92,11 @@ fn a_redb_file_of_another_program_is_left_alone_and_named() {
     drop(database);
     let what = damage(open(&path));
     assert!(what.contains("not an Ordo store"), "{what}");
+    assert_eq!(names(&folder), ["other.redb"]);
+    // A file that was there before is not ours to take away.
+    std::fs::write(folder.path().join("other.redb.lock"), "theirs").unwrap();
+    damage(open(&path));
+    assert_eq!(names(&folder), ["other.redb", "other.redb.lock"]);
 }
 
 #[test]
@@ -108,6 +123,7 @@ fn a_folder_that_is_missing_and_a_folder_in_place_of_a_file_are_told_apart() {
     std::fs::create_dir(&inside).unwrap();
     let is_folder = advice(open(&inside));
     assert!(is_folder.contains("this is a folder"), "{is_folder}");
+    assert_eq!(names(&folder), ["inside"]);
 }
 
 #[test]

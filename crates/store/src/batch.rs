@@ -100,8 +100,8 @@ pub enum Outcome {
     Committed { version: Version, last: Option<Position> },
     /// The stream is at another version.
     Conflict { actual: Version },
-    /// A dedup key was there already; its value.
-    Duplicate { value: Vec<u8> },
+    /// A dedup key was there already: which one, and its value.
+    Duplicate { key: Vec<u8>, value: Vec<u8> },
 }
 
 impl Batch {

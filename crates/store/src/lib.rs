@@ -9,19 +9,29 @@ use ordo_model::{EntityId, Timestamp};
 use uuid::Uuid;
 
 mod batch;
+mod cluster;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod fault;
+mod moving;
+mod shard;
 mod view;
 
 pub use batch::{Alarm, Batch, Chunk, Dedup, EVENT_KIND_MAX_BYTES, Fate, Item, NewEvent, Outcome, Trim};
+pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
+pub use moving::{MovedEvents, MovedKey, Moving, Parcel};
+pub use shard::{SHARDS, Shard};
 pub use view::{KeyRange, Order, Row, RowWrite, View};
 
 /// How many events a stream has had. 0: the stream does not exist.
 pub type Version = u64;
 
 /// A place in the log of all events. Opaque: only the driver that made it can read it. Empty: before the first event.
+///
+/// A reader that goes on after the position of the last event it got from [`Store::events`] misses no event and sees
+/// none twice. The position that [`Store::history`] or an outcome tells is that of one event alone: going on after it
+/// misses nothing and does not see that event again, but may see other entities' events that are older.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Position(pub String);
 
@@ -94,8 +104,9 @@ pub trait Store: Send + Sync + 'static {
     /// Events of one stream with version `from` and up. `oldest` is told even when no event is.
     async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault>;
 
-    /// All events after a position, in the order of their positions. A position that was trimmed or purged meanwhile
-    /// is still good: the reader goes on with the next event that is kept.
+    /// All events after a position, in an order that does not depend on how they are paged: those of one entity by
+    /// version, those of different entities as the driver keeps them (about by time). A position that was trimmed or
+    /// purged meanwhile is still good: the reader goes on with the next event that is kept.
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault>;
 
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
@@ -131,4 +142,21 @@ pub trait Store: Send + Sync + 'static {
     async fn end_rebuild(&self) -> Result<(), Fault>;
 
     async fn stats(&self) -> Result<Stats, Fault>;
+
+    /// Whether the store can be reached and read now.
+    async fn ping(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Whether other processes may write to the store too. Then what a writer remembers may be old, and what it
+    /// builds on a commit that is still under way may stand on somebody else's: it must know a commit's outcome
+    /// before it builds on it.
+    fn is_shared(&self) -> bool {
+        self.cluster().is_some()
+    }
+
+    /// What nodes need to work on one store together, where the driver has it.
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        None
+    }
 }

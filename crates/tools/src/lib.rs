@@ -15,12 +15,10 @@ mod toolbox;
 mod trace_context;
 
 pub use fields::InputError;
-pub use http::guard::{Allowed, Forbidden, NotAllowable};
-pub use http::network::{Network, NotANetwork};
-pub use http::resolver::{Lookup, SystemLookup};
 pub use http::{Http, HttpOptions};
 pub use named::{DefinitionError, NamedDefinition, NamedTool};
 pub use noop::Noop;
+pub use ordo_reach::{Allowed, Forbidden, Lookup, Network, NotANetwork, NotAllowable, SystemLookup};
 pub use process::book::ProcessBook;
 pub use shell::environment::Environment;
 pub use shell::runner::{Invocation, Runner};

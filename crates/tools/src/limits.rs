@@ -21,9 +21,6 @@ pub const READ_BYTES: usize = 16 * 1024;
 pub const STDERR_SHOWN_BYTES: usize = 400;
 pub const STDERR_SHOWN_LINES: usize = 3;
 
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Servers close idle connections after some seconds; one that is used again sooner is not closed under a request.
-pub const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(1);
 pub const REDIRECTS_MAX: usize = 3;
 /// What a result keeps of a response.
 pub const RESPONSE_BODY_MAX_BYTES: usize = 64 * 1024;

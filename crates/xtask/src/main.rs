@@ -3,6 +3,7 @@
 //! Invariant: nothing is checked in CI that cannot be checked with one command here.
 
 mod bench;
+mod browser;
 mod cargo;
 mod ci;
 mod deny;
@@ -26,6 +27,7 @@ cargo xtask e2e [ARGS]                   only the tests that drive the real bina
 cargo xtask sim SEED                     replays one simulated world
 cargo xtask sim --seeds N [--from M]     simulates N worlds
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
+cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask docs                         are the documents true?
 cargo xtask fence                        does every crate know only what it may?
@@ -58,6 +60,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "docs" => docs::check(&tree::root()),
         "fence" => fence::check(&tree::root()),
         "deny" => deny::check().map(tell),
+        "browser" => browser::run(rest).map(tell),
         "schemathesis" => schemathesis::run(rest).map(tell),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

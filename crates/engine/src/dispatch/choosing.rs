@@ -30,7 +30,7 @@ impl Dispatcher {
     pub fn take_startable(&mut self, now: Timestamp) -> Vec<Start> {
         let mut starts = Vec::new();
         let mut closed: BTreeSet<LineName> = BTreeSet::new();
-        if self.stopped {
+        if self.stopped || self.resting {
             return starts;
         }
         while let Some(name) = self.next_line(&closed) {

@@ -78,6 +78,8 @@ pub struct Dispatcher {
     /// How often this process itself was chosen.
     pub(super) chosen_here: (u64, u64),
     reading: Option<LineName>,
+    /// Others are to take the work for now.
+    pub(super) resting: bool,
     pub(super) stopped: bool,
 }
 
@@ -99,6 +101,7 @@ impl Dispatcher {
             choices: 0,
             chosen_here: (0, 0),
             reading: None,
+            resting: false,
             stopped: false,
         };
         dispatcher.sync_lines();
@@ -107,6 +110,29 @@ impl Dispatcher {
 
     pub fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    /// A resting dispatcher takes nothing new; what runs goes on.
+    pub fn rest(&mut self, resting: bool) {
+        let woke = self.resting && !resting;
+        self.resting = resting;
+        if woke {
+            self.look_again();
+        }
+    }
+
+    /// Runs may wait in the store that this node does not know of: it asks, where it has room for them.
+    pub fn look_again(&mut self) {
+        let open = |name: &LineName, dispatcher: &Dispatcher| {
+            let here = dispatcher.serves_here(name) && dispatcher.pools[&name.pool].free() > 0;
+            here || dispatcher.remotes.values().any(|remote| remote.serves(name) && remote.free() > 0)
+        };
+        let names: Vec<LineName> = self.lines.keys().filter(|name| open(name, self)).cloned().collect();
+        for name in names {
+            if let Some(line) = self.lines.get_mut(&name).filter(|line| line.queue.is_empty()) {
+                line.must_refill();
+            }
+        }
     }
 
     /// Nothing runs here and nothing has a place reserved here.
@@ -143,7 +169,7 @@ impl Dispatcher {
         let name = self.pool_of(job);
         let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
         let others_wait = self.own_lines(name).any(|line| !line.queue.is_empty());
-        if self.stopped || shared || others_wait || self.pools[&name].free() == 0 {
+        if self.stopped || self.resting || shared || others_wait || self.pools[&name].free() == 0 {
             return None;
         }
         self.slots(name).reserved += 1;
@@ -342,7 +368,7 @@ impl Dispatcher {
 
     pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
         // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
-        if self.known.contains(&waiting.run_id) || !self.lines.contains_key(&waiting.need.line) {
+        if self.resting || self.known.contains(&waiting.run_id) || !self.lines.contains_key(&waiting.need.line) {
             return;
         }
         if let Some(blocker) = self.crowded(&waiting, now) {
@@ -403,7 +429,7 @@ impl Dispatcher {
 
     /// Whether the store should be asked for waiting runs that are not in memory.
     pub fn wants_waiting(&mut self) -> Option<Find> {
-        if self.stopped || self.reading.is_some() {
+        if self.stopped || self.resting || self.reading.is_some() {
             return None;
         }
         let (name, line) = self.lines.iter_mut().find(|(_, line)| line.is_scarce())?;

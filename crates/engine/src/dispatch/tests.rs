@@ -102,9 +102,11 @@ fn started(n: u128, place: Place) -> Started {
         token: Token(1),
         scheduled_for: None,
         timeout: Millis::from_secs(1),
+        delivery: None,
         tool_name: "noop".into(),
         tool_input: Value::Null,
         shard: None,
+        traceparent: None,
     }
 }
 

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 
 pub use self::histogram::{Histogram, Reading};
+use crate::deliveries::DeliveryCounts;
 use crate::planner::Accepted;
+use crate::series::{Ended, Series};
 
 const LATENESS_MS: [u64; 16] =
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
@@ -38,19 +40,22 @@ pub struct Metrics {
     pub commit_micros: Histogram,
     /// How many orders a round carries.
     pub commit_orders: Histogram,
+    pub deliveries: DeliveryCounts,
+    /// From an event until it was handed on to the senders.
+    pub outbox_lag_ms: Histogram,
+    /// From an event until a sender had delivered it.
+    pub letter_lag_ms: Histogram,
+    pub letters_sent: AtomicU64,
+    /// Tries that failed.
+    pub letters_failed: AtomicU64,
+    pub letters_parked: AtomicU64,
+    /// The same minute by minute.
+    pub series: Series,
     skipped: [AtomicU64; REASONS.len()],
 }
 
 /// Every reason, at the place of its counter.
-const REASONS: [SkipReason; 7] = [
-    SkipReason::Misfire,
-    SkipReason::CatchUpLimit,
-    SkipReason::Paused,
-    SkipReason::Overlap,
-    SkipReason::QueueFull,
-    SkipReason::Changed,
-    SkipReason::Expired,
-];
+const REASONS: [SkipReason; SkipReason::ALL.len()] = SkipReason::ALL;
 
 const fn place(reason: SkipReason) -> usize {
     match reason {
@@ -60,7 +65,8 @@ const fn place(reason: SkipReason) -> usize {
         SkipReason::Overlap => 3,
         SkipReason::QueueFull => 4,
         SkipReason::Changed => 5,
-        SkipReason::Expired => 6,
+        SkipReason::Held => 6,
+        SkipReason::Expired => 7,
     }
 }
 
@@ -77,6 +83,13 @@ impl Default for Metrics {
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
             commit_orders: Histogram::new(&COMMIT_ORDERS),
+            deliveries: DeliveryCounts::default(),
+            outbox_lag_ms: Histogram::new(&LATENESS_MS),
+            letter_lag_ms: Histogram::new(&LATENESS_MS),
+            letters_sent: AtomicU64::default(),
+            letters_failed: AtomicU64::default(),
+            letters_parked: AtomicU64::default(),
+            series: Series::default(),
             skipped: Default::default(),
         }
     }
@@ -115,7 +128,11 @@ impl Metrics {
             Event::JobExecuted { run_id, attempt: 1, .. } | Event::JobFailed { run_id, attempt: 1, .. } => {
                 let run = runs.iter().find(|run| run.id == *run_id);
                 if let Some(late) = run.and_then(|run| run.lateness_ms) {
-                    self.lateness_ms.observe(u64::try_from(late).unwrap_or(0));
+                    let late = u64::try_from(late).unwrap_or(0);
+                    self.lateness_ms.observe(late);
+                    if let Some(started_at) = run.and_then(|run| run.started_at) {
+                        self.series.started(started_at, late);
+                    }
                 }
             }
             Event::JobExecuted { .. }
@@ -134,18 +151,23 @@ impl Metrics {
             | Event::RunCancelled { .. }
             | Event::RunOrphaned { .. }
             | Event::BackfillRequested { .. }
-            | Event::HistoryTrimmed { .. } => {}
+            | Event::HistoryTrimmed { .. }
+            | Event::Published { .. } => {}
         }
     }
 
     /// A run is among those an order touched in its last state exactly once.
     fn run(&self, run: &Run) {
-        match &run.status {
-            RunStatus::Completed { .. } => add(&self.completed, 1),
-            RunStatus::Failed { .. } => add(&self.failed, 1),
-            RunStatus::Cancelled { .. } => add(&self.cancelled, 1),
-            RunStatus::Pending { .. } | RunStatus::Running { .. } | RunStatus::Skipped { .. } => return,
-        }
+        let (counter, how) = match &run.status {
+            RunStatus::Completed { .. } => (Some(&self.completed), Ended::Completed),
+            RunStatus::Failed { .. } => (Some(&self.failed), Ended::Failed),
+            RunStatus::Cancelled { .. } => (Some(&self.cancelled), Ended::Cancelled),
+            // Counted by reason, from its event.
+            RunStatus::Skipped { .. } => (None, Ended::Skipped),
+            RunStatus::Pending { .. } | RunStatus::Running { .. } => return,
+        };
+        counter.into_iter().for_each(|counter| add(counter, 1));
+        self.series.ended(run.finished_at.unwrap_or(run.fired_at), how);
         if let (Some(start), Some(end)) = (run.started_at, run.finished_at) {
             self.duration_ms.observe(u64::try_from(end.ms() - start.ms()).unwrap_or(0));
         }
@@ -154,6 +176,10 @@ impl Metrics {
     /// Occurrences that led to no run, by reason.
     pub fn skipped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         REASONS.iter().map(|reason| (reason.name(), Metrics::read(&self.skipped[place(*reason)])))
+    }
+
+    pub(crate) fn count(counter: &AtomicU64) {
+        add(counter, 1);
     }
 
     pub fn read(counter: &AtomicU64) -> u64 {

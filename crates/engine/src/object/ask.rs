@@ -55,7 +55,8 @@ pub(crate) enum Lost {
 /// An ask of any kind.
 pub(crate) trait Ask: Send + Sync {
     fn entity(&self) -> EntityId;
-    fn is_keyed(&self) -> bool;
+    /// Whether it carries this dedup key.
+    fn claims(&self, key: &[u8]) -> bool;
     /// May be called again if the commit was lost to somebody else.
     fn decide(&mut self, before: Option<&Arc<dyn State>>, now: Timestamp) -> Option<Step>;
     fn answer(self: Box<Self>, lost: Option<Lost>);
@@ -106,8 +107,8 @@ impl<T: Stored> Ask for TypedAsk<T> {
         EntityId { kind: T::KIND, id: self.id }
     }
 
-    fn is_keyed(&self) -> bool {
-        !self.along.dedup.is_empty()
+    fn claims(&self, key: &[u8]) -> bool {
+        self.along.dedup.iter().any(|dedup| dedup.key == key)
     }
 
     fn decide(&mut self, before: Option<&Arc<dyn State>>, now: Timestamp) -> Option<Step> {

@@ -2,13 +2,24 @@
 
 use std::sync::Arc;
 
+use ordo_model::api_token::{ApiToken, ApiTokenCommand};
 use ordo_model::executor::Executor;
+use ordo_model::hook::{Delivery, Hook};
+use ordo_model::incident::Incident;
+use ordo_model::letter::Letter;
+use ordo_model::monitor::Monitor;
+use ordo_model::object::Object;
 use ordo_model::secret::Secret;
-use ordo_model::{EntityId, Kind};
+use ordo_model::subscription::Subscription;
+use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
+use crate::attend::Attended;
+use crate::deliveries;
 use crate::engine::Engine;
+use crate::{post, workflow};
 
+use super::ask::{AskError, Told};
 use super::state::{State, decode_as, fold_as};
 
 type Shared = Arc<dyn State>;
@@ -17,8 +28,15 @@ type Shared = Arc<dyn State>;
 pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fault> {
     match entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
+        Kind::Hook => decode_as::<Hook>(entity, snapshot),
+        Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
+        Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
         Kind::Executor => decode_as::<Executor>(entity, snapshot),
+        Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
+        Kind::Incident => decode_as::<Incident>(entity, snapshot),
+        Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
 
@@ -26,15 +44,40 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
 pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
+        Kind::Hook => fold_as::<Hook>(before, stored),
+        Kind::Delivery => fold_as::<Delivery>(before, stored),
+        Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
         Kind::Executor => fold_as::<Executor>(before, stored),
+        Kind::Subscription => fold_as::<Subscription>(before, stored),
+        Kind::Incident => fold_as::<Incident>(before, stored),
+        Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
 
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
-pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<(), Fault> {
+pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended, Fault> {
     match entity.kind {
-        Kind::Executor => crate::remote::attend(engine, entity.id).await,
-        Kind::Job | Kind::Secret => Err(Fault::misuse(format!("{entity} needs nobody to attend to it: {engine:?}"))),
+        Kind::Executor => crate::remote::attend(engine, entity.id).await.map(|()| Attended::Done),
+        Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
+        Kind::Incident => workflow::incident::attend(engine, entity.id).await,
+        Kind::Letter => post::attend(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
+        Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
+        Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
+        Kind::Hook | Kind::Secret | Kind::Subscription => {
+            Err(Fault::misuse(format!("{entity} needs nobody to attend to it")))
+        }
+    }
+}
+
+/// What was asked was done, or somebody else did it first.
+fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<Attended, Fault> {
+    match answer {
+        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => {
+            Ok(Attended::Done)
+        }
+        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

@@ -3,18 +3,25 @@
 //! Invariant: whatever is stored of an object besides its events follows from its state (`rows`, alarm, chunks).
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
 
+pub(crate) mod api_token;
 pub(crate) mod ask;
 mod executor;
+mod hook;
+pub(crate) mod incident;
 mod kinds;
+pub(crate) mod letter;
+pub(crate) mod monitor;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;
+mod subscription;
 
 use ordo_model::object::Object;
 use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
 pub use ask::{Along, AskError, Told};
+pub use hook::deliveries_prefix;
 pub(crate) use kinds::{attend, decode, fold};
 pub use state::Kept;
 

@@ -23,7 +23,8 @@ pub(crate) struct ObjectPlan {
     pub(crate) item_entities: Vec<EntityId>,
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) changes: BTreeMap<EntityId, Change>,
-    /// Asks that came after the end of their object: they are decided anew in a later round.
+    /// Asks that came after the end of their object, or with a key that another ask of the round claims: they are
+    /// decided anew in a later round.
     pub(crate) too_late: Vec<bool>,
 }
 
@@ -44,8 +45,9 @@ pub(crate) fn plan(loaded: Loaded, asks: &mut [Box<dyn Ask>], now: Timestamp) ->
     for ask in asks {
         let work = works.entry(ask.entity()).or_default();
         let ended = work.now.as_ref().is_some_and(|state| state.is_over());
-        plan.too_late.push(ended);
-        if ended {
+        let claimed = work.dedup.iter().any(|dedup| ask.claims(&dedup.key));
+        plan.too_late.push(ended || claimed);
+        if ended || claimed {
             continue;
         }
         if let Some(step) = ask.decide(work.now.as_ref(), now) {
@@ -69,7 +71,8 @@ pub(crate) fn plan(loaded: Loaded, asks: &mut [Box<dyn Ask>], now: Timestamp) ->
 impl Work {
     fn change(&self, entity: EntityId) -> Change {
         let Some(state) = self.now.as_ref().filter(|state| !state.is_over()) else { return Change::of(entity) };
-        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), ..Change::of(entity) }
+        let attend = if state.is_urgent() && !self.events.is_empty() { vec![entity] } else { Vec::new() };
+        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), attend, ..Change::of(entity) }
     }
 
     fn item(self, entity: EntityId, now: Timestamp) -> Option<Item> {

@@ -37,6 +37,7 @@ pub(crate) trait State: Any + Send + Sync {
     fn version(&self) -> Version;
     fn alarm(&self) -> Option<Alarm>;
     fn rank(&self) -> u8;
+    fn is_urgent(&self) -> bool;
     fn rows(&self) -> Vec<RowWrite>;
     fn chunk_owners(&self) -> Vec<Uuid>;
     fn is_over(&self) -> bool;
@@ -59,6 +60,10 @@ impl<T: Stored> State for Kept<T> {
 
     fn rank(&self) -> u8 {
         self.value.rank()
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.value.is_urgent()
     }
 
     fn rows(&self) -> Vec<RowWrite> {

@@ -28,6 +28,7 @@ pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
+        Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
         Presence::Alive | Presence::Draining if engine.roll().is_fresh(id) => {
             ask(engine, id, ExecutorCommand::Renew).await
         }

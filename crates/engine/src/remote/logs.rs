@@ -7,6 +7,7 @@ use ordo_model::{RunId, Timestamp, Token};
 use ordo_store::Chunk;
 
 use super::reports::ReportError;
+use super::roll::InHand;
 use crate::engine::Engine;
 use crate::live::Live;
 use crate::log_writer::line_seq;
@@ -68,7 +69,7 @@ impl Engine {
         let held = self.roll().in_hand(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
         let bytes = lines.iter().map(|line| line.text.len().min(LOG_LINE_MAX_BYTES) + 1).sum();
         let Some(room) = self.roll().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };
-        let kept = cut(lines, held.attempt, room, bytes);
+        let kept = cut(lines, &held, room, bytes);
         if kept.is_empty() || seq > SEQ_MAX {
             return Ok(None);
         }
@@ -79,11 +80,13 @@ impl Engine {
 }
 
 /// The lines for which there is room, and a word about the rest.
-fn cut(lines: Vec<RemoteLine>, attempt: u32, mut room: usize, bytes: usize) -> Vec<LogLine> {
+fn cut(lines: Vec<RemoteLine>, held: &InHand, mut room: usize, bytes: usize) -> Vec<LogLine> {
+    let attempt = held.attempt;
     let (had_room, fits) = (room > 0, bytes <= room);
     let mut kept = Vec::new();
     for RemoteLine { at, stream, text } in lines.into_iter().take(CHUNK_LINES_MAX - 1) {
-        let text = shorten(&text).to_owned();
+        let covered = held.mask.text(&text);
+        let text = shorten(&covered).to_owned();
         let Some(left) = room.checked_sub(text.len() + 1) else { break };
         room = left;
         kept.push(LogLine { attempt, at, stream, text });

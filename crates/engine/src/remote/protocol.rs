@@ -1,7 +1,7 @@
 //! What a remote executor asks of the engine: register, beat, poll, leave.
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
-use ordo_model::job::{Job, Stage};
+use ordo_model::job::{Command, Job, Report, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
 use ordo_model::{Millis, RunId, Timestamp, Token};
 use ordo_store::Fault;
@@ -14,6 +14,8 @@ use crate::core::News;
 use crate::engine::Engine;
 use crate::object::{AskError, Stored};
 use crate::object_queries::Section;
+use crate::planner::Request;
+use crate::tool::Payload;
 
 /// Nobody of this id is there: it never was, it left, or its lease expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +31,13 @@ pub struct Beat {
     pub lost: Vec<RunId>,
 }
 
-/// An attempt that was handed out.
-pub type Handed = Started;
+/// An attempt that was handed out, with the values of secrets in the place of their references.
+#[derive(Debug, Clone)]
+pub struct Handed {
+    pub started: Started,
+    /// What came with the webhook that brought the run about.
+    pub payload: Option<Payload>,
+}
 
 /// What came of the wish to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +66,8 @@ impl Engine {
     /// A new executor, or a new life of one.
     pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, AskError<ExecutorRefusal>> {
         let id = new_id();
-        self.ask::<Executor>(id, ExecutorCommand::Register(offer.clone())).await?;
+        let node = self.me().executor.clone();
+        self.ask::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
         self.roll().enroll(id, offer.clone(), false, self.clock().now());
         self.tell_core(id, News::Enrolled(offer));
         Ok(id)
@@ -71,8 +79,16 @@ impl Engine {
         self.tell_core(id, News::Heartbeat);
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
-            if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Seen).await {
-                tracing::warn!(%error, executor = %id, "a heartbeat could not be written down");
+            match self.ask::<Executor>(id, ExecutorCommand::Seen).await {
+                Ok(_) => {}
+                // Another node took it for lost and has settled what it had.
+                Err(AskError::Refused(_)) => {
+                    self.tell_core(id, News::Gone);
+                    let left = self.roll().remove(id);
+                    self.give_back(left.undelivered, "was lost before it took the run");
+                    return Err(NotThere);
+                }
+                Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
         }
         Ok(Beat { cancel: pulse.cancel, lost: pulse.lost })
@@ -89,7 +105,11 @@ impl Engine {
             if !taken.is_empty() {
                 let attempts = taken.iter().map(|started| (started.run_id, started.token)).collect();
                 self.tell_core(id, News::Took(attempts));
-                return Ok(taken);
+                let mut handed = Vec::with_capacity(taken.len());
+                for started in taken {
+                    handed.extend(self.equip(started).await);
+                }
+                return Ok(handed);
             }
             if self.roll().is_draining(id) {
                 return Ok(Vec::new());
@@ -97,6 +117,32 @@ impl Engine {
             tokio::select! {
                 () = mail.notified() => {}
                 () = &mut end => return Ok(Vec::new()),
+            }
+        }
+    }
+
+    /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
+    async fn equip(&self, mut started: Started) -> Option<Handed> {
+        let resolved = self.secrets().resolve(&started.tool_input).await.map_err(|error| error.to_string());
+        let payload = match started.delivery {
+            None => Ok(None),
+            Some(delivery) => match self.queries().payload(delivery).await {
+                Ok(Some(payload)) => Ok(Some(payload)),
+                Ok(None) => Err(format!("the payload of delivery {delivery} is no longer kept")),
+                Err(fault) => Err(format!("the payload of delivery {delivery} cannot be read: {fault}")),
+            },
+        };
+        match resolved.and_then(|resolved| Ok((resolved, payload?))) {
+            Ok((resolved, payload)) => {
+                self.roll().cover(started.run_id, resolved.mask);
+                started.tool_input = resolved.input;
+                Some(Handed { started, payload })
+            }
+            Err(reason) => {
+                let report = Report::Failed { started_at: None, reason };
+                let command = Command::Report { run_id: started.run_id, token: started.token, report };
+                drop(self.queue(Request::new(started.job_id, command)));
+                None
             }
         }
     }

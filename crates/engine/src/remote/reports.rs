@@ -2,11 +2,12 @@
 
 use ordo_model::job::{Command, Refusal, Report};
 use ordo_model::limits::NACK_DELAY_MAX;
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{Millis, RunId, Token};
 use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
 
+use super::roll::InHand;
 use crate::change::Started;
 use crate::committer::SubmitError;
 use crate::engine::Engine;
@@ -75,26 +76,28 @@ impl Engine {
 
     async fn prepare(&self, report: RemoteReport) -> Result<Request, ReportError> {
         let RemoteReport { run_id, token, status } = report;
-        let (job_id, since) = self.who_has(run_id, token).await?;
+        let InHand { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
         let report = match status {
             RemoteStatus::Completed { result } => {
-                let kept = result::bounded(self.batcher(), run_id, since, result).await;
+                let kept = result::bounded(self.batcher(), run_id, since, mask.value(result)).await;
                 kept.map_err(ReportError::Store)?
             }
-            RemoteStatus::Failed { reason } => Report::Failed { started_at: Some(since), reason },
+            RemoteStatus::Failed { reason } => {
+                Report::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
+            }
             RemoteStatus::Cancelled => Report::Cancelled { started_at: Some(since) },
             RemoteStatus::Nack { delay, .. } if delay > NACK_DELAY_MAX => return Err(ReportError::DelayTooLong),
-            RemoteStatus::Nack { delay, reason } => Report::Nack { delay, reason },
+            RemoteStatus::Nack { delay, reason } => {
+                Report::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
+            }
         };
         Ok(Request::new(job_id, Command::Report { run_id, token, report }))
     }
 
-    /// The job of the run and since when the attempt is in somebody's hands. A stale one is refused before its result
-    /// is stored.
-    async fn who_has(&self, run_id: RunId, token: Token) -> Result<(JobId, Timestamp), ReportError> {
+    /// The attempt as it is in somebody's hands. A stale one is refused before its result is stored.
+    async fn who_has(&self, run_id: RunId, token: Token) -> Result<InHand, ReportError> {
         if let Some(held) = self.roll().in_hand(run_id) {
-            let current = held.token == token;
-            return if current { Ok((held.job_id, held.since)) } else { Err(ReportError::Stale) };
+            return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
         }
         let found = self.queries().run(run_id).await.map_err(|fault| ReportError::Store(Arc::new(fault)))?;
         match found {

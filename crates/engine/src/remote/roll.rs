@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::change::Started;
 use crate::clock::Stopwatch;
 use crate::dispatch::Overdue;
+use crate::secrets::Mask;
 
 #[derive(Debug, Default)]
 pub(crate) struct Roll {
@@ -55,6 +56,8 @@ pub(crate) struct InHand {
     /// The last chunk of log that came, and how much text has been kept.
     log_seq: Option<u64>,
     log_bytes: usize,
+    /// Covers the values of secrets that it was given.
+    pub(crate) mask: Mask,
 }
 
 impl InHand {
@@ -69,6 +72,7 @@ impl InHand {
             lost: false,
             log_seq: None,
             log_bytes: 0,
+            mask: Mask::default(),
         }
     }
 }
@@ -165,6 +169,15 @@ impl Roll {
         }
         inner.holders.extend(taken.iter().map(|started| (started.run_id, id)));
         Some(taken)
+    }
+
+    /// What comes back of this attempt is covered by the mask.
+    pub(crate) fn cover(&self, run_id: RunId, mask: Mask) {
+        let mut inner = self.lock();
+        let Some(holder) = inner.holders.get(&run_id).copied() else { return };
+        if let Some(held) = inner.members.get_mut(&holder).and_then(|member| member.hands.get_mut(&run_id)) {
+            held.mask = mask;
+        }
     }
 
     /// What to wait on for the next mail.

@@ -2,12 +2,15 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod post;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use ordo_engine::clock::SystemClock;
+use ordo_engine::log_reader::LogReader;
 use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::{Engine, Options, Tools};
@@ -30,6 +33,10 @@ struct Talk;
 struct Hang;
 /// Fails as often as its input says, then completes.
 struct Flaky(AtomicU32);
+/// Says what it was given to say, and answers with its input.
+struct Echo;
+/// Says what it was given to say, and fails because of it.
+struct Complain;
 /// Answers with a result of as many bytes as its input says.
 struct Big;
 
@@ -80,6 +87,30 @@ impl Tool for Flaky {
 }
 
 #[async_trait]
+impl Tool for Echo {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let given = work.input["and"][0].as_str().unwrap_or_default();
+        work.log.line(LogStream::Stdout, &format!("said {given}"));
+        Ok(json!({ "bytes": given.len(), "input": work.input }))
+    }
+}
+
+#[async_trait]
+impl Tool for Complain {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let given = work.input["and"][0].as_str().unwrap_or_default();
+        work.log.line(LogStream::Stderr, &format!("said {given}"));
+        Err(Failure::new(format!("cannot log in with {given}")))
+    }
+}
+
+#[async_trait]
 impl Tool for Big {
     fn check(&self, _: &Value) -> Result<(), String> {
         Ok(())
@@ -90,13 +121,32 @@ impl Tool for Big {
     }
 }
 
+/// Tells what came with its delivery.
+struct Unpack;
+
+#[async_trait]
+impl Tool for Unpack {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let Some(payload) = work.payload else { return Ok(Value::Null) };
+        let sum: u64 = payload.body.iter().zip(1_u64..).map(|(byte, place)| u64::from(*byte) * place).sum();
+        let event = payload.header("x-github-event");
+        Ok(json!({ "hook": payload.hook, "event": event, "bytes": payload.body.len(), "sum": sum }))
+    }
+}
+
 pub fn tools() -> Tools {
     let mut tools = Tools::new();
     tools.insert("noop".into(), Arc::new(Noop));
     tools.insert("talk".into(), Arc::new(Talk));
     tools.insert("hang".into(), Arc::new(Hang));
     tools.insert("flaky".into(), Arc::new(Flaky(AtomicU32::new(0))));
+    tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
+    tools.insert("unpack".into(), Arc::new(Unpack));
+    tools.insert("complain".into(), Arc::new(Complain));
     tools
 }
 
@@ -126,7 +176,7 @@ impl World {
     }
 
     pub async fn trigger(&self, job: JobId) -> RunId {
-        self.engine.submit(job, Command::Trigger { tool_input: None }).await.unwrap().runs[0].id
+        self.engine.submit(job, Command::Trigger { tool_input: None, traceparent: None }).await.unwrap().runs[0].id
     }
 
     /// Waits until a run looks as wanted; fails the test after a while.
@@ -170,6 +220,12 @@ impl World {
         let mut runs = self.engine.queries().runs(&filter, None, 1_000).await.unwrap().items;
         runs.reverse();
         runs
+    }
+
+    /// What a run said.
+    pub async fn lines(&self, run: RunId) -> Vec<String> {
+        let mut reader = LogReader::after(self.engine.queries().store().clone(), run, None);
+        reader.next().await.unwrap().into_iter().map(|line| line.line.text).collect()
     }
 
     pub async fn assert_clean(&self) {

@@ -5,12 +5,14 @@
 
 use super::event::SkipReason;
 use super::event::{Cause, Event};
+use super::outbox;
 use super::pace::Pace;
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
 use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
 use crate::id::{JobId, RunId, Token};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
+use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
 /// A stream that no `decide` can have written.
@@ -42,6 +44,8 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             run_count: 0,
             last_token: Token(0),
             history: History::default(),
+            followed: false,
+            outbox: Outbox::default(),
             pace: Pace::default(),
         }),
         other => Err(Unfoldable::NoBeginning(other.name())),
@@ -51,10 +55,11 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
 /// Moves the job by one event; answers the run it touched, as that run now looks.
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
-    // Forgetting old runs is housekeeping: it does not make a finished job younger.
-    if !matches!(event, Event::HistoryTrimmed { .. }) {
+    // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.
+    if !matches!(event, Event::HistoryTrimmed { .. } | Event::Published { .. }) {
         job.updated_at = at;
     }
+    outbox::note(job, event, at);
     match event {
         Event::JobScheduled { .. } => Err(Unfoldable::SecondBeginning),
         Event::JobUpdated { definition, next } => {
@@ -77,12 +82,16 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.backfills.clear();
             Ok(None)
         }
-        Event::JobTriggered { run_id, cause, timeliness, tool_input } => {
+        Event::JobTriggered { run_id, cause, timeliness, tool_input, traceparent } => {
             advance(job, cause);
             job.run_count += 1;
             job.pace.turn(at);
-            let tool_input = tool_input.clone();
-            let run = ActiveRun { timeliness: *timeliness, tool_input, ..new_run(job, *run_id, *cause, at) };
+            let run = ActiveRun {
+                timeliness: *timeliness,
+                tool_input: tool_input.clone(),
+                traceparent: *traceparent,
+                ..new_run(job, *run_id, *cause, at)
+            };
             let view = run.view(job);
             job.active.push(run);
             Ok(Some(view))
@@ -189,6 +198,10 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.history.oldest = *oldest;
             Ok(None)
         }
+        Event::Published { through } => {
+            job.outbox.publish(*through);
+            Ok(None)
+        }
     }
 }
 
@@ -207,7 +220,7 @@ fn advance(job: &mut Job, cause: &Cause) {
                 }
             }
         }
-        Cause::Manual | Cause::Retry { .. } => {}
+        Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => {}
     }
 }
 
@@ -266,7 +279,10 @@ fn remember(job: &mut Job, run: &Run, at: Timestamp) {
     job.history.last = Some(Last { run_id: run.id, status: run.status.name().to_owned(), at });
     match run.status {
         RunStatus::Failed { .. } => job.history.failures_in_row += 1,
-        RunStatus::Completed { .. } => job.history.failures_in_row = 0,
+        RunStatus::Completed { .. } => {
+            job.history.failures_in_row = 0;
+            job.history.missed_in_row = 0;
+        }
         RunStatus::Pending { .. }
         | RunStatus::Running { .. }
         | RunStatus::Cancelled { .. }
@@ -282,6 +298,7 @@ fn new_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         fired_at: at,
         version: job.version,
         tool_input: None,
+        traceparent: None,
         stage: Stage::Queued,
         attempts: 0,
         returned: 0,
@@ -289,5 +306,6 @@ fn new_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         first_started_at: None,
         errors: Vec::new(),
         cancelling: None,
+        overran: false,
     }
 }

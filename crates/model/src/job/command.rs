@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::definition::{Definition, Invalid};
 use super::run::Run;
 use crate::id::{Incarnation, RunId, Token};
 use crate::time::{Millis, Timestamp};
+use crate::trace::TraceParent;
 
 /// A command together with a free place to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
@@ -54,6 +56,13 @@ pub enum Command {
     },
     Trigger {
         tool_input: Option<Value>,
+        /// The trace of whoever asks: the run goes on with it.
+        traceparent: Option<TraceParent>,
+    },
+    /// A delivery of the job's hook; `replay` counts its replays.
+    Deliver {
+        delivery: Uuid,
+        replay: u32,
     },
     /// Runs every occurrence with a nominal time in `from..to` once more.
     Backfill {
@@ -80,7 +89,7 @@ pub enum Command {
         run_id: RunId,
         reason: String,
     },
-    /// Runs a finished run once more.
+    /// Runs a finished run once more, in the trace the run names.
     RetryRun {
         run: Box<Run>,
     },
@@ -95,6 +104,10 @@ pub enum Command {
         runs: u32,
         below: u64,
         oldest: Option<Timestamp>,
+    },
+    /// What stood in the outbox up to this version was handed on.
+    Published {
+        through: u64,
     },
 }
 
@@ -154,4 +167,6 @@ pub enum Refusal {
     StaleToken,
     #[error("the job has too many backfills under way: wait for one to end")]
     TooManyBackfills,
+    #[error("too many runs of the job are waiting already: try again later")]
+    QueueFull,
 }

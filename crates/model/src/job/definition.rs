@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::key::{ConcurrencyKey, RateLimit, UniqueKey};
 use super::policy::{Block, Misfire, Retention, Retry, Routing};
+use super::reaction::Reaction;
 use super::trigger::Trigger;
 use crate::limits::{
     AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT,
@@ -44,6 +45,12 @@ pub struct Definition {
     pub idempotent: bool,
     #[serde(default)]
     pub retention: Retention,
+    /// What to do besides when a run failed for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<Reaction>,
+    /// What to do when an occurrence did not happen when it should have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_missed: Option<Reaction>,
     /// A run that found no executor in this time is given up; None: it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after: Option<Millis>,
@@ -143,6 +150,8 @@ impl Definition {
         self.block.validate()?;
         self.retry.validate()?;
         self.retention.validate()?;
+        self.on_failure.as_ref().map_or(Ok(()), |reaction| reaction.validate("on_failure"))?;
+        self.on_missed.as_ref().map_or(Ok(()), |reaction| reaction.validate("on_missed"))?;
         if self.priority > PRIORITY_MAX {
             return Err(Invalid::new("priority", format!("must be between 0 and {PRIORITY_MAX}")));
         }
@@ -193,7 +202,7 @@ fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {
     }
 }
 
-fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
+pub(crate) fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
     if value.trim().is_empty() {
         return Err(Invalid::new(field, "must not be empty"));
     }

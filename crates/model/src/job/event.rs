@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::definition::Definition;
 use crate::id::{Incarnation, RunId, Token};
 use crate::schedule::{Gap, Occurrence};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
@@ -48,6 +50,9 @@ pub enum Event {
         timeliness: Timeliness,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_input: Option<Value>,
+        /// The trace of whoever asked for the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<TraceParent>,
     },
     /// An attempt was given to an executor, which may begin it once this is durable.
     JobStarted {
@@ -137,6 +142,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         oldest: Option<Timestamp>,
     },
+    /// What stood in the outbox up to this version was handed on.
+    Published {
+        through: u64,
+    },
 }
 
 impl Event {
@@ -165,6 +174,7 @@ impl Event {
             Event::RunOrphaned { .. } => "RunOrphaned",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
+            Event::Published { .. } => "Published",
         }
     }
 }
@@ -185,9 +195,18 @@ pub enum Cause {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<Occurrence>,
     },
-    /// A person asked for a finished run to be run again.
+    /// A person asked for a finished run to be run again. One of a delivery gets its payload again.
     Retry {
         of: RunId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delivery: Option<Uuid>,
+    },
+    /// Somebody called the job's hook.
+    Webhook {
+        delivery: Uuid,
+        /// 0: the delivery itself; otherwise which of its replays.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        replay: u32,
     },
 }
 
@@ -195,7 +214,24 @@ impl Cause {
     pub const fn occurrence(&self) -> Option<Occurrence> {
         match self {
             Cause::Schedule { occurrence, .. } | Cause::Backfill { occurrence, .. } => Some(*occurrence),
-            Cause::Manual | Cause::Retry { .. } => None,
+            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
+        }
+    }
+
+    /// The delivery whose payload the run gets.
+    pub const fn delivery(&self) -> Option<Uuid> {
+        match self {
+            Cause::Webhook { delivery, .. } => Some(*delivery),
+            Cause::Retry { delivery, .. } => *delivery,
+            Cause::Schedule { .. } | Cause::Backfill { .. } | Cause::Manual => None,
+        }
+    }
+
+    /// Whether somebody asked for this one run, and not a schedule or a backfill.
+    pub const fn is_asked_for(&self) -> bool {
+        match self {
+            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => true,
+            Cause::Schedule { .. } | Cause::Backfill { .. } => false,
         }
     }
 }
@@ -233,11 +269,24 @@ pub enum SkipReason {
     QueueFull,
     /// The job's trigger was changed before it came to them.
     Changed,
+    /// The job was held: it had not been released yet.
+    Held,
     /// No executor could take the run in the time it was given.
     Expired,
 }
 
 impl SkipReason {
+    pub const ALL: [SkipReason; 8] = [
+        SkipReason::Misfire,
+        SkipReason::CatchUpLimit,
+        SkipReason::Paused,
+        SkipReason::Overlap,
+        SkipReason::QueueFull,
+        SkipReason::Changed,
+        SkipReason::Held,
+        SkipReason::Expired,
+    ];
+
     pub const fn name(self) -> &'static str {
         match self {
             SkipReason::Misfire => "misfire",
@@ -246,6 +295,7 @@ impl SkipReason {
             SkipReason::Overlap => "overlap",
             SkipReason::QueueFull => "queue_full",
             SkipReason::Changed => "changed",
+            SkipReason::Held => "held",
             SkipReason::Expired => "expired",
         }
     }
@@ -253,4 +303,8 @@ impl SkipReason {
 
 fn is_false(held: &bool) -> bool {
     !held
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }

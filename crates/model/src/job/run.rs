@@ -7,6 +7,7 @@ use super::event::{Cause, SkipReason, Timeliness};
 use crate::id::{JobId, RunId};
 use crate::schedule::Gap;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -33,6 +34,9 @@ pub struct Run {
     /// The input given with the trigger, where it differs from the job's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_input: Option<Value>,
+    /// The trace of whoever asked for the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<AttemptError>,
     pub status: RunStatus,

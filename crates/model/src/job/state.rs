@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 
 use super::definition::Definition;
 use super::event::{Cause, Timeliness};
+use super::outbox::Notice;
 use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
 use super::trigger::Trigger;
 use crate::id::{Incarnation, JobId, RunId, Token};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
+use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -46,6 +49,12 @@ pub struct Job {
     pub last_token: Token,
     #[serde(default)]
     pub history: History,
+    /// Others wait for the ends of its runs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub followed: bool,
+    /// What people outside have still to be told.
+    #[serde(default, skip_serializing_if = "Outbox::is_empty")]
+    pub outbox: Outbox<Notice>,
     #[serde(default, skip_serializing_if = "Pace::is_default")]
     pub pace: Pace,
 }
@@ -115,6 +124,8 @@ pub struct ActiveRun {
     pub version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_input: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     pub stage: Stage,
     /// Attempts begun so far.
     pub attempts: u32,
@@ -130,6 +141,9 @@ pub struct ActiveRun {
     pub errors: Vec<AttemptError>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelling: Option<String>,
+    /// It was still running when the next occurrence came, and that was told.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub overran: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -179,6 +193,17 @@ pub struct History {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Last>,
     pub failures_in_row: u32,
+    /// Occurrences since the last completed run that did not happen when they should have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_in_row: u32,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,8 +239,13 @@ impl Job {
         }
     }
 
-    /// The next moment at which something must be decided without anybody asking.
+    /// The next moment at which something must be done without anybody asking.
     pub fn next_wake(&self) -> Option<Timestamp> {
+        self.next_turn().into_iter().chain(self.outbox.next_wake()).min()
+    }
+
+    /// The next moment at which something must be decided: what waits in the outbox needs no decision.
+    pub fn next_turn(&self) -> Option<Timestamp> {
         let runs = self.active.iter().filter_map(|run| match &run.stage {
             Stage::Queued => self.expires_at(run),
             Stage::Backoff { until } => Some(*until),
@@ -288,7 +318,9 @@ impl Job {
     pub fn is_forgettable(&self, now: Timestamp) -> bool {
         match self.state() {
             JobState::Finished | JobState::Cancelled => {
-                self.active.is_empty() && self.updated_at.plus(self.definition.retention.age) <= now
+                self.active.is_empty()
+                    && self.outbox.is_empty()
+                    && self.updated_at.plus(self.definition.retention.age) <= now
             }
             JobState::Active | JobState::Paused | JobState::Held => false,
         }
@@ -345,7 +377,7 @@ impl ActiveRun {
         match self.cause {
             Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
             Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
-            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } => None,
+            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
         }
     }
 
@@ -368,13 +400,10 @@ impl ActiveRun {
             cause: self.cause,
             timeliness: self.timeliness,
             tool_input: self.tool_input.clone(),
+            traceparent: self.traceparent,
             errors: self.errors.clone(),
             status,
             version: self.version,
         }
     }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }

@@ -166,18 +166,18 @@ impl Story {
 
     /// The clock goes to the job's alarm, which rings.
     pub(crate) fn wake_at_alarm(&mut self) -> &mut Story {
-        self.now = self.job.next_wake().expect("the job wants to be woken");
+        self.now = self.job.next_turn().expect("the job wants to be woken");
         self.wake()
     }
 
     pub(crate) fn trigger(&mut self) -> RunId {
-        self.ask(Command::Trigger { tool_input: None });
+        self.ask(Command::Trigger { tool_input: None, traceparent: None });
         self.newest()
     }
 
     /// A run is asked for and begins at once.
     pub(crate) fn trigger_and_start(&mut self) -> RunId {
-        self.order(Command::Trigger { tool_input: None }, seat()).expect("the trigger is accepted");
+        self.order(Command::Trigger { tool_input: None, traceparent: None }, seat()).expect("the trigger is accepted");
         self.newest()
     }
 

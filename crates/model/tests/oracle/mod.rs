@@ -274,7 +274,7 @@ impl Oracle {
 
     /// After a wake nothing is overdue: the next alarm lies ahead, and all that was due has its outcome.
     pub(crate) fn judge_wake(&mut self, story: &Story) {
-        if let Some(alarm) = story.job.next_wake() {
+        if let Some(alarm) = story.job.next_turn() {
             assert!(alarm > story.now, "the alarm {alarm} would ring at once again, at {}", story.now);
         }
         if matches!(story.state(), JobState::Active | JobState::Finished) {

@@ -1,15 +1,13 @@
 //! Firing: many jobs at one instant, and so many every second.
 
-use std::path::Path;
-
 use ordo_model::{Millis, Timestamp};
 use serde_json::{Value, json};
 
-use super::stage::{Scratch, Stage, bar, spread};
+use super::stage::{Ground, Scratch, Stage, bar, spread};
 
-pub(super) async fn burst(dir: &Path, jobs: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let at = stage.now().plus(lead(jobs));
     let progress = bar(jobs, "burst");
     stage.schedule(&vec![at; jobs], &progress).await?;
@@ -19,17 +17,19 @@ pub(super) async fn burst(dir: &Path, jobs: usize) -> anyhow::Result<Value> {
     let lateness = stage.probe.take();
     let rounds = stage.rounds();
     stage.close().await;
+    scratch.remove().await?;
     let rate = jobs as f64 * 1e3 / took.ms().max(1) as f64;
     Ok(
         json!({ "jobs": jobs, "runs_per_s": rate.round(), "until_all_completed_ms": took.ms(), "lateness": lateness, "rounds": rounds }),
     )
 }
 
-pub(super) async fn steady(dir: &Path, per_second: usize, seconds: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+pub(super) async fn steady(ground: &Ground, per_second: usize, seconds: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let report = steady_on(&stage, per_second, seconds, 0).await?;
     stage.close().await;
+    scratch.remove().await?;
     Ok(report)
 }
 

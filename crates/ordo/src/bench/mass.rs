@@ -1,7 +1,5 @@
 //! A million jobs waiting: what they cost in lateness, memory and time to restart.
 
-use std::path::Path;
-
 use anyhow::Context;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::Millis;
@@ -9,15 +7,15 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::fire::steady_on;
-use super::stage::{Scratch, Stage, bar, spread};
+use super::stage::{Ground, Scratch, Stage, bar, spread};
 
 const PER_SECOND: usize = 1_000;
 
-pub(super) fn measure(runtime: &Runtime, dir: &Path, pending: usize, seconds: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let path = scratch.file("store.db");
+pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, seconds: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let place = scratch.place();
     let (none, fill_ms, many) = runtime.block_on(async {
-        let stage = Stage::open(&path).await?;
+        let stage = Stage::open(&place).await?;
         let none = steady_on(&stage, PER_SECOND, seconds, 0).await?;
         let watch = Stopwatch::start();
         let progress = bar(pending, "pending jobs");
@@ -32,12 +30,13 @@ pub(super) fn measure(runtime: &Runtime, dir: &Path, pending: usize, seconds: us
     })?;
     let restart = runtime.block_on(async {
         let watch = Stopwatch::start();
-        let stage = Stage::open(&path).await?;
+        let stage = Stage::open(&place).await?;
         let ready_ms = watch.elapsed().ms();
         stage.close().await;
         anyhow::Ok(ready_ms)
     })?;
-    let file_bytes = std::fs::metadata(&path)?.len();
+    let file_bytes = runtime.block_on(scratch.bytes())?;
+    runtime.block_on(scratch.remove())?;
     let p99 = |report: &Value| report["lateness"]["p99_ms"].as_f64().unwrap_or(f64::NAN);
     Ok(json!({
         "pending": pending,

@@ -4,6 +4,7 @@
 //! come from one run.
 
 mod fire;
+mod incidents;
 mod mass;
 mod pools;
 mod probe;
@@ -14,6 +15,8 @@ mod stage;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
+use stage::Ground;
 
 use crate::error::{Error, Exit, Result};
 
@@ -34,11 +37,14 @@ pub(crate) struct BenchArgs {
     /// The folder in which throw-away stores are made [default: the system's temporary folder]
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// The database in which throw-away schemas are made instead: postgres://user@host/name
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
+    store: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare redb loop beside them
+    /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare loop on the same engine beside them
     Schedule,
     /// Many jobs due at one instant
     Burst,
@@ -48,6 +54,8 @@ enum What {
     Pools,
     /// The same burst here and through a remote executor
     Remote,
+    /// What acknowledging a change of an incident costs beside a commit of a job, and how fast news are handed on
+    Incidents,
     /// A million jobs waiting: lateness, memory, time to restart
     Mass,
     All,
@@ -61,27 +69,35 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit> {
 
 fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let ground = match &args.store {
+        Some(url) if ordo_store_postgres::is_url(url) => Ground::Database(url.clone()),
+        Some(other) => anyhow::bail!("{other} is not a database: write postgres://user@host/name, or use --dir"),
+        None => Ground::Folder(args.dir.clone().unwrap_or_else(std::env::temp_dir)),
+    };
+    let engine = if args.store.is_some() { "postgres" } else { "redb" };
     let wanted = |what| args.what == what || args.what == What::All;
-    let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": "redb", "cores": cores() });
+    let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": engine, "cores": cores() });
     if wanted(What::Schedule) {
-        report["schedule"] = runtime.block_on(schedule::measure(&dir, args.jobs))?;
+        report["schedule"] = runtime.block_on(schedule::measure(&ground, args.jobs))?;
     }
     if wanted(What::Burst) {
-        report["burst"] = runtime.block_on(fire::burst(&dir, args.jobs))?;
+        report["burst"] = runtime.block_on(fire::burst(&ground, args.jobs))?;
     }
     if wanted(What::Steady) {
-        report["steady_1000"] = runtime.block_on(fire::steady(&dir, 1_000, args.seconds))?;
-        report["steady_5000"] = runtime.block_on(fire::steady(&dir, 5_000, args.seconds))?;
+        report["steady_1000"] = runtime.block_on(fire::steady(&ground, 1_000, args.seconds))?;
+        report["steady_5000"] = runtime.block_on(fire::steady(&ground, 5_000, args.seconds))?;
+    }
+    if wanted(What::Incidents) {
+        report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;
     }
     if wanted(What::Pools) {
-        report["pools"] = runtime.block_on(pools::measure(&dir, args.seconds))?;
+        report["pools"] = runtime.block_on(pools::measure(&ground, args.seconds))?;
     }
     if wanted(What::Remote) {
-        report["remote"] = runtime.block_on(remote::measure(&dir, args.jobs))?;
+        report["remote"] = runtime.block_on(remote::measure(&ground, args.jobs))?;
     }
     if wanted(What::Mass) {
-        report["mass"] = mass::measure(&runtime, &dir, args.pending, args.seconds)?;
+        report["mass"] = mass::measure(&runtime, &ground, args.pending, args.seconds)?;
     }
     Ok(report)
 }

@@ -1,6 +1,5 @@
 //! Fairness: how late quick jobs are beside hundreds of slow ones.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use ordo_model::job::{Command, Pool};
 use ordo_model::{JobId, Millis};
 use serde_json::{Value, json};
 
-use super::stage::{Scratch, Stage, bar, spread};
+use super::stage::{Ground, Scratch, Stage, bar, spread};
 
 const SLOW_JOBS: usize = 500;
 const PER_SECOND: usize = 500;
@@ -35,14 +34,15 @@ impl Tool for Nap {
     }
 }
 
-pub(super) async fn measure(dir: &Path, seconds: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open_with(&scratch.file("store.db"), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
+pub(super) async fn measure(ground: &Ground, seconds: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open_with(&scratch.place(), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
     let alone = quick(&stage, seconds).await?;
     let slow = slow_jobs(&stage).await?;
     let recognised = recognised(&stage, &slow).await?;
     let beside = quick(&stage, seconds).await?;
     stage.close().await;
+    scratch.remove().await?;
     let p99 = |report: &Value| report["p99_ms"].as_f64().unwrap_or(f64::NAN);
     let ratio = (p99(&beside) / p99(&alone) * 100.0).round() / 100.0;
     Ok(json!({

@@ -14,19 +14,21 @@ use ordo_server::{App, Auth, Node};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{Scratch, Stage, bar};
+use super::stage::{Ground, Scratch, Stage, bar};
 use crate::folder::Folder;
 use crate::maintenance::StoreKeeper;
 
 const CAPACITY: usize = 1_000;
 
-pub(super) async fn measure(dir: &Path, runs: usize) -> anyhow::Result<Value> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Value> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let here = burst(&stage, runs, "default").await?;
     let shutdown = CancellationToken::new();
-    let socket = scratch.file("s");
-    let server = serve(&stage, &scratch, &socket, &shutdown)?;
+    let folder = std::env::temp_dir().join(format!("ordo-bench-{}", new_id()));
+    std::fs::create_dir_all(&folder)?;
+    let socket = folder.join("s");
+    let server = serve(&stage, &folder, &socket, &shutdown)?;
     let leave = shutdown.clone();
     let offer = Offer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
     let executor = Executor::new(Client::new(Target::Socket(socket), None), offer);
@@ -39,6 +41,8 @@ pub(super) async fn measure(dir: &Path, runs: usize) -> anyhow::Result<Value> {
     shutdown.cancel();
     drop(tokio::join!(working, server));
     stage.close().await;
+    std::fs::remove_dir_all(&folder)?;
+    scratch.remove().await?;
     Ok(json!({
         "runs": runs,
         "in_process_runs_per_s": here.round(),
@@ -49,11 +53,11 @@ pub(super) async fn measure(dir: &Path, runs: usize) -> anyhow::Result<Value> {
 
 fn serve(
     stage: &Stage,
-    scratch: &Scratch,
+    folder: &Path,
     socket: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<tokio::task::JoinHandle<()>> {
-    let keeper = StoreKeeper::new(stage.store.clone(), Folder::at(scratch.file("folder")));
+    let keeper = StoreKeeper::new(stage.opened.clone(), Folder::at(folder));
     let node = Node { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
     let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(keeper), node);
     let listener = tokio::net::UnixListener::bind(socket)?;
@@ -74,7 +78,7 @@ async fn burst(stage: &Stage, runs: usize, group: &str) -> anyhow::Result<f64> {
     }
     let before = Metrics::read(&stage.engine.metrics().completed);
     let watch = Stopwatch::start();
-    let trigger = |id: &JobId| (*id, Command::Trigger { tool_input: None });
+    let trigger = |id: &JobId| (*id, Command::Trigger { tool_input: None, traceparent: None });
     for batch in ids.chunks(4_096) {
         for answer in stage.engine.submit_all(batch.iter().map(trigger).collect()).await {
             answer?;

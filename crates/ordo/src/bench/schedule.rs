@@ -1,6 +1,5 @@
 //! Scheduling: how many jobs per second are acknowledged as durable.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,11 +8,13 @@ use ordo_engine::planner::{Request, plan};
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
+use ordo_store_postgres::raw::RawLoop as PostgresLoop;
 use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use ordo_store_redb::raw::RawLoop;
 use serde_json::{Map, Value, json};
 
-use super::stage::{Scratch, Stage, bar, one_off};
+use super::stage::{Ground, Scratch, Stage, bar, one_off};
+use crate::opened::Whereabouts;
 
 /// Far enough away that nothing fires while we measure.
 const AHEAD: Millis = Millis::from_hours(1);
@@ -25,22 +26,22 @@ pub(super) fn command(at: Timestamp) -> (JobId, Command) {
     (JobId(new_id()), Command::Schedule { definition: Box::new(one_off(at)), held: false })
 }
 
-pub(super) async fn measure(dir: &Path, jobs: usize) -> anyhow::Result<Value> {
+pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let mut report = Map::new();
     let progress = bar(3 + 2 * BATCHES.len(), "schedule");
-    report.insert("acks_per_s_1_client".into(), json!(clients(dir, 1, jobs).await?));
+    report.insert("acks_per_s_1_client".into(), json!(clients(ground, 1, jobs).await?));
     progress.inc(1);
-    report.insert("acks_per_s_64_clients".into(), json!(clients(dir, 64, jobs).await?));
+    report.insert("acks_per_s_64_clients".into(), json!(clients(ground, 64, jobs).await?));
     progress.inc(1);
     for size in BATCHES {
         // Side by side and twice, so that a noisy moment of the machine hits both.
-        let (ours, raw) = (batches(dir, size, jobs).await?, raw(dir, size, jobs)?);
-        let (again, raw_again) = (batches(dir, size, jobs).await?, self::raw(dir, size, jobs)?);
+        let (ours, raw) = (batches(ground, size, jobs).await?, raw(ground, size, jobs).await?);
+        let (again, raw_again) = (batches(ground, size, jobs).await?, self::raw(ground, size, jobs).await?);
         let (ours, raw) = (ours.max(again), raw.max(raw_again));
         let ratio = ours / raw;
         report.insert(
             format!("batch_{size}"),
-            json!({ "jobs_per_s": ours.round(), "raw_redb_per_s": raw.round(), "ratio": (ratio * 100.0).round() / 100.0 }),
+            json!({ "jobs_per_s": ours.round(), raw_name(ground): raw.round(), "ratio": (ratio * 100.0).round() / 100.0 }),
         );
         progress.inc(2);
     }
@@ -49,9 +50,9 @@ pub(super) async fn measure(dir: &Path, jobs: usize) -> anyhow::Result<Value> {
 }
 
 /// So many callers, each waiting for its answer before it asks again.
-async fn clients(dir: &Path, clients: usize, jobs: usize) -> anyhow::Result<f64> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let acks = Arc::new(AtomicUsize::new(0));
     let watch = Stopwatch::start();
@@ -72,12 +73,13 @@ async fn clients(dir: &Path, clients: usize, jobs: usize) -> anyhow::Result<f64>
     }
     let rate = per_second(acks.load(Ordering::Relaxed), &watch);
     stage.close().await;
+    scratch.remove().await?;
     Ok(rate.round())
 }
 
-async fn batches(dir: &Path, size: usize, jobs: usize) -> anyhow::Result<f64> {
-    let scratch = Scratch::new(dir)?;
-    let stage = Stage::open(&scratch.file("store.db")).await?;
+async fn batches(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
+    let scratch = Scratch::new(ground)?;
+    let stage = Stage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let mut made: Vec<Vec<_>> = Vec::new();
     for _ in 0..jobs.div_ceil(size) {
@@ -92,12 +94,20 @@ async fn batches(dir: &Path, size: usize, jobs: usize) -> anyhow::Result<f64> {
     }
     let rate = per_second(count, &watch);
     stage.close().await;
+    scratch.remove().await?;
     Ok(rate)
 }
 
-/// The same bytes through a bare redb loop.
-fn raw(dir: &Path, size: usize, jobs: usize) -> anyhow::Result<f64> {
-    let scratch = Scratch::new(dir)?;
+fn raw_name(ground: &Ground) -> &'static str {
+    match ground {
+        Ground::Folder(_) => "raw_redb_per_s",
+        Ground::Database(_) => "raw_postgres_per_s",
+    }
+}
+
+/// The same rows through a bare loop on the same engine.
+async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
+    let scratch = Scratch::new(ground)?;
     let now = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock);
     let planned = |_| -> Batch {
         let requests = (0..size).map(|_| command(now.plus(AHEAD))).map(|(job, c)| Request::new(job, c)).collect();
@@ -105,12 +115,26 @@ fn raw(dir: &Path, size: usize, jobs: usize) -> anyhow::Result<f64> {
     };
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
-    let mut raw = RawLoop::create(&scratch.file("raw.db"), CACHE_BYTES_DEFAULT)?;
-    let watch = Stopwatch::start();
-    for batch in &batches {
-        raw.write(batch)?;
-    }
-    Ok(per_second(count, &watch))
+    let rate = match scratch.place() {
+        Whereabouts::File(path) => {
+            let mut raw = RawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
+            let watch = Stopwatch::start();
+            for batch in &batches {
+                raw.write(batch)?;
+            }
+            per_second(count, &watch)
+        }
+        Whereabouts::Database(url) => {
+            let mut raw = PostgresLoop::open(&url).await?;
+            let watch = Stopwatch::start();
+            for batch in &batches {
+                raw.write(batch).await?;
+            }
+            per_second(count, &watch)
+        }
+    };
+    scratch.remove().await?;
+    Ok(rate)
 }
 
 fn per_second(count: usize, watch: &Stopwatch) -> f64 {

@@ -1,6 +1,6 @@
 //! A throw-away store and engine to measure on.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,31 +11,77 @@ use ordo_engine::tool::Tool;
 use ordo_engine::{Engine, Options, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
-use ordo_store_redb::RedbStore;
+use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use serde_json::json;
 
 use super::probe::Probe;
+use crate::opened::{Opened, Whereabouts};
+use crate::output::style::Paint;
 
-/// A folder that is removed when the measurement is over.
+/// Where throw-away stores are made: below a folder, or in schemas of a database.
+#[derive(Debug, Clone)]
+pub(super) enum Ground {
+    Folder(PathBuf),
+    Database(String),
+}
+
+/// A place for one store that is removed when the measurement is over.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(super) enum Scratch {
+    Folder(PathBuf),
+    Schema(String),
+}
 
 impl Scratch {
-    pub(super) fn new(below: &Path) -> anyhow::Result<Scratch> {
-        let folder = below.join(format!("ordo-bench-{}", new_id()));
-        std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        Ok(Scratch(folder))
+    pub(super) fn new(ground: &Ground) -> anyhow::Result<Scratch> {
+        match ground {
+            Ground::Folder(below) => {
+                let folder = below.join(format!("ordo-bench-{}", new_id()));
+                std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+                Ok(Scratch::Folder(folder))
+            }
+            Ground::Database(url) => {
+                anyhow::ensure!(
+                    !url.contains("schema="),
+                    "leave schema out of the URL: the bench makes schemas of its own"
+                );
+                let joint = if url.contains('?') { '&' } else { '?' };
+                Ok(Scratch::Schema(format!("{url}{joint}schema=ordo_bench_{}", new_id().simple())))
+            }
+        }
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+    pub(super) fn place(&self) -> Whereabouts {
+        match self {
+            Scratch::Folder(folder) => Whereabouts::File(folder.join("store.db")),
+            Scratch::Schema(url) => Whereabouts::Database(url.clone()),
+        }
+    }
+
+    /// How large the store is.
+    pub(super) async fn bytes(&self) -> anyhow::Result<u64> {
+        match self {
+            Scratch::Folder(folder) => Ok(std::fs::metadata(folder.join("store.db"))?.len()),
+            Scratch::Schema(_) => {
+                let opened = self.place().open(0).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+                Ok(opened.store().stats().await?.bytes_on_disk)
+            }
+        }
+    }
+
+    pub(super) async fn remove(self) -> anyhow::Result<()> {
+        if let Scratch::Schema(url) = &self {
+            ordo_store_postgres::raw::drop_schema(url).await?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            eprintln!("{} stays behind: {error}", self.0.display());
+        let Scratch::Folder(folder) = self else { return };
+        if let Err(error) = std::fs::remove_dir_all(&*folder) {
+            eprintln!("{} stays behind: {error}", folder.display());
         }
     }
 }
@@ -43,25 +89,26 @@ impl Drop for Scratch {
 pub(super) struct Stage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
-    pub(super) store: Arc<RedbStore>,
+    pub(super) opened: Opened,
 }
 
 impl Stage {
-    pub(super) async fn open(path: &Path) -> anyhow::Result<Stage> {
-        Stage::open_with(path, []).await
+    pub(super) async fn open(place: &Whereabouts) -> anyhow::Result<Stage> {
+        Stage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        path: &Path,
+        place: &Whereabouts,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<Stage> {
-        let store = Arc::new(RedbStore::open(path, Default::default())?);
+        let opened = place.open(CACHE_BYTES_DEFAULT).await;
+        let opened = opened.map_err(|error| anyhow::anyhow!(error.render(Paint::for_stderr())))?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);
-        let engine = Engine::start(store.clone(), tools, Arc::new(SystemClock), Options::default()).await?;
-        Ok(Stage { engine, probe, store })
+        let engine = Engine::start(opened.store(), tools, Arc::new(SystemClock), Options::default()).await?;
+        Ok(Stage { engine, probe, opened })
     }
 
     pub(super) async fn close(self) {

@@ -7,8 +7,8 @@ pub(crate) struct ServeArgs {
     /// Where to listen for HTTP [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// The file that keeps everything [default: .ordo/orchestrator.db]
-    #[arg(long, value_name = "PATH")]
+    /// The file or the PostgreSQL database (postgres://user@host/name) that keeps everything [default: .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<String>,
     /// How often to look for due jobs; jobs due before the next look are fired on time all the same [default: 1s]
     #[arg(long, value_name = "DURATION")]

@@ -137,6 +137,29 @@ pub(crate) struct PolicyArgs {
     /// Keep finished runs at most so long [default: 30d]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) retain_age: Option<Millis>,
+    #[command(flatten)]
+    pub(crate) reactions: ReactionArgs,
+}
+
+/// Which incident a job opens.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Incidents")]
+pub(crate) struct ReactionArgs {
+    /// When a run fails for good, open an incident of this severity: sev1 (worst) to sev5, or high, medium, low
+    #[arg(long, value_name = "SEVERITY")]
+    pub(crate) on_failure_incident: Option<String>,
+    /// Only after so many failures in a row [default: 1]
+    #[arg(long, value_name = "N", requires = "on_failure_incident")]
+    pub(crate) on_failure_after: Option<u32>,
+    /// When it does not run when it should, open an incident of this severity
+    #[arg(long, value_name = "SEVERITY")]
+    pub(crate) on_missed_incident: Option<String>,
+    /// The next completed run resolves the incident; otherwise it leaves a note
+    #[arg(long)]
+    pub(crate) resolve_on_recovery: bool,
+    /// The chain of escalation of these incidents, by its name in the daemon's configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) escalation: Option<String>,
 }
 
 fn concurrency_key(text: &str) -> Result<Value, String> {

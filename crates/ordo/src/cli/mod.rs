@@ -4,9 +4,18 @@ pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
 pub(crate) mod executor;
+pub(crate) mod hook;
+pub(crate) mod import;
+pub(crate) mod incident;
 pub(crate) mod job;
+pub(crate) mod letter;
+pub(crate) mod monitor;
+pub(crate) mod node;
 pub(crate) mod run;
+pub(crate) mod secret;
 pub(crate) mod store;
+pub(crate) mod subscription;
+pub(crate) mod token;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -69,12 +78,41 @@ pub(crate) enum Command {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Take over the jobs of a crontab or of Kubernetes
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    /// Let others start jobs: addresses for webhooks, and what came in
+    #[command(subcommand, visible_alias = "hooks")]
+    Hook(hook::HookCommand),
+    /// Start and work on incidents
+    #[command(subcommand, visible_alias = "incidents")]
+    Incident(incident::IncidentCommand),
+    /// What people were told, and what could not be delivered
+    #[command(subcommand, visible_alias = "letters")]
+    Letter(letter::LetterCommand),
+    /// Expect a sign of life from work that runs elsewhere
+    #[command(subcommand, visible_alias = "monitors")]
+    Monitor(monitor::MonitorCommand),
+    /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
+    Watch(monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
+    /// Keep values that jobs refer to and nobody sees
+    #[command(subcommand, visible_alias = "secrets")]
+    Secret(secret::SecretCommand),
+    /// Say who is let in, and as what
+    #[command(subcommand, visible_alias = "tokens")]
+    Token(token::TokenCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// The nodes that share a store
+    #[command(subcommand, visible_alias = "nodes")]
+    Node(node::NodeCommand),
+    /// Have URLs told of events, in signed messages
+    #[command(subcommand, visible_alias = "subscriptions")]
+    Subscription(subscription::SubscriptionCommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

@@ -18,12 +18,24 @@ pub(crate) enum StoreCommand {
     Compact(StoreArg),
     /// Put a backup in the store's place; stop the daemon first
     Restore(RestoreArgs),
+    /// Move everything to another store, from a file to a database or back; stop the daemon first
+    Copy(CopyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyArgs {
+    /// The store to read: a file or a database's URL
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+    /// The store to make: a file or a database's URL; a copy that was broken off goes on
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArg {
-    /// The store's file, when no daemon has it open [default: ask the daemon, then .ordo/orchestrator.db]
-    #[arg(long, value_name = "PATH")]
+    /// The store's file, when no daemon has it open, or a database's URL [default: ask the daemon, then .ordo/orchestrator.db]
+    #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<PathBuf>,
 }
 

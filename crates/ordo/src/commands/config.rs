@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::Format;
 use crate::config::{Config, Path, Setting};
 use crate::error::{Exit, Result};
+use crate::opened::without_password;
 use crate::output::style::Paint;
 use crate::output::{self, table};
 
@@ -18,10 +19,13 @@ pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Variables of tools hold secrets as often as not: only that they are set is shown.
+/// Of what may be a secret only that it is set is shown; variables of tools are as often as not. URLs lose their
+/// password.
 fn item(path: &Path, setting: &Setting) -> Value {
-    let value = if path.is_a_variable_of_a_tool() {
+    let value = if path.is_secret() {
         json!("(set)")
+    } else if let Some(url) = setting.value.as_str().filter(|text| ordo_store_postgres::is_url(text)) {
+        json!(without_password(url))
     } else {
         serde_json::to_value(&setting.value).unwrap_or_default()
     };

@@ -5,12 +5,22 @@ mod config;
 mod cron;
 mod executors;
 mod find;
+mod hook;
+mod import;
+mod incident;
 mod job;
+mod letter;
+mod monitor;
+mod node;
 mod pages;
 mod run;
+mod secret;
 mod status;
 mod store;
+mod subscription;
 mod talk;
+mod token;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Exit, Result};
@@ -25,8 +35,18 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Executors => wait(executors::run(&Talk::new(&common))),
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
+        Command::Incident(command) => wait(incident::run(&Talk::new(&common), command)),
+        Command::Letter(command) => wait(letter::run(&Talk::new(&common), command)),
+        Command::Monitor(command) => wait(monitor::run(&Talk::new(&common), command)),
+        Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
+        Command::Import(command) => wait(import::run(&Talk::new(&common), command)),
+        Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
         Command::Cron(command) => cron::run(&command, common.output),
+        Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
+        Command::Node(command) => wait(node::run(&Talk::new(&common), command)),
+        Command::Subscription(command) => wait(subscription::run(&Talk::new(&common), command)),
+        Command::Token(command) => wait(token::run(&Talk::new(&common), command)),
         Command::Status => wait(status::run(&Talk::new(&common))),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),

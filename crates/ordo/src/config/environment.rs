@@ -12,6 +12,19 @@ const PREFIX: &str = "ORDO_";
 /// Settings with a short name of their own.
 const SHORT: [(&str, &str); 2] = [("ORDO_LOG", "log.level"), ("ORDO_NODE", "node")];
 
+/// What other programs that send spans call the same; ours come before them, and so does the file.
+const STANDARD: [(&str, &str); 2] =
+    [("OTEL_EXPORTER_OTLP_ENDPOINT", "telemetry.otlp_endpoint"), ("OTEL_SERVICE_NAME", "telemetry.service_name")];
+
+pub(super) fn add_standard(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, path) in STANDARD {
+        if let Some(value) = variables.get(name).filter(|value| !value.trim().is_empty()) {
+            layers.set_text(Path::parse(path), value, Origin::Variable(name.to_owned()))?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn add(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, value) in variables {
         let Some(path) = path_of(name)? else { continue };

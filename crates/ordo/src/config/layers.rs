@@ -27,8 +27,14 @@ impl Path {
         Path(self.0.iter().cloned().chain([name.to_owned()]).collect())
     }
 
-    pub(crate) fn is_a_variable_of_a_tool(&self) -> bool {
+    fn is_a_variable_of_a_tool(&self) -> bool {
         matches!(self.0.as_slice(), [tools, _, env, _] if tools == "tools" && env == "env")
+    }
+
+    /// What holds a password or a token.
+    pub(crate) fn is_secret(&self) -> bool {
+        const SECRET: [&str; 3] = ["slack.bot_token", "slack.signing_secret", "smtp.url"];
+        self.is_a_variable_of_a_tool() || SECRET.contains(&self.to_string().as_str())
     }
 
     pub(super) fn segments(&self) -> impl Iterator<Item = &str> {

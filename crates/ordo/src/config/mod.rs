@@ -8,6 +8,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
+pub(crate) use keys::DEFAULT_NODE;
 pub(crate) use layers::{Layers, Origin, Path, Setting};
 pub(crate) use settings::{LogStyle, Settings};
 
@@ -35,6 +36,7 @@ impl Config {
 
     fn from(file: Option<&FilePath>, variables: &BTreeMap<String, String>, flags: &[Flag]) -> Result<Config> {
         let mut layers = Layers::defaults();
+        environment::add_standard(&mut layers, variables).map_err(refused)?;
         if let Some((path, table)) = read_file(file)? {
             let origin = Origin::File(path.clone());
             layers.add_table(table, &origin).map_err(|why| refused(format!("{}: {why}", path.display())))?;
@@ -99,6 +101,7 @@ mod tests {
         let settings = settings(&Layers::defaults()).unwrap();
         assert_eq!(settings.pools.sizes(), PoolSizes::default());
         assert_eq!(settings.store.cache_bytes, ordo_store_redb::CACHE_BYTES_DEFAULT);
+        assert_eq!(ordo_server::Limits::from(settings.limits), ordo_server::Limits::default());
         assert_eq!(ToolOptions::from(settings.tools), ToolOptions::default());
     }
 
@@ -118,6 +121,21 @@ mod tests {
         let tools = load(file, &[], &[]).unwrap().settings.tools;
         assert_eq!(tools.named["sdlc"].args.len(), 3);
         assert!(!tools.shell.enabled);
+    }
+
+    #[test]
+    fn the_standard_variables_for_spans_count_least() {
+        let standard = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"), ("OTEL_SERVICE_NAME", "shop")];
+        let telemetry = load("", &standard, &[]).unwrap().settings.telemetry;
+        assert_eq!((telemetry.otlp_endpoint.as_deref(), telemetry.service_name.as_str()), (Some("http://a:1"), "shop"));
+        let ours = [standard[0], ("ORDO_TELEMETRY__OTLP_ENDPOINT", "http://b:2"), ("ORDO_TELEMETRY__SAMPLE", "0.5")];
+        let telemetry =
+            load("[telemetry]\notlp_endpoint = 'http://c:3'\nsample = 1", &ours, &[]).unwrap().settings.telemetry;
+        assert_eq!((telemetry.otlp_endpoint.as_deref(), telemetry.sample), (Some("http://b:2"), 0.5));
+        assert_eq!(load("", &[], &[]).unwrap().settings.telemetry.otlp_endpoint, None);
+        for wrong in ["2", "-0.1", "'half'", "true"] {
+            assert!(refusal(&format!("[telemetry]\nsample = {wrong}")).contains("telemetry.sample"), "{wrong}");
+        }
     }
 
     #[test]

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ordo_adapters::email::SmtpOptions;
+use ordo_adapters::slack::SlackOptions;
 use ordo_engine::dispatch::{PoolSize, PoolSizes};
 use ordo_model::Millis;
+use ordo_model::incident::Escalation;
+use ordo_reach::Allowed;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
 
@@ -17,16 +21,49 @@ pub(crate) struct Settings {
     pub(crate) group: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
+    pub(crate) secrets: Secrets,
     pub(crate) store: Store,
+    pub(crate) telemetry: Telemetry,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
+    pub(crate) slack: SlackOptions,
+    pub(crate) smtp: SmtpOptions,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) limits: Limits,
     pub(crate) log: Log,
+    #[serde(default)]
+    pub(crate) senders: Senders,
+    /// Chains of escalation by name.
+    #[serde(default)]
+    pub(crate) escalation: BTreeMap<String, Escalation>,
+}
+
+/// Who tells people outside.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Senders {
+    pub(crate) file: FileSender,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FileSender {
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Webhooks {
+    /// Networks, addresses and host names that messages may go to although they are not public.
+    pub(crate) allow: Vec<Allowed>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Serve {
     pub(crate) listen: String,
+    #[serde(deserialize_with = "base_path")]
+    pub(crate) base_path: String,
     #[serde(deserialize_with = "tick_rate")]
     pub(crate) tick_rate: Millis,
     #[serde(deserialize_with = "length")]
@@ -42,9 +79,27 @@ pub(crate) struct Orchestrate {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Secrets {
+    pub(crate) key_file: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
+}
+
+/// Spans for a collector of traces.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Telemetry {
+    /// Where it takes OTLP over HTTP; without it nothing is sent.
+    pub(crate) otlp_endpoint: Option<String>,
+    pub(crate) service_name: String,
+    /// The part of traces that is sent, from 0 to 1, where the caller has not decided.
+    #[serde(deserialize_with = "part")]
+    pub(crate) sample: f64,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -72,6 +127,13 @@ pub(crate) struct Tools {
     pub(crate) named: BTreeMap<String, NamedDefinition>,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) requests_per_minute: u32,
+    pub(crate) hook_requests_per_minute: u32,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
@@ -90,6 +152,13 @@ impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
         let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
+    }
+}
+
+impl From<Limits> for ordo_server::Limits {
+    fn from(limits: Limits) -> ordo_server::Limits {
+        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
     }
 }
 
@@ -123,6 +192,32 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
         return Ok(rate);
     }
     Err(serde::de::Error::custom(format!("a tick rate is between {TICK_MIN} and {TICK_MAX}")))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a part is a number from 0 to 1")]
+enum Part {
+    Number(f64),
+    Text(String),
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let part = match Part::deserialize(deserializer)? {
+        Part::Number(part) => Some(part),
+        Part::Text(text) => text.trim().parse().ok(),
+    };
+    let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
+    part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)
+}
+
+/// Written by the server into addresses: plain letters only.
+fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    match path.bytes().all(is_plain) && !path.contains("//") {
+        true => Ok(path),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
+    }
 }
 
 fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

@@ -7,55 +7,77 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use ordo_engine::{Engine, Options};
+use ordo_engine::cluster::About;
+use ordo_engine::trace::Sampling;
+use ordo_engine::{Engine, Options, Senders};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use super::outside::Outside;
 use super::signals::Signals;
-use super::{Plan, logging, parts, service, socket};
+use super::{Plan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
+use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
+use crate::telemetry::{self, Exporter};
 
 pub(super) fn live(plan: Plan) -> Result<Exit> {
-    logging::begin(&plan.settings)?;
+    let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
+    logging::begin(&plan.settings, spans)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
-    runtime.block_on(begin(plan))
+    runtime.block_on(begin(plan, exporter))
 }
 
-async fn begin(plan: Plan) -> Result<Exit> {
+async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
     let folder = Folder::here();
     folder.make()?;
-    let store = parts::store(settings)?;
+    let store = parts::store(settings).await?;
     let _taken = folder.take()?;
-    let token = folder.token()?;
     let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
         Some(listen) => Some(parts::listener(listen).await?),
         None => None,
     };
+    let exporting = exporter.map(Exporter::start);
+    let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
+    let outside = Outside::open(settings, Senders::default(), store.store(), keys.clone()).await?;
+    let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
+    let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
+    let name = parts::node_name(settings, &store);
     let options = Options {
-        node: settings.node.clone(),
+        node: name.clone(),
         group: settings.group.clone(),
         tick_rate: plan.tick_rate,
         pools: settings.pools.sizes(),
+        about,
+        sampling: Sampling::part(settings.telemetry.sample),
+        keys,
+        senders: outside.senders.clone(),
+        escalations: parts::escalations(settings)?,
     };
-    let engine = parts::engine(&store, tools, options).await?;
-    let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
+    let engine = parts::engine(store.store(), tools, options).await?;
+    // Before anybody is answered: no address is served without a token.
+    let token = admin::admit(&engine, &folder, &name).await?;
     let shutdown = CancellationToken::new();
-    let node = Node { name: settings.node.clone(), tick_rate: plan.tick_rate };
+    let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(&token), keeper, node);
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
+        .below(&settings.serve.base_path)
+        .limited(settings.limits.into())
+        .with_adapters(outside.adapters());
+    let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
-        let place = url.unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
         ready(&place);
+        url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;
@@ -63,6 +85,9 @@ async fn begin(plan: Plan) -> Result<Exit> {
     };
     tokio::join!(serve(&app, unix, tcp, &shutdown), work);
     drop(socket_file);
+    if let Some(exporting) = exporting {
+        exporting.end().await;
+    }
     tracing::info!("stopped");
     Ok(Exit::Done)
 }

@@ -2,25 +2,40 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use ordo_engine::trace::TARGET;
+use tracing::Level;
+use tracing_subscriber::filter::{Directive, ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{LogStyle, Settings};
 use crate::error::{Error, Result};
+use crate::telemetry::Spans;
 
-pub(crate) fn begin(settings: &Settings) -> Result<()> {
+/// Spans for a collector take another way than the log, whatever the log's filter says.
+pub(crate) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
     let level = &settings.log.level;
     let filter = EnvFilter::try_new(level).map_err(|error| {
         Error::failed(format!("log.level: {level:?} is not a filter"))
             .detail(error.to_string())
             .hint("use error, warn, info, debug, trace, or a filter like ordo_engine=debug")
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let begun = match settings.log.format {
-        LogStyle::Json => builder.json().flatten_event(true).try_init(),
+    let filter = filter.add_directive(not_for_the_log()?);
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let log = match settings.log.format {
+        LogStyle::Json => log.json().flatten_event(true).with_filter(filter).boxed(),
         LogStyle::Pretty => {
             let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            builder.with_target(false).with_ansi(colours).try_init()
+            log.with_target(false).with_ansi(colours).with_filter(filter).boxed()
         }
     };
+    let spans = spans.map(|spans| spans.with_filter(Targets::new().with_target(TARGET, Level::INFO)));
+    let begun = tracing_subscriber::registry().with(log).with(spans).try_init();
     begun.map_err(|error| Error::failed("cannot begin to log").detail(error.to_string()))
+}
+
+fn not_for_the_log() -> Result<Directive> {
+    let directive = format!("{TARGET}=off").parse();
+    directive.map_err(|error: ParseError| Error::failed("cannot begin to log").detail(error.to_string()))
 }

@@ -1,7 +1,10 @@
 //! `ordo serve` and `ordo orchestrate`: from flags to a running daemon.
 
+mod admin;
+mod journal;
 mod life;
 pub(crate) mod logging;
+mod outside;
 pub(crate) mod parts;
 mod service;
 pub(crate) mod signals;
@@ -9,11 +12,13 @@ mod socket;
 
 use std::path::Path;
 
+use ordo_engine::cluster::Roles;
 use ordo_model::Millis;
 
 use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, Role, ServeArgs};
 use crate::config::{Config, Flag, Settings};
 use crate::error::{Error, Exit, Result};
+use crate::opened::Whereabouts;
 
 /// What kind of daemon to be.
 #[derive(Debug)]
@@ -22,17 +27,21 @@ pub(crate) struct Plan {
     /// None: only the socket.
     listen: Option<String>,
     tick_rate: Millis,
+    roles: Roles,
 }
 
 pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
-    refuse_split_roles(&args.roles)?;
+    let roles = roles(&args.roles);
     let mut flags = daemon_flags(args.daemon);
     put(&mut flags, "--listen", "serve.listen", args.listen);
     put(&mut flags, "--store", "store.path", args.store);
     put(&mut flags, "--tick-rate", "serve.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
-    let (listen, tick_rate) = (Some(settings.serve.listen.clone()), settings.serve.tick_rate);
-    life::live(Plan { settings, listen, tick_rate })
+    refuse_split_roles(roles, &settings)?;
+    // A node that is not asked anything needs no port: its socket is enough.
+    let listen = roles.api.then(|| settings.serve.listen.clone());
+    let tick_rate = settings.serve.tick_rate;
+    life::live(Plan { settings, listen, tick_rate, roles })
 }
 
 pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
@@ -41,7 +50,7 @@ pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<
     put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
     let tick_rate = settings.orchestrate.tick_rate;
-    life::live(Plan { settings, listen: None, tick_rate })
+    life::live(Plan { settings, listen: None, tick_rate, roles: Roles::default() })
 }
 
 fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {
@@ -61,11 +70,19 @@ fn put(flags: &mut Vec<Flag>, name: &'static str, key: &'static str, value: Opti
     flags.extend(value.map(|value| (name, key, value)));
 }
 
-fn refuse_split_roles(roles: &[Role]) -> Result<()> {
-    if Role::ALL.iter().all(|role| roles.contains(role)) {
+fn roles(given: &[Role]) -> Roles {
+    Roles {
+        api: given.contains(&Role::Api),
+        timekeeper: given.contains(&Role::Timekeeper),
+        executor: given.contains(&Role::Executor),
+    }
+}
+
+fn refuse_split_roles(roles: Roles, settings: &Settings) -> Result<()> {
+    if roles == Roles::default() || matches!(Whereabouts::of(&settings.store.path), Whereabouts::Database(_)) {
         return Ok(());
     }
     Err(Error::failed("roles cannot be split on the embedded store")
         .detail("one process has the file, so it does all of api, timekeeper and executor")
-        .hint("leave out --roles"))
+        .hint("leave out --roles, or share a database: --store postgres://…"))
 }

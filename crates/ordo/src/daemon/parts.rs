@@ -1,29 +1,47 @@
 //! The parts of a daemon, each made or refused with what to do about it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ordo_engine::clock::{SystemClock, new_id};
+use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
 use ordo_engine::{Engine, Options};
-use ordo_store_redb::RedbStore;
+use ordo_model::incident::Escalation;
+use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
-use crate::config::Settings;
+use crate::config::{DEFAULT_NODE, Settings};
 use crate::error::{Error, Result};
 use crate::folder::{Folder, shown};
+use crate::opened::{Opened, Whereabouts};
 
-pub(super) fn store(settings: &Settings) -> Result<Arc<RedbStore>> {
-    let path = &settings.store.path;
-    if path.to_string_lossy().starts_with("postgres") {
-        return Err(
-            Error::failed("PostgreSQL is not part of this version").hint("name a file with --store, or leave it out")
-        );
+pub(super) async fn store(settings: &Settings) -> Result<Opened> {
+    let place = Whereabouts::of(&settings.store.path);
+    let opened = place.open(settings.store.cache_bytes).await?;
+    tracing::info!(store = %place.shown(), "store open");
+    Ok(opened)
+}
+
+/// A name that was not given must still be one node's among those that share a database: the machine's.
+pub(super) fn node_name(settings: &Settings, store: &Opened) -> String {
+    match store {
+        Opened::Database(_) if settings.node == DEFAULT_NODE => {
+            rustix::system::uname().nodename().to_string_lossy().into_owned()
+        }
+        Opened::Database(_) | Opened::File(_) => settings.node.clone(),
     }
-    let options = ordo_store_redb::Options { cache_bytes: settings.store.cache_bytes };
-    let store = RedbStore::open(path, options)?;
-    tracing::info!(store = %shown(path), "store open");
-    Ok(Arc::new(store))
+}
+
+/// Tests make the clocks of nodes differ by this variable.
+const SKEW: &str = "ORDO_TEST_CLOCK_SKEW_MS";
+
+fn clock() -> SharedClock {
+    let skew = std::env::var(SKEW).ok().and_then(|text| text.parse().ok());
+    match skew {
+        Some(ms) => Arc::new(SkewedClock::new(ms)),
+        None => Arc::new(SystemClock),
+    }
 }
 
 pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
@@ -37,6 +55,16 @@ pub(crate) fn toolbox_in(settings: &Settings, processes: &Path) -> Result<Toolbo
     Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
         Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
+}
+
+pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escalation>> {
+    for (name, escalation) in &settings.escalation {
+        escalation.validate().map_err(|invalid| {
+            let field = invalid.field.replacen("escalation", &format!("escalation.{name}"), 1);
+            Error::failed("the configuration is refused").detail(format!("{field}: {}", invalid.message))
+        })?;
+    }
+    Ok(settings.escalation.clone())
 }
 
 pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
@@ -59,7 +87,7 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
     Ok(bound)
 }
 
-pub(super) async fn engine(store: &Arc<RedbStore>, tools: Toolbox, options: Options) -> Result<Engine> {
+pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: Options) -> Result<Engine> {
     // Also what was started by a tool that is no longer offered.
     match tools.sweep().await {
         Ok(0) => {}
@@ -67,7 +95,7 @@ pub(super) async fn engine(store: &Arc<RedbStore>, tools: Toolbox, options: Opti
         Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
     }
     let (node, tick_rate) = (options.node.clone(), options.tick_rate);
-    let engine = Engine::start(store.clone(), tools.into_tools(), Arc::new(SystemClock), options).await?;
+    let engine = Engine::start(store, tools.into_tools(), clock(), options).await?;
     tracing::info!(%node, %tick_rate, "engine started");
     Ok(engine)
 }

@@ -4,12 +4,16 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ordo_client::executor::{Assigned, Cancel, Handler, Log, LogStream, Outcome, Running};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
-use ordo_engine::tool::{Shard, Work};
+use ordo_engine::tool::{Payload, Shard, Work};
+use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::{RunId, Token};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -64,8 +68,25 @@ fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: C
         scheduled_for: run.scheduled_for.and_then(|at| at.parse().ok()),
         shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
         input: run.tool_input,
+        trace: RunTrace::of(run_id, None, Sampling::ALL),
+        payload: payload(&run.payload),
         log: LogSink::new(run_id, Arc::new(SystemClock), lines).for_attempt(run.attempt),
         cancel,
+    })
+}
+
+/// What a webhook brought, as the server wrote it down for the way.
+fn payload(told: &Value) -> Option<Payload> {
+    let body = told["body"].as_str()?;
+    let body = match told["encoding"].as_str() {
+        Some("base64") => BASE64_STANDARD.decode(body).ok()?,
+        _ => body.as_bytes().to_vec(),
+    };
+    Some(Payload {
+        hook: told["hook"].as_str()?.to_owned(),
+        delivery: told["delivery"].as_str()?.parse().ok()?,
+        headers: serde_json::from_value(told["headers"].clone()).ok()?,
+        body: body.into(),
     })
 }
 

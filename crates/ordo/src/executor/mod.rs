@@ -18,7 +18,7 @@ use handler::ToolHandler;
 
 pub(crate) fn run(args: ExecutorArgs, common: &Common) -> Result<Exit> {
     let settings = Config::load(common.config.as_deref(), &[])?.settings;
-    logging::begin(&settings)?;
+    logging::begin(&settings, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
     runtime.block_on(work(args, common, &settings))

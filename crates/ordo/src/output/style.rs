@@ -39,10 +39,10 @@ impl Paint {
     /// A state of a job or a status of a run in its colour.
     pub(crate) fn state(self, name: &str) -> String {
         match name {
-            "active" | "completed" => self.good(name),
-            "failed" => self.bad(name),
-            "paused" | "held" | "skipped" | "pending" => self.warn(name),
-            "finished" | "cancelled" => self.dim(name),
+            "active" | "completed" | "up" => self.good(name),
+            "failed" | "open" | "silent" | "failing" => self.bad(name),
+            "paused" | "held" | "skipped" | "pending" | "mitigating" => self.warn(name),
+            "finished" | "cancelled" | "resolved" | "declined" => self.dim(name),
             other => other.to_owned(),
         }
     }

@@ -5,12 +5,20 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access;
 mod configuration;
 mod daemon;
 mod first_steps;
+mod hooks;
+mod import;
+mod incidents;
 mod jobs;
 mod log_lines;
+mod notifications;
+mod postgres;
 mod refusals;
 mod runs;
+mod secrets;
 mod service;
 mod store;
+mod telemetry;

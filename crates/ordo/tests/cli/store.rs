@@ -13,10 +13,10 @@ fn with_some_history() -> (World, crate::common::Daemon) {
 #[test]
 fn a_running_daemon_looks_after_its_store() {
     let (world, _daemon) = with_some_history();
-    assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 1 job,"));
+    assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 2 streams,"));
     assert_eq!(world.json(&["store", "check"])["clean"], true);
     assert!(!world.file(".ordo/checking.db").exists(), "the copy is gone");
-    assert_eq!(world.json(&["store", "stats"])["entities"], 1);
+    assert_eq!(world.json(&["store", "stats"])["entities"], 2, "the job and the token");
     world.ordo(&["store", "backup", "copy.db"]).done();
     world.ordo(&["store", "backup", "copy.db"]).refused(1, &["is there already"]);
     world.ordo(&["store", "backup", "no/such/copy.db"]).refused(1, &["does not exist"]);
@@ -27,7 +27,7 @@ fn a_running_daemon_looks_after_its_store() {
     let held = world.ordo(&["store", "stats", "--store", ".ordo/orchestrator.db"]);
     held.refused(1, &["is held by process"]);
     // A backup is a store.
-    assert!(world.ordo(&["store", "check", "--store", "copy.db"]).done().out.starts_with("clean: 1 job,"));
+    assert!(world.ordo(&["store", "check", "--store", "copy.db"]).done().out.starts_with("clean: 2 streams,"));
 }
 
 #[test]
@@ -66,5 +66,5 @@ fn a_backup_takes_the_stores_place_and_the_old_one_is_kept() {
     // Into a folder that never had one.
     let fresh = World::new();
     fresh.ordo(&["store", "restore", world.file("copy.db").to_str().unwrap()]).done();
-    assert!(fresh.ordo(&["store", "check"]).done().out.starts_with("clean: 1 job,"));
+    assert!(fresh.ordo(&["store", "check"]).done().out.starts_with("clean: 2 streams,"));
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub(crate) mod slack;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -88,7 +90,7 @@ impl World {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ordo"));
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("ORDO_") {
+            if ["ORDO_", "OTEL_", "TRACEPARENT"].iter().any(|ours| name.to_string_lossy().starts_with(ours)) {
                 command.env_remove(name);
             }
         }

@@ -107,7 +107,8 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
         | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
-        | Event::HistoryTrimmed { .. } => {}
+        | Event::HistoryTrimmed { .. }
+        | Event::Published { .. } => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the engine counted, in the Prometheus text format.
 //!
-//! Invariant: the labels here are `pool`, `reason`, `version` and `le`, each with a few values known beforehand:
+//! Invariant: the labels here are `pool`, `reason`, `outcome`, `version` and `le`, each with a few values known beforehand:
 //! the page does not grow with the number of jobs.
 
 mod page;
@@ -21,7 +21,9 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     let mut page = Page::default();
     node(&mut page, &app);
     runs(&mut page, app.engine.metrics());
+    hooks(&mut page, app.engine.metrics());
     commits(&mut page, app.engine.metrics());
+    news(&mut page, app.engine.metrics());
     load(&mut page, &app.engine.load().await);
     match app.engine.queries().store().stats().await {
         Ok(stats) => store(&mut page, &stats),
@@ -54,12 +56,35 @@ fn runs(page: &mut Page, metrics: &Metrics) {
     page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);
 }
 
+fn hooks(page: &mut Page, metrics: &Metrics) {
+    let (counts, read) = (&metrics.deliveries, Metrics::read);
+    let outcomes = [
+        ("outcome", "received", read(&counts.received)),
+        ("outcome", "duplicate", read(&counts.duplicate)),
+        ("outcome", "filtered", read(&counts.filtered)),
+        ("outcome", "refused", read(&counts.refused)),
+    ];
+    page.counters("ordo_hook_deliveries_total", "Calls of hooks, by what became of them.", outcomes);
+    page.counter("ordo_hook_runs_total", "Runs that calls of hooks brought about.", read(&counts.routed));
+}
+
 fn commits(page: &mut Page, metrics: &Metrics) {
     let help = "From the decision of a group commit until it is durable.";
     page.histogram("ordo_commit_seconds", help, &metrics.commit_micros, 1e6);
     page.histogram("ordo_commit_orders", "Orders in a group commit.", &metrics.commit_orders, 1.0);
     let help = "Group commits that the store could not make durable.";
     page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
+}
+
+fn news(page: &mut Page, metrics: &Metrics) {
+    let read = Metrics::read;
+    let help = "From an event until it was handed on to the senders.";
+    page.histogram("ordo_outbox_lag_seconds", help, &metrics.outbox_lag_ms, 1e3);
+    let help = "From an event until a sender had delivered it.";
+    page.histogram("ordo_letter_lag_seconds", help, &metrics.letter_lag_ms, 1e3);
+    page.counter("ordo_letters_sent_total", "Letters that were delivered.", read(&metrics.letters_sent));
+    page.counter("ordo_letters_failed_total", "Tries to deliver a letter that failed.", read(&metrics.letters_failed));
+    page.counter("ordo_letters_parked_total", "Letters that were given up.", read(&metrics.letters_parked));
 }
 
 fn load(page: &mut Page, load: &Load) {

@@ -137,7 +137,8 @@ pub(super) fn schemas() -> Value {
             "timeout": component("Duration"),
             "tool_name": text(),
             "tool_input": true,
-            "payload": { "description": "What a webhook brought; null for other runs." },
+            "payload": { "type": ["object", "null"], "description": "What a webhook brought: `hook`, `delivery`, `headers`, \
+            `body` and its `encoding`, `text` or `base64`; null for other runs." },
             "shard": { "type": ["object", "null"] },
         }),
         &[],

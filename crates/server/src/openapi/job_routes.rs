@@ -4,12 +4,13 @@ use ordo_model::job::Trigger;
 use ordo_model::limits::{LABEL_MAX_BYTES, PREVIEW_MAX};
 use serde_json::{Value, json};
 
-use super::operation::{Operation, READS, WRITES, component, shared};
+use super::operation::{Operation, READS, REPLAYED, WRITES, component, shared};
 use super::schemas::{list, object};
 use crate::code::Code;
 
 /// What is wrong with a job that a tool or the model does not take.
-const UNFIT: &[Code] = &[Code::InvalidJob, Code::UnknownTool, Code::InvalidToolInput];
+const UNFIT: &[Code] =
+    &[Code::InvalidJob, Code::UnknownTool, Code::InvalidToolInput, Code::UnknownSecret, Code::SecretsUnavailable];
 
 /// What can be done with a job once it is there.
 const TAKES_JOB: &[&str] =
@@ -36,7 +37,7 @@ fn create() -> Operation {
         .header(201, "Location", "The path of the job.")
         .leads_to(201, TAKES_JOB, "id", "$response.body#/id")
         .leads_to(201, &["readStream"], "stream", "ordo-job-{$response.body#/id}")
-        .header(201, "Idempotency-Replayed", "`true` when an earlier request with the same key created it.")
+        .header(201, "Idempotency-Replayed", REPLAYED)
         .refuses(UNFIT)
         .refuses(&[Code::InvalidHeader, Code::IdempotencyKeyReused, Code::JobNotFound, Code::WrongState])
         .answers(200, "The job that has the same `unique_key`, where those are merged.", &component("Job"))
@@ -104,11 +105,14 @@ fn cancel() -> Operation {
 fn trigger() -> Operation {
     let input = json!({ "description": "Instead of the job's own input, for this run." });
     operation("post", "/v1/jobs/{id}/trigger", "triggerJob", "Run a job now")
+        .parameter(shared("IdempotencyKey"))
         .body(object(&[], json!({ "tool_input": input })), false)
         .answers(202, "The run that was begun, or skipped by the block strategy.", &component("RunBegun"))
         .leads_to(202, &["readRun", "cancelRun", "retryRun"], "id", "$response.body#/run_id")
         .refuses(UNFIT)
-        .refuses(&[Code::JobNotFound, Code::WrongState, Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
+        .header(202, "Idempotency-Replayed", REPLAYED)
+        .refuses(&[Code::JobNotFound, Code::WrongState, Code::InvalidHeader, Code::IdempotencyKeyReused])
+        .refuses(&[Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }
 
@@ -139,11 +143,13 @@ fn backfill() -> Operation {
         "backfillJob",
         "Run the occurrences of a time that has passed once more",
     )
+    .parameter(shared("IdempotencyKey"))
     .body(object(&["from"], form), true)
     .answers(200, "What would be run (`dry_run`).", &component("Backfill"))
     .answers(202, "What will be run.", &component("Backfill"))
     .refuses(&[Code::JobNotFound, Code::WrongState, Code::TooManyBackfills])
-    .refuses(&[Code::InvalidJob, Code::IdempotencyKeyUnsupported])
+    .header(202, "Idempotency-Replayed", REPLAYED)
+    .refuses(&[Code::InvalidJob, Code::InvalidHeader, Code::IdempotencyKeyReused])
     .refuses(WRITES)
 }
 

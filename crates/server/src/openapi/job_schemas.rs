@@ -60,6 +60,8 @@ fn definition() -> Map<String, Value> {
         "idempotent": { "type": "boolean", "default": false, "description": "Whether running it twice does no harm: \
             only then is an attempt of unknown effect tried again." },
         "retention": component("Retention"),
+        "on_failure": component("Reaction"),
+        "on_missed": component("Reaction"),
         "expire_after": component("Duration"),
         "concurrency_key": component("ConcurrencyKey"),
         "rate_limit": component("RateLimit"),
@@ -117,6 +119,8 @@ fn job() -> Value {
         Value::Object(properties.collect()),
         &[
             "description",
+            "on_failure",
+            "on_missed",
             "expire_after",
             "concurrency_key",
             "rate_limit",

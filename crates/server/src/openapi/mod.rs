@@ -5,15 +5,22 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "pieces of the document are made in place and handed on")]
 
+mod access_routes;
 mod event_routes;
 mod executor_routes;
+mod hook_routes;
+mod hook_schemas;
+mod incident_routes;
+mod incident_schemas;
 mod job_routes;
 mod job_schemas;
+mod monitor_routes;
 mod operation;
 mod policy_schemas;
 mod run_routes;
 mod run_schemas;
 mod schemas;
+mod subscription_routes;
 mod upkeep_routes;
 mod upkeep_schemas;
 
@@ -74,7 +81,13 @@ fn tags() -> Value {
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
         { "name": "executors", "description": "Processes that run the work, here and elsewhere." },
+        { "name": "hooks", "description": "Where others call, and what came of their calls." },
+        { "name": "incidents", "description": "What people work on, and what they were told." },
+        { "name": "monitors", "description": "What must give a sign of life." },
         { "name": "events", "description": "What happened, event by event." },
+        { "name": "subscriptions", "description": "Who hears of what, by signed webhook." },
+        { "name": "slack", "description": "What Slack calls." },
+        { "name": "access", "description": "Who may do what, and what only the server knows." },
         { "name": "store", "description": "The store as a whole." },
         { "name": "server", "description": "The server itself." },
     ])
@@ -90,5 +103,17 @@ fn paths() -> Value {
 }
 
 fn operations() -> Vec<Operation> {
-    [job_routes::all(), run_routes::all(), executor_routes::all(), event_routes::all(), upkeep_routes::all()].concat()
+    [
+        job_routes::all(),
+        run_routes::all(),
+        executor_routes::all(),
+        hook_routes::all(),
+        incident_routes::all(),
+        monitor_routes::all(),
+        event_routes::all(),
+        subscription_routes::all(),
+        access_routes::all(),
+        upkeep_routes::all(),
+    ]
+    .concat()
 }

@@ -12,6 +12,10 @@ pub(super) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::St
 /// What whoever changes something may be told besides.
 pub(super) const WRITES: &[Code] =
     &[Code::Contended, Code::Internal, Code::StoreDamaged, Code::StoreUnavailable, Code::ShuttingDown];
+/// What the header `Idempotency-Replayed` says.
+pub(super) const REPLAYED: &str = "`true` when an earlier request with the same key did it.";
+/// What whoever needs the key for secrets may be told.
+pub(super) const SEALS: &[Code] = &[Code::SecretsUnavailable];
 /// What whoever sends a body may be told.
 const BODY: &[Code] =
     &[Code::InvalidJson, Code::RequestTimeout, Code::BodyTooLarge, Code::UnsupportedMediaType, Code::InvalidBody];
@@ -49,13 +53,19 @@ impl Operation {
             parameters: Vec::new(),
             body: None,
             answers: BTreeMap::new(),
-            codes: vec![Code::HostRefused],
+            codes: vec![Code::HostRefused, Code::OriginRefused],
             is_open: false,
         }
     }
 
     pub(super) fn saying(mut self, description: &'static str) -> Operation {
         self.description = description;
+        self
+    }
+
+    /// A body of any type.
+    pub(super) fn raw_body(mut self) -> Operation {
+        self.body = Some(json!({ "required": false, "content": { "*/*": { "schema": {} } } }));
         self
     }
 
@@ -83,6 +93,24 @@ impl Operation {
     pub(super) fn body(mut self, schema: Value, required: bool) -> Operation {
         self.body = Some(json!({ "required": required, "content": { "application/json": { "schema": schema } } }));
         self.refuses(BODY)
+    }
+
+    /// A body that a form of a page sends.
+    pub(super) fn form(mut self, schema: Value) -> Operation {
+        let kind = "application/x-www-form-urlencoded";
+        self.body = Some(json!({ "required": true, "content": { kind: { "schema": schema } } }));
+        self.refuses(BODY)
+    }
+
+    /// An answer that leads elsewhere and says nothing itself.
+    pub(super) fn redirects(mut self, description: &str) -> Operation {
+        let location = json!({ "description": "Where to go.", "schema": { "type": "string" } });
+        let cookie = json!({ "description": "The session.", "schema": { "type": "string" } });
+        self.answers.insert(
+            303,
+            json!({ "description": description, "headers": { "Location": location, "Set-Cookie": cookie } }),
+        );
+        self
     }
 
     pub(super) fn answers(self, status: u16, description: &str, schema: &Value) -> Operation {
@@ -142,8 +170,9 @@ impl Operation {
 
     fn responses(&self) -> Map<String, Value> {
         let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
-        let unauthorized = (!self.is_open).then_some(Code::Unauthorized);
-        for code in self.codes.iter().copied().chain(unauthorized) {
+        let guarded = [Code::Unauthorized, Code::Forbidden, Code::RateLimited, Code::SecretsUnavailable];
+        let guarded = guarded.into_iter().filter(|_| !self.is_open);
+        for code in self.codes.iter().copied().chain(guarded) {
             let codes = by_status.entry(code.status().as_u16()).or_default();
             if !codes.contains(&code) {
                 codes.push(code);
@@ -176,9 +205,19 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
 /// What stands in braces in a path.
 fn path_parameters(path: &str) -> Vec<Value> {
     match path.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
+        Some(("slug", rest)) if rest.contains('{') => vec![shared("Slug"), shared("DeliveryId")],
+        Some(("slug", _)) => vec![shared("Slug")],
         Some(("stream", _)) => vec![shared("Stream")],
         Some((_, _)) if path.starts_with("/v1/executors") => vec![shared("ExecutorId")],
+        Some(("name", _)) if path.starts_with("/v1/secrets") => vec![shared("SecretName")],
+        Some(("name", _)) if path.starts_with("/v1/nodes") => Vec::new(),
+        Some(("name", _)) => vec![shared("MonitorName")],
+        Some(("token", _)) => vec![shared("PingToken")],
+        Some((_, _)) if path.starts_with("/v1/tokens") => vec![shared("TokenId")],
+        Some((_, _)) if path.starts_with("/v1/incidents") => vec![shared("IncidentId")],
+        Some((_, _)) if path.starts_with("/v1/letters") => vec![shared("LetterId")],
         Some((_, _)) if path.starts_with("/v1/runs") => vec![shared("RunId")],
+        Some((_, _)) if path.starts_with("/v1/subscriptions") => vec![shared("SubscriptionId")],
         Some((_, _)) => vec![shared("JobId")],
         None => Vec::new(),
     }
@@ -201,6 +240,18 @@ pub(super) fn shared_parameters() -> Value {
         "JobId": id("The job."),
         "RunId": id("The run."),
         "ExecutorId": id("The executor, in its present life."),
+        "DeliveryId": id("The delivery."),
+        "Slug": { "name": "slug", "in": "path", "required": true, "description": "The hook.",
+            "schema": component("Slug") },
+        "SecretName": { "name": "name", "in": "path", "required": true, "description": "The secret.",
+            "schema": { "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" } },
+        "TokenId": id("The token."),
+        "SubscriptionId": id("The subscription."),
+        "IncidentId": id("The incident."),
+        "LetterId": id("The letter."),
+        "MonitorName": { "name": "name", "in": "path", "required": true, "schema": text, "description": "The monitor." },
+        "PingToken": { "name": "token", "in": "path", "required": true, "schema": text,
+            "description": "The token of a monitor." },
         "Stream": { "name": "stream", "in": "path", "required": true, "schema": stream,
             "description": "The stream of one entity: `ordo-job-<uuid>`." },
         "Limit": { "name": "limit", "in": "query", "schema": limit, "description": "At most so many items." },

@@ -3,7 +3,7 @@
 use ordo_model::job::RunStatus;
 use serde_json::json;
 
-use super::operation::{Operation, READS, WRITES, component, shared};
+use super::operation::{Operation, READS, REPLAYED, WRITES, component, shared};
 use super::schemas::{list, object, sent_event};
 use crate::code::Code;
 
@@ -63,8 +63,10 @@ fn cancel() -> Operation {
 
 fn retry() -> Operation {
     operation("post", "/v1/runs/{id}/retry", "retryRun", "Run a finished run once more")
+        .parameter(shared("IdempotencyKey"))
         .answers(202, "The run that was begun.", &component("RunBegun"))
         .leads_to(202, &["readRun", "cancelRun"], "id", "$response.body#/run_id")
-        .refuses(&[Code::RunNotFound, Code::WrongState, Code::IdempotencyKeyUnsupported])
+        .header(202, "Idempotency-Replayed", REPLAYED)
+        .refuses(&[Code::RunNotFound, Code::WrongState, Code::InvalidHeader, Code::IdempotencyKeyReused])
         .refuses(WRITES)
 }

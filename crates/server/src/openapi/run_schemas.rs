@@ -45,11 +45,12 @@ fn run() -> Value {
         "cause": component("Cause"),
         "timeliness": { "type": "string", "enum": ["on_time", "late", "misfire"], "default": "on_time" },
         "tool_input": { "description": "The input given with the trigger, where it differs from the job's." },
+        "traceparent": { "type": "string", "description": "The W3C trace context of whoever asked for the run." },
         "errors": { "type": "array", "items": component("AttemptError") },
         "status": component("RunStatus"),
         "version": integer(),
     });
-    answer(properties, &["due_at", "timeliness", "tool_input", "errors"])
+    answer(properties, &["due_at", "timeliness", "tool_input", "traceparent", "errors"])
 }
 
 /// One of several answers, told apart by `type`.
@@ -63,7 +64,7 @@ fn kind(name: &str, properties: Value, optional: &[&str]) -> Value {
 }
 
 fn status() -> Value {
-    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "expired"];
+    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "held", "expired"];
     json!({
         "oneOf": [
             kind("pending", json!({ "retry_at": component("Time"), "waiting_for": text() }), &["retry_at", "waiting_for"]),
@@ -83,7 +84,8 @@ fn cause() -> Value {
             kind("schedule", occurrences.clone(), &["next"]),
             kind("manual", json!({}), &[]),
             kind("backfill", occurrences, &["next"]),
-            kind("retry", json!({ "of": component("Id") }), &[]),
+            kind("retry", json!({ "of": component("Id"), "delivery": component("Id") }), &["delivery"]),
+            kind("webhook", json!({ "delivery": component("Id"), "replay": integer() }), &["replay"]),
         ],
     })
 }

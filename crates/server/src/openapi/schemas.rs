@@ -5,7 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::component;
-use super::{executor_routes, job_schemas, policy_schemas, run_schemas, upkeep_schemas};
+use super::{
+    access_routes, executor_routes, hook_schemas, incident_schemas, job_schemas, policy_schemas, run_schemas,
+    subscription_routes, upkeep_schemas,
+};
 use crate::code::Code;
 
 pub(super) fn all() -> Map<String, Value> {
@@ -15,6 +18,10 @@ pub(super) fn all() -> Map<String, Value> {
         policy_schemas::all(),
         run_schemas::all(),
         executor_routes::schemas(),
+        hook_schemas::all(),
+        access_routes::schemas(),
+        incident_schemas::all(),
+        subscription_routes::schemas(),
         upkeep_schemas::all(),
     ];
     groups.into_iter().filter_map(fields).flatten().collect()

@@ -4,11 +4,11 @@ use ordo_model::limits::PREVIEW_MAX;
 use serde_json::json;
 
 use super::operation::{Operation, READS, component};
-use super::schemas::object;
+use super::schemas::{answer, object, text};
 use crate::code::Code;
 
 pub(super) fn all() -> Vec<Operation> {
-    vec![alive(), ready(), metrics(), description(), status(), explain(), stats(), backup(), check()]
+    vec![alive(), ready(), metrics(), description(), status(), explain(), stats(), backup(), check(), nodes(), drain()]
 }
 
 fn server(path: &'static str, id: &'static str, summary: &'static str) -> Operation {
@@ -82,5 +82,24 @@ fn check() -> Operation {
         .saying("Compares everything derived with the events, on a copy.")
         .answers(200, "What was found.", &component("StoreCheck"))
         .refuses(&[Code::MaintenanceFailed, Code::MaintenanceRefused])
+        .refuses(READS)
+}
+
+fn nodes() -> Operation {
+    let items = json!({ "items": { "type": "array", "items": component("Node") }, "next_cursor": { "type": "null" } });
+    server("/v1/nodes", "listNodes", "The nodes that share the store")
+        .answers(200, "All of them; one, where the store is a file.", &answer(items, &[]))
+        .refuses(READS)
+}
+
+fn drain() -> Operation {
+    let draining = json!({ "type": "boolean", "default": true });
+    let name = json!({ "name": "name", "in": "path", "required": true, "schema": { "type": "string" } });
+    Operation::new("post", "/v1/nodes/{name}/drain", "drainNode", "server", "Have a node leave its work to the others")
+        .saying("What runs there goes on; nothing new begins. `{\"draining\": false}` takes it back.")
+        .parameter(name)
+        .body(object(&[], json!({ "draining": draining })), false)
+        .answers(200, "It was told.", &answer(json!({ "name": text(), "draining": { "type": "boolean" } }), &[]))
+        .refuses(&[Code::NodeNotFound, Code::MaintenanceRefused])
         .refuses(READS)
 }

@@ -19,6 +19,7 @@ pub(super) fn all() -> Value {
         "StoreStats": store_stats(),
         "StoreCopy": answer(json!({ "to": text(), "bytes": integer() }), &[]),
         "StoreCheck": store_check(),
+        "Node": node(),
     })
 }
 
@@ -68,6 +69,24 @@ fn store_check() -> Value {
             "rows": integer(),
             "differences": integer(),
             "shown": { "type": "array", "items": text(), "description": "The first differences, for people." },
+        }),
+        &[],
+    )
+}
+
+fn node() -> Value {
+    answer(
+        json!({
+            "name": text(),
+            "life": { "type": "string", "format": "uuid", "description": "New with every start." },
+            "roles": { "type": "array", "items": { "type": "string", "enum": ["api", "timekeeper", "executor"] } },
+            "version": text(),
+            "url": { "type": ["string", "null"] },
+            "state": { "type": "string", "enum": ["alive", "draining", "silent"] },
+            "joined_at": component("Time"),
+            "seen_at": component("Time"),
+            "shards": { "type": "integer", "minimum": 0, "maximum": 256,
+                "description": "How many of the 256 slices of all jobs it looks after." },
         }),
         &[],
     )

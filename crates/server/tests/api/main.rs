@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod batch;
 mod compression;
 mod contract;
@@ -9,17 +10,25 @@ mod errors;
 mod events;
 mod executors;
 mod exposition;
+mod hooks;
 mod idempotency;
+mod incidents;
 mod jobs;
 mod lists;
+mod login;
 mod logs;
 mod metrics;
+mod monitors;
 mod openapi;
 mod orders;
+mod pages;
 mod runs;
+mod secrets;
+mod slack;
 mod status;
 mod store;
 mod streams;
+mod subscriptions;
 mod tools;
 mod trace;
 mod wire;

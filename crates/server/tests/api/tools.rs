@@ -16,6 +16,8 @@ struct Noop;
 struct Hang;
 /// Fails.
 struct Fail;
+/// Takes nothing, and says what it was given.
+struct Fussy;
 /// Answers with as many bytes as its input says.
 struct Big;
 /// Writes down what the test tells it, line by line, until the test has no more to say.
@@ -56,6 +58,17 @@ impl Tool for Fail {
 }
 
 #[async_trait]
+impl Tool for Fussy {
+    fn check(&self, input: &Value) -> Result<(), String> {
+        Err(format!("fussy does not take {input}"))
+    }
+
+    async fn run(&self, _: Work) -> Result<Value, Failure> {
+        Ok(Value::Null)
+    }
+}
+
+#[async_trait]
 impl Tool for Big {
     fn check(&self, _: &Value) -> Result<(), String> {
         Ok(())
@@ -64,6 +77,22 @@ impl Tool for Big {
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         let bytes = work.input["bytes"].as_u64().unwrap_or(0);
         Ok(json!("x".repeat(usize::try_from(bytes).unwrap_or(0))))
+    }
+}
+
+/// Answers with what came with its delivery.
+struct Echo;
+
+#[async_trait]
+impl Tool for Echo {
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn run(&self, work: Work) -> Result<Value, Failure> {
+        let Some(payload) = work.payload else { return Ok(Value::Null) };
+        let body = String::from_utf8_lossy(&payload.body).into_owned();
+        Ok(json!({ "hook": payload.hook, "body": body, "headers": payload.headers }))
     }
 }
 
@@ -89,7 +118,9 @@ pub(crate) fn tools() -> (Tools, UnboundedSender<String>) {
     tools.insert("noop".into(), Arc::new(Noop));
     tools.insert("hang".into(), Arc::new(Hang));
     tools.insert("fail".into(), Arc::new(Fail));
+    tools.insert("echo".into(), Arc::new(Echo));
     tools.insert("big".into(), Arc::new(Big));
+    tools.insert("fussy".into(), Arc::new(Fussy));
     tools.insert("talk".into(), Arc::new(Talk(Mutex::new(said))));
     tools.insert("shell".into(), Arc::new(Noop));
     (tools, voice)

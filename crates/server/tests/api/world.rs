@@ -12,9 +12,11 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
+use ordo_engine::secrets::{FixedKeys, Key, SecretText};
+use ordo_engine::tokens::Wanted;
 use ordo_engine::{Engine, Options};
-use ordo_model::{Millis, RunId};
-use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_model::{Millis, Role, RunId};
+use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -104,8 +106,14 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
         let (tools, voice) = tools();
-        let options = Options { tick_rate: Millis::from_ms(200), ..Options::default() };
+        let options = Options {
+            tick_rate: Millis::from_ms(200),
+            keys: Arc::new(FixedKeys(vec![Key::of([7; 32])])),
+            ..Options::default()
+        };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
+        let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
         let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
         World {
@@ -117,6 +125,19 @@ impl World {
             shutdown: CancellationToken::new(),
             listeners: Vec::new(),
         }
+    }
+
+    /// Other shares of requests from now on.
+    pub(crate) fn limit(&mut self, limits: Limits) {
+        self.app = self.app.clone().limited(limits);
+        self.router = router(self.app.clone());
+    }
+
+    /// The same with those who stand between it and other systems.
+    pub(crate) fn adapted(mut self, adapters: Adapters) -> World {
+        self.app = self.app.clone().with_adapters(adapters);
+        self.router = router(self.app.clone());
+        self
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
@@ -136,6 +157,10 @@ impl World {
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.with_headers("PUT", path, &[], body).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {

@@ -110,7 +110,8 @@ impl Asks {
             | Event::RunBroadcast { .. }
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
-            | Event::HistoryTrimmed { .. } => {}
+            | Event::HistoryTrimmed { .. }
+            | Event::Published { .. } => {}
         }
         Ok(())
     }
@@ -137,8 +138,8 @@ impl Asks {
 
 fn retry_of(cause: &Cause) -> Option<String> {
     match cause {
-        Cause::Retry { of } => Some(retry_marker(*of)),
-        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } => None,
+        Cause::Retry { of, .. } => Some(retry_marker(*of)),
+        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     }
 }
 

@@ -137,7 +137,7 @@ impl<'h> Books<'h> {
             (Some(_), Event::JobScheduled { .. }) => Err("scheduled twice".into()),
             (Some(book), _) => {
                 let next = std::mem::replace(&mut book.version, version) + 1;
-                if !matches!(event, Event::HistoryTrimmed { .. }) {
+                if !matches!(event, Event::HistoryTrimmed { .. } | Event::Published { .. }) {
                     book.last_at = at;
                 }
                 require(version == next && !book.gone, || format!("version {version} follows, not {next}"))
@@ -150,7 +150,7 @@ impl<'h> Books<'h> {
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
         match entry.event {
-            Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } => Ok(()),
+            Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } | Event::Published { .. } => Ok(()),
             Event::JobUpdated { definition, .. } => {
                 let same = definition.trigger == book.definition.trigger;
                 book.definition = definition.clone();
@@ -257,7 +257,7 @@ impl JobBook {
                         self.punctual(entry, late, trouble_until)
                     }
                     Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                    Cause::Manual | Cause::Retry { .. } => Ok(()),
+                    Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
                 }
             }
             Event::JobSkipped { reason, cause, gap, .. } => match cause {
@@ -268,7 +268,7 @@ impl JobBook {
                 }
                 Cause::Backfill { .. } if *reason == SkipReason::Changed => self.ledger.backfill_ended(*gap),
                 Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                Cause::Manual | Cause::Retry { .. } => Ok(()),
+                Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
             },
             _ => Ok(()),
         }

@@ -193,6 +193,8 @@ impl Ledger {
         require(at >= to, || format!("{to} was skipped before its time, at {at}"))?;
         let allowed = match reason {
             SkipReason::Paused => self.phase == Phase::Paused,
+            // A schedule does not run while its job is held; only deliveries are skipped for it.
+            SkipReason::Held => false,
             SkipReason::Changed => self.phase != Phase::Cancelled,
             SkipReason::Misfire => self.phase == Phase::Active && at - to > MISFIRE_AFTER.ms() as i64,
             SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => self.phase == Phase::Active,

@@ -8,7 +8,7 @@ pub async fn a_second_item_with_a_key_is_a_duplicate_and_gets_the_first_value(pl
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_dedup(vec![once("k", 0, 100, "first")])).await;
     let second = item(job(2), 0).with_dedup(vec![once("k", 50, 150, "second")]);
-    assert_eq!(commit(&*store, vec![second]).await, [duplicate("first")]);
+    assert_eq!(commit(&*store, vec![second]).await, [duplicate("k", "first")]);
 }
 
 pub async fn a_duplicate_writes_nothing(place: &dyn Place) {
@@ -29,14 +29,14 @@ pub async fn a_duplicate_inside_one_batch_is_found(place: &dyn Place) {
     ];
     let outcomes = commit(&*store, items).await;
     assert!(matches!(outcomes[0], Outcome::Committed { .. }));
-    assert_eq!(outcomes[1], duplicate("first"));
+    assert_eq!(outcomes[1], duplicate("k", "first"));
 }
 
 pub async fn one_known_key_of_several_makes_the_item_a_duplicate(place: &dyn Place) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_dedup(vec![once("b", 0, 100, "B")])).await;
     let three = vec![once("a", 1, 100, "x"), once("b", 1, 100, "x"), once("c", 1, 100, "x")];
-    assert_eq!(commit(&*store, vec![item(job(2), 0).with_dedup(three)]).await, [duplicate("B")]);
+    assert_eq!(commit(&*store, vec![item(job(2), 0).with_dedup(three)]).await, [duplicate("b", "B")]);
 }
 
 pub async fn an_expired_key_is_no_duplicate(place: &dyn Place) {
@@ -50,7 +50,7 @@ pub async fn a_key_expires_at_its_very_moment(place: &dyn Place) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_dedup(vec![once("k", 0, 100, "first")])).await;
     let just_before = item(job(2), 0).with_dedup(vec![once("k", 99, 200, "x")]);
-    assert_eq!(commit(&*store, vec![just_before]).await, [duplicate("first")]);
+    assert_eq!(commit(&*store, vec![just_before]).await, [duplicate("k", "first")]);
     accept(&*store, item(job(2), 0).with_dedup(vec![once("k", 100, 200, "x")])).await;
 }
 
@@ -58,7 +58,7 @@ pub async fn a_duplicate_that_is_also_a_conflict_is_a_duplicate(place: &dyn Plac
     let store = place.open().await;
     let first = item(job(1), 0).with_dedup(vec![once("k", 0, 100, "first")]);
     accept(&*store, first.clone()).await;
-    assert_eq!(commit(&*store, vec![first]).await, [duplicate("first")]);
+    assert_eq!(commit(&*store, vec![first]).await, [duplicate("k", "first")]);
 }
 
 pub async fn a_key_of_a_refused_item_is_not_taken(place: &dyn Place) {
@@ -112,6 +112,6 @@ pub async fn keys_may_be_empty_or_prefixes_of_each_other(place: &dyn Place) {
     assert_eq!(store.forget_dedup(at(100), 10).await.unwrap(), 3);
 }
 
-fn duplicate(value: &str) -> Outcome {
-    Outcome::Duplicate { value: value.into() }
+fn duplicate(key: &str, value: &str) -> Outcome {
+    Outcome::Duplicate { key: key.into(), value: value.into() }
 }

@@ -37,13 +37,18 @@ pub async fn histories_of_neighbours_do_not_mix(place: &dyn Place) {
     assert!(history.events.iter().all(|event| event.entity == job(2)));
 }
 
-pub async fn events_come_in_the_order_of_their_positions_across_entities(place: &dyn Place) {
+pub async fn events_of_one_entity_come_by_version_and_reading_on_after_any_gives_the_rest(place: &dyn Place) {
     let store = place.open().await;
     commit(&*store, vec![item(job(9), 0), item(job(1), 0), item(job(9), 1)]).await;
     accept(&*store, item(job(5), 0)).await;
     let events = store.events(&Position::default(), 10).await.unwrap();
-    let order: Vec<_> = events.iter().map(|event| (event.entity, event.version)).collect();
-    assert_eq!(order, [(job(9), 1), (job(1), 1), (job(9), 2), (job(5), 1)]);
+    let versions = |entity| -> Vec<_> {
+        events.iter().filter(|event| event.entity == entity).map(|event| event.version).collect()
+    };
+    assert_eq!([versions(job(9)), versions(job(1)), versions(job(5))], [vec![1, 2], vec![1], vec![1]]);
+    for (place, event) in events.iter().enumerate() {
+        assert_eq!(store.events(&event.position, 10).await.unwrap(), events[place + 1..]);
+    }
 }
 
 pub async fn events_page_by_position_without_gap_or_repetition(place: &dyn Place) {
@@ -77,10 +82,11 @@ pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(plac
     let store = place.open().await;
     let two = Item { events: vec![event("a"), event("b")], ..item(job(1), 0) };
     let outcomes = commit(&*store, vec![two, item(job(2), 0)]).await;
-    let events = store.events(&Position::default(), 10).await.unwrap();
-    for (outcome, event) in outcomes.iter().zip([&events[1], &events[2]]) {
-        let last = Some(event.position.clone());
-        assert_eq!(*outcome, Outcome::Committed { version: event.version, last });
+    for (outcome, entity) in outcomes.into_iter().zip([job(1), job(2)]) {
+        let event = store.history(entity, 0, 10).await.unwrap().events.pop().unwrap();
+        assert_eq!(outcome, Outcome::Committed { version: event.version, last: Some(event.position.clone()) });
+        let after = store.events(&event.position, 10).await.unwrap();
+        assert!(after.iter().all(|later| later.entity != entity), "{after:?}");
     }
 }
 

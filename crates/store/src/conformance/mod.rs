@@ -109,7 +109,7 @@ macro_rules! conformance_cases {
                 history_of_nobody_is_empty
                 history_from_beyond_the_end_is_empty_but_tells_the_oldest
                 histories_of_neighbours_do_not_mix
-                events_come_in_the_order_of_their_positions_across_entities
+                events_of_one_entity_come_by_version_and_reading_on_after_any_gives_the_rest
                 events_page_by_position_without_gap_or_repetition
                 events_after_the_last_position_are_none_until_there_are_new_ones
                 the_last_position_of_an_outcome_is_where_its_last_event_stands

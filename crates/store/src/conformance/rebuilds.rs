@@ -63,7 +63,7 @@ pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn Place) {
     assert_eq!(store.stats().await.unwrap().chunks, 1);
     let again = item(job(2), 0).with_dedup(vec![once("once", 2, 100, "")]);
     let outcomes = store.commit(Batch { items: vec![again], chunks: Vec::new() }).await.unwrap();
-    assert_eq!(outcomes, [Outcome::Duplicate { value: b"value".to_vec() }]);
+    assert_eq!(outcomes, [Outcome::Duplicate { key: b"once".to_vec(), value: b"value".to_vec() }]);
 }
 
 async fn seed(store: &dyn Store) {

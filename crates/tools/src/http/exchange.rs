@@ -3,22 +3,17 @@
 //! Invariant: every hop is checked like the first; to another origin go only headers that carry no secret, and a
 //! request never falls from https to http.
 
-use std::error::Error;
-use std::net::IpAddr;
-
 use ordo_engine::logs::{LogSink, LogStream};
 use ordo_engine::tool::Failure;
+use ordo_reach::{Guarded, explain, shown};
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, LOCATION, USER_AGENT};
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Method, Response, StatusCode};
 
-use super::guard::{Forbidden, Guard};
 use super::input::{HttpInput, check_scheme};
-use super::resolver::Unresolved;
 use crate::limits::REDIRECTS_MAX;
 
 pub(crate) struct Exchange<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) guard: &'a Guard,
+    pub(crate) guarded: &'a Guarded,
     pub(crate) log: &'a LogSink,
 }
 
@@ -40,22 +35,13 @@ impl Exchange<'_> {
     }
 
     async fn send(&self, input: &HttpInput) -> Result<Response, Failure> {
-        check_literal(self.guard, &input.url).map_err(|error| Failure::new(error.to_string()))?;
-        let mut request = self.client.request(input.method.clone(), input.url.clone()).headers(input.headers.clone());
+        self.guarded.check(&input.url).map_err(|error| Failure::new(error.to_string()))?;
+        let client = self.guarded.client().map_err(Failure::new)?;
+        let mut request = client.request(input.method.clone(), input.url.clone()).headers(input.headers.clone());
         if let Some(body) = &input.body {
             request = request.body(body.clone());
         }
-        request.send().await.map_err(|error| explain(&error, &input.url))
-    }
-}
-
-/// An address written in a URL is connected to without a look-up, so it is checked here.
-pub(crate) fn check_literal(guard: &Guard, url: &Url) -> Result<(), Forbidden> {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
-    match bare.parse::<IpAddr>() {
-        Ok(address) => guard.admit(bare, &[address]),
-        Err(_) => Ok(()),
+        request.send().await.map_err(|error| Failure::new(explain(&error, &input.url)))
     }
 }
 
@@ -102,27 +88,4 @@ fn keep_harmless_headers(input: &mut HttpInput) {
     let harmless = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
     let kept = input.headers.iter().filter(|(name, _)| harmless.contains(name));
     input.headers = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-}
-
-/// A URL as people may see it: without user, password and query, which may be secrets.
-fn shown(url: &Url) -> String {
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
-}
-
-/// The cause that helps, from below the layers that only say that something failed.
-pub(crate) fn explain(error: &reqwest::Error, url: &Url) -> Failure {
-    if let Some(forbidden) = causes(error).find_map(|cause| cause.downcast_ref::<Forbidden>()) {
-        return Failure::new(forbidden.to_string());
-    }
-    if let Some(unresolved) = causes(error).find_map(|cause| cause.downcast_ref::<Unresolved>()) {
-        return Failure::new(unresolved.to_string());
-    }
-    let doing = if error.is_connect() { "cannot connect to" } else { "no answer from" };
-    let cause = causes(error).last().map(ToString::to_string).unwrap_or_else(|| "unknown cause".to_owned());
-    Failure::new(format!("{doing} {}: {cause}", shown(url)))
-}
-
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(error.source(), |cause| (*cause).source())
 }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the method is GET unless one is given; a body never goes out by a method nobody chose.
 
+use bytes::Bytes;
+use ordo_engine::tool::Payload;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::Value;
@@ -22,7 +24,7 @@ pub(crate) struct HttpInput {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<String>,
+    pub(crate) body: Option<Bytes>,
     pub(crate) expect: Expect,
 }
 
@@ -46,6 +48,22 @@ impl HttpInput {
             headers,
             expect: fields.value("expect").map(Expect::parse).transpose()?.unwrap_or_default(),
         })
+    }
+}
+
+impl HttpInput {
+    /// A request without a body of its own passes on what came with the webhook, as it came.
+    pub(crate) fn pass_on(&mut self, payload: &Payload, is_method_given: bool) {
+        if !is_method_given {
+            self.method = Method::POST;
+        }
+        if self.body.is_some() || self.method == Method::GET || self.method == Method::HEAD {
+            return;
+        }
+        self.body = Some(payload.body.clone());
+        if let Some(Ok(value)) = payload.header("content-type").map(HeaderValue::from_str) {
+            self.headers.entry(CONTENT_TYPE).or_insert(value);
+        }
     }
 }
 
@@ -89,12 +107,12 @@ fn parse_headers(fields: &Fields<'_>) -> Result<HeaderMap, InputError> {
 }
 
 /// Text goes out as it is; anything else as JSON, saying so unless the headers already say what it is.
-fn parse_body(body: &Value, headers: &mut HeaderMap) -> String {
+fn parse_body(body: &Value, headers: &mut HeaderMap) -> Bytes {
     match body {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.clone().into(),
         json => {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-            json.to_string()
+            json.to_string().into()
         }
     }
 }
@@ -116,11 +134,35 @@ mod tests {
             let input = json!({"url": "http://x/", "method": "post", "body": body, "headers": headers});
             let input = HttpInput::parse(&input).unwrap();
             let content_type = input.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap().to_owned());
-            (input.body.unwrap(), content_type)
+            (String::from_utf8(input.body.unwrap().to_vec()).unwrap(), content_type)
         };
         assert_eq!(send(json!({"a": 1}), json!({})), (r#"{"a":1}"#.into(), Some("application/json".into())));
         assert_eq!(send(json!("a=1"), json!({})), ("a=1".into(), None));
         assert_eq!(send(json!([]), json!({"Content-Type": "x/y"})), ("[]".into(), Some("x/y".into())));
+    }
+
+    #[test]
+    fn a_request_without_a_body_passes_on_what_came() {
+        let payload = Payload {
+            hook: "push".into(),
+            delivery: uuid::Uuid::nil(),
+            headers: vec![("Content-Type".into(), "text/csv".into())],
+            body: Bytes::from_static(b"\xff,1"),
+        };
+        let sent = |mut form: Value| {
+            form["url"] = json!("http://x/");
+            let mut input = HttpInput::parse(&form).unwrap();
+            input.pass_on(&payload, form.get("method").is_some());
+            let content_type = input.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap().to_owned());
+            (input.method.to_string(), input.body.map(|body| body.to_vec()), content_type)
+        };
+        let body = || Some(b"\xff,1".to_vec());
+        assert_eq!(sent(json!({})), ("POST".into(), body(), Some("text/csv".into())));
+        assert_eq!(sent(json!({"method": "PUT"})), ("PUT".into(), body(), Some("text/csv".into())));
+        assert_eq!(sent(json!({"method": "GET"})), ("GET".into(), None, None));
+        let typed = json!({"headers": {"content-type": "x/y"}});
+        assert_eq!(sent(typed), ("POST".into(), body(), Some("x/y".into())));
+        assert_eq!(sent(json!({"method": "POST", "body": "own"})), ("POST".into(), Some(b"own".to_vec()), None));
     }
 
     #[test]

@@ -6,26 +6,20 @@
 mod answer;
 mod exchange;
 mod expect;
-pub(crate) mod guard;
 mod input;
-pub(crate) mod network;
-pub(crate) mod resolver;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_engine::tool::{Failure, Tool, Work};
+use ordo_reach::{Allowed, Guard, Guarded, Lookup, SystemLookup, explain};
 use reqwest::header::HeaderValue;
-use reqwest::{Client, redirect};
 use serde::Deserialize;
 use serde_json::Value;
 
 use self::answer::Answer;
-use self::exchange::{Exchange, check_literal, explain};
-use self::guard::{Allowed, Guard};
+use self::exchange::Exchange;
 use self::input::HttpInput;
-use self::resolver::{GuardedResolver, Lookup, SystemLookup};
-use crate::limits::{CONNECT_TIMEOUT, IDLE_CONNECTION_KEPT};
 use crate::trace_context;
 
 /// `[tools.http]` of the configuration.
@@ -38,9 +32,7 @@ pub struct HttpOptions {
 
 #[derive(Debug, Clone)]
 pub struct Http {
-    guard: Arc<Guard>,
-    /// A machine without root certificates can make no client; that must not stop its other tools.
-    client: Result<Client, String>,
+    guarded: Guarded,
 }
 
 impl Http {
@@ -49,34 +41,27 @@ impl Http {
     }
 
     pub fn with_lookup(options: HttpOptions, lookup: Arc<dyn Lookup>) -> Http {
-        let guard = Arc::new(Guard::new(options.allow));
-        let resolver = GuardedResolver { guard: guard.clone(), lookup };
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .dns_resolver(resolver)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_CONNECTION_KEPT)
-            .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Http { guard, client: client.map_err(|error| format!("cannot make an HTTP client: {error:?}")) }
+        Http { guarded: Guarded::with_lookup(Guard::new("tools.http.allow", options.allow), lookup) }
     }
 
     fn parse(&self, input: &Value) -> Result<HttpInput, String> {
         let input = HttpInput::parse(input).map_err(|error| error.to_string())?;
-        check_literal(&self.guard, &input.url).map_err(|error| format!("url: {error}"))?;
+        self.guarded.check(&input.url).map_err(|error| format!("url: {error}"))?;
         Ok(input)
     }
 
     async fn exchange(&self, work: &Work) -> Result<Value, Failure> {
         let mut input = self.parse(&work.input).map_err(Failure::new)?;
-        if let Ok(value) = HeaderValue::try_from(trace_context::traceparent(work)) {
+        if let Some(payload) = &work.payload {
+            input.pass_on(payload, work.input.get("method").is_some());
+        }
+        if let Ok(value) = HeaderValue::try_from(work.traceparent().to_string()) {
             input.headers.entry(trace_context::HEADER).or_insert(value);
         }
-        let client = self.client.as_ref().map_err(Failure::new)?;
         let (expect, url) = (input.expect.clone(), input.url.clone());
-        let response = Exchange { client, guard: &self.guard, log: &work.log }.respond(input).await?;
-        Answer::read(response).await.map_err(|error| explain(&error, &url))?.outcome(&expect)
+        let response = Exchange { guarded: &self.guarded, log: &work.log }.respond(input).await?;
+        let unread = |error| Failure::new(explain(&error, &url));
+        Answer::read(response).await.map_err(unread)?.outcome(&expect)
     }
 }
 

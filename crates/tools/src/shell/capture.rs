@@ -102,6 +102,9 @@ impl Pipe {
 
 impl Kept {
     fn take_in(&mut self, stream: LogStream, piece: Piece<'_>) {
+        // Before the tail cuts it: half of a secret would not be known for one.
+        let text = self.log.masked(piece.text);
+        let piece = Piece { text: &text, ends_line: piece.ends_line };
         self.log.line(stream, piece.text);
         self.output.push(piece);
         if stream == LogStream::Stderr {

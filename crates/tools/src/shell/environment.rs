@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use ordo_engine::tool::Work;
+use ordo_engine::tool::{Payload, Work};
 
 use crate::fields::InputError;
 use crate::trace_context;
@@ -36,9 +36,11 @@ impl Environment {
     /// Everything one attempt's command is started with.
     pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
         let mut all = BTreeMap::clone(&self.0);
-        all.insert(trace_context::VARIABLE.into(), trace_context::traceparent(work).into());
+        all.insert(trace_context::VARIABLE.into(), work.traceparent().to_string().into());
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));
+        let hook = work.payload.iter().flat_map(about_hook);
+        all.extend(hook.map(|(name, value)| (name.into(), value.into())));
         all
     }
 }
@@ -64,8 +66,7 @@ fn about(work: &Work) -> Vec<(&'static str, String)> {
         ("ORDO_RUN_ID", work.run_id.to_string()),
         ("ORDO_ATTEMPT", work.attempt.to_string()),
         ("ORDO_FENCE", work.token.0.to_string()),
-        // A label is free text; the system cannot pass on a zero byte.
-        ("ORDO_LABEL", work.label.replace('\0', "")),
+        ("ORDO_LABEL", clean(&work.label)),
     ];
     all.extend(work.scheduled_for.map(|at| ("ORDO_SCHEDULED_FOR", at.to_string())));
     if let Some(shard) = work.shard {
@@ -73,6 +74,32 @@ fn about(work: &Work) -> Vec<(&'static str, String)> {
         all.push(("ORDO_SHARD_TOTAL", shard.total.to_string()));
     }
     all
+}
+
+/// What came with the webhook, but for its body, which is the command's input.
+fn about_hook(payload: &Payload) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::from([
+        ("ORDO_HOOK_SLUG".to_owned(), payload.hook.clone()),
+        ("ORDO_HOOK_DELIVERY".to_owned(), payload.delivery.to_string()),
+    ]);
+    all.extend(payload.header("content-type").map(|kind| ("ORDO_HOOK_CONTENT_TYPE".to_owned(), clean(kind))));
+    for (name, value) in &payload.headers {
+        let name = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+        let name = format!("ORDO_HOOK_HEADER_{}", name.collect::<String>());
+        // A header that came twice is one list, as HTTP has it.
+        all.entry(name)
+            .and_modify(|known| {
+                known.push_str(", ");
+                known.push_str(&clean(value));
+            })
+            .or_insert_with(|| clean(value));
+    }
+    all
+}
+
+/// The system cannot pass on a zero byte.
+fn clean(text: &str) -> String {
+    text.replace('\0', "")
 }
 
 /// Refuses names that are ours or that no environment can hold.

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use bytes::Bytes;
 use ordo_engine::tool::{Failure, Work};
 use rustix::process::Pid;
 use serde_json::Value;
@@ -56,10 +57,11 @@ impl Runner {
         if work.cancel.is_cancelled() {
             return Err(Failure::new("stopped before it was started"));
         }
-        let stdin = invocation.stdin.take();
+        let own = invocation.stdin.take().map(Bytes::from);
+        let stdin = own.or_else(|| work.payload.as_ref().map(|payload| payload.body.clone()));
         let (runner, asked, has_stdin) = (self.clone(), work.clone(), stdin.is_some());
         let Started { group, mut child, entry } = aside(move || runner.start(&invocation, has_stdin, &asked)).await??;
-        let _feed = stdin.zip(child.stdin.take()).map(|(text, pipe)| feed(text, pipe));
+        let _feed = stdin.zip(child.stdin.take()).map(|(bytes, pipe)| feed(bytes, pipe));
         let outcome = Attended::new(child, group, work.log.clone()).until_the_end(&work.cancel, &entry).await;
         aside(move || entry.close()).await?;
         outcome
@@ -113,9 +115,9 @@ fn unrecorded(error: &io::Error) -> Failure {
 }
 
 /// Writes beside the reading, so that neither waits for the other. A command that does not read its input is fine.
-fn feed(text: String, mut pipe: ChildStdin) -> AbortOnDropHandle<()> {
+fn feed(bytes: Bytes, mut pipe: ChildStdin) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(async move {
-        if let Err(error) = pipe.write_all(text.as_bytes()).await {
+        if let Err(error) = pipe.write_all(&bytes).await {
             tracing::debug!(%error, "the command did not take all of its input");
         }
     }))

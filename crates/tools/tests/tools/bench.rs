@@ -10,6 +10,7 @@ use std::time::Duration;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::logs::{LogLine, LogSink, LogStream};
 use ordo_engine::tool::{Failure, Tool, Work};
+use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::{JobId, RunId, Token};
 use ordo_tools::{Environment, ProcessBook, Runner, Shell};
 use serde_json::Value;
@@ -79,6 +80,8 @@ pub(crate) fn attempt(input: Value) -> (Work, Log) {
         scheduled_for: None,
         shard: None,
         input,
+        trace: RunTrace::of(run_id, None, Sampling::ALL),
+        payload: None,
         log: LogSink::new(run_id, Arc::new(SystemClock), to),
         cancel: CancellationToken::new(),
     };

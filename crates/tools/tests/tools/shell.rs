@@ -1,10 +1,12 @@
 //! What a command does ends up in the log, the result or the reason.
 
+use bytes::Bytes;
 use ordo_engine::logs::LogStream;
-use ordo_engine::tool::{Failure, Shard, Tool};
+use ordo_engine::tool::{Failure, Payload, Shard, Tool};
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES, OUTPUT_TAIL_BYTES};
 use ordo_tools::Shell;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::bench::{Bench, attempt, in_time, run, texts, variables};
 
@@ -211,4 +213,28 @@ async fn a_list_of_allowed_commands_leaves_no_way_around_it() {
         let refused = shell.run(attempt(input.clone()).0).await;
         assert!(refused.unwrap_err().reason.contains("tools.shell.allow"), "{input}");
     }
+}
+
+#[tokio::test]
+async fn what_came_with_a_webhook_is_the_input_of_the_command() {
+    let bench = Bench::new();
+    let shell = bench.shell();
+    let script = r#"printf '%s|%s|%s|%s|' "$ORDO_HOOK_SLUG" "$ORDO_HOOK_CONTENT_TYPE" "$ORDO_HOOK_HEADER_X_EVENT" "$ORDO_HOOK_DELIVERY"; od -An -tx1"#;
+    let payload = Payload {
+        hook: "push".into(),
+        delivery: Uuid::nil(),
+        headers: vec![
+            ("Content-Type".into(), "x/y".into()),
+            ("X-Event".into(), "a".into()),
+            ("x-event".into(), "b".into()),
+        ],
+        body: Bytes::from_static(&[0, 255, 10]),
+    };
+    let (mut work, _log) = attempt(json!({"script": script}));
+    work.payload = Some(payload);
+    let told = in_time(shell.run(work.clone())).await.unwrap();
+    let expected = "push|x/y|a, b|00000000-0000-0000-0000-000000000000| 00 ff 0a";
+    assert_eq!(told["output"], expected);
+    work.input = json!({"script": "cat", "stdin": "own"});
+    assert_eq!(in_time(shell.run(work)).await.unwrap()["output"], "own");
 }

@@ -9,19 +9,20 @@ pub(super) struct Rule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 13] = [
     rule("model", &[], &[]),
     rule("store", &["model"], &[]),
     rule("store-redb", &["model", "store"], &[]),
     rule("store-postgres", &["model", "store"], &["store-redb"]),
     rule("engine", &["model", "store"], &["store-redb"]),
-    rule("tools", &["model", "engine"], &[]),
-    rule("adapters", &["model", "engine"], &["store-redb"]),
-    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client"]),
+    rule("reach", &[], &[]),
+    rule("tools", &["model", "engine", "reach"], &[]),
+    rule("adapters", &["model", "store", "engine", "reach"], &["store-redb"]),
+    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client", "reach"]),
     rule("client", &["model"], &[]),
     rule(
         "ordo",
-        &["model", "store", "store-redb", "store-postgres", "engine", "tools", "adapters", "server", "client"],
+        &["model", "store", "store-redb", "store-postgres", "engine", "reach", "tools", "adapters", "server", "client"],
         &[],
     ),
     rule("sim", &["model", "store", "store-redb", "engine"], &[]),
@@ -56,6 +57,7 @@ pub(super) const GUARDED: [Guard; 5] = [
             "store-redb",
             "store-postgres",
             "engine",
+            "reach",
             "tools",
             "adapters",
             "server",

@@ -183,11 +183,13 @@ pub(super) fn expire(draft: &mut Draft) {
     }
 }
 
-/// What a life of an executor had is settled `settle_after` its start: at once, if that has passed.
+/// What a life of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
+/// ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
 pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Millis) {
     for (run_id, attempt, _) in running(draft) {
         if attempt.executor == *executor && attempt.settle_at.is_none() {
-            draft.emit(Event::RunOrphaned { run_id, settle_at: attempt.started_at.plus(settle_after) });
+            let settle_at = attempt.started_at.min(draft.now).plus(settle_after);
+            draft.emit(Event::RunOrphaned { run_id, settle_at });
         }
     }
     settle_overdue(draft);
@@ -236,7 +238,9 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
     if !run.status.is_terminal() {
         return Err(Refusal::WrongState { state: "not over", advice: "cancel the run first, or wait for its end" });
     }
-    fire::trigger(draft, Cause::Retry { of: run.id }, Default::default(), run.tool_input.clone());
+    let given = fire::Given { tool_input: run.tool_input.clone(), traceparent: run.traceparent };
+    let cause = Cause::Retry { of: run.id, delivery: run.cause.delivery() };
+    fire::trigger(draft, cause, Default::default(), given);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: after `due` every occurrence up to now is accounted for, by one JobTriggered or inside one JobSkipped.
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::draft::Draft;
 use super::{attempts, refuse_cancelled};
@@ -15,6 +16,7 @@ use crate::job::trigger::Trigger;
 use crate::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, BLOCK_QUEUE_MAX, CATCH_UP_MAX, MISFIRE_AFTER, MISFIRE_WINDOW};
 use crate::schedule::{Due, Gap, Occurrence};
 use crate::time::{Millis, Timestamp};
+use crate::trace::TraceParent;
 
 /// Gives every occurrence that is due its outcome.
 pub(super) fn due(draft: &mut Draft) {
@@ -37,7 +39,7 @@ pub(super) fn due(draft: &mut Draft) {
             return;
         }
         let cause = Cause::Schedule { occurrence: *occurrence, next: next_after(place + 1) };
-        trigger(draft, cause, *timeliness, None);
+        trigger(draft, cause, *timeliness, Given::default());
     }
 }
 
@@ -153,8 +155,15 @@ fn refused(job: &Job) -> Option<SkipReason> {
     }
 }
 
+/// What whoever asks for a run gives along.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) tool_input: Option<Value>,
+    pub(super) traceparent: Option<TraceParent>,
+}
+
 /// A run comes to be, unless the block strategy says otherwise.
-pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, tool_input: Option<Value>) {
+pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, given: Given) {
     if let Some(reason) = refused(&draft.job) {
         let gap = cause.occurrence().map(|o| Gap { from: o.nominal, to: o.nominal, count: 1, exact: true });
         draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap });
@@ -163,7 +172,26 @@ pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, t
     if draft.job.definition.block == Block::Cover {
         attempts::cancel_all(draft, "replaced by a newer run");
     }
-    draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input });
+    let Given { tool_input, traceparent } = given;
+    draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input, traceparent });
+}
+
+/// A delivery gets its one run, or a record of why it does not. While the queue is full it has to wait: it is kept
+/// anyway, so nothing is lost by that.
+pub(super) fn deliver(draft: &mut Draft, delivery: Uuid, replay: u32) -> Result<(), Refusal> {
+    let cause = Cause::Webhook { delivery, replay };
+    let skipped = match draft.job.phase {
+        Phase::Cancelled => return refuse_cancelled(&draft.job),
+        Phase::Paused { .. } => Some(SkipReason::Paused),
+        Phase::Held => Some(SkipReason::Held),
+        Phase::Active => None,
+    };
+    match (skipped, refused(&draft.job)) {
+        (Some(reason), _) => draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: None }),
+        (None, Some(SkipReason::QueueFull)) => return Err(Refusal::QueueFull),
+        (None, _) => trigger(draft, cause, Timeliness::OnTime, Given::default()),
+    }
+    Ok(())
 }
 
 pub(super) fn backfill(draft: &mut Draft, from: Timestamp, to: Timestamp) -> Result<(), Refusal> {
@@ -204,7 +232,7 @@ pub(super) fn pump_backfills(draft: &mut Draft) {
             .schedule()
             .and_then(|schedule| schedule.next_after(backfill.next.nominal, draft.job.id.0))
             .filter(|next| next.nominal < backfill.to);
-        trigger(draft, Cause::Backfill { occurrence: backfill.next, next }, Timeliness::OnTime, None);
+        trigger(draft, Cause::Backfill { occurrence: backfill.next, next }, Timeliness::OnTime, Given::default());
     }
 }
 

@@ -39,11 +39,12 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Pause { reason } => lifecycle::pause(&mut draft, reason)?,
         Command::Resume => lifecycle::resume(&mut draft)?,
         Command::Cancel { reason } => lifecycle::cancel(&mut draft, reason)?,
-        Command::Trigger { tool_input } => {
+        Command::Trigger { tool_input, traceparent } => {
             refuse_cancelled(&draft.job)?;
             tool_input.as_ref().map_or(Ok(()), validate_input)?;
-            fire::trigger(&mut draft, Cause::Manual, Default::default(), tool_input);
+            fire::trigger(&mut draft, Cause::Manual, Default::default(), fire::Given { tool_input, traceparent });
         }
+        Command::Deliver { delivery, replay } => fire::deliver(&mut draft, delivery, replay)?,
         Command::RetryRun { run } => {
             refuse_cancelled(&draft.job)?;
             attempts::retry_run(&mut draft, &run)?;
@@ -60,6 +61,11 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
+        Command::Published { through } => {
+            if draft.job.outbox.entries().first().is_some_and(|entry| entry.version <= through) {
+                draft.emit(Event::Published { through });
+            }
+        }
         Command::Trim { runs, below, oldest } => draft.emit(Event::HistoryTrimmed { runs, below, oldest }),
     }
     attempts::gather_shards(&mut draft);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{definition_json, trigger_json, words};
 use crate::cli::job::AddArgs;
+use crate::commands::hook;
 use crate::commands::talk::Talk;
 use crate::error::{Error, Exit, Result};
 use crate::zone;
@@ -17,6 +18,7 @@ pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
     talk.value(&job, || words::told_in(talk, &zone, "added", &job))?;
+    hook::note_if_missing(talk, &job).await;
     Ok(Exit::Done)
 }
 

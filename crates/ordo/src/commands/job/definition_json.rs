@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::definition::{ActionArgs, PolicyArgs};
+use crate::cli::definition::{ActionArgs, PolicyArgs, ReactionArgs};
 
 /// `tool_name` and `tool_input`, as far as they were given.
 pub(crate) fn action(args: &ActionArgs) -> Map<String, Value> {
@@ -45,12 +45,34 @@ pub(crate) fn policies(args: &PolicyArgs) -> Map<String, Value> {
         ("retry", retry(args)),
         ("idempotent", args.idempotent.map(|idempotent| json!(idempotent))),
         ("retention", retention(args)),
+        ("on_failure", on_failure(&args.reactions)),
+        ("on_missed", on_missed(&args.reactions)),
         ("expire_after", args.expire_after.map(|length| json!(length))),
         ("concurrency_key", args.concurrency_key.clone()),
         ("rate_limit", args.rate_limit.clone()),
         ("unique_key", args.unique_key.clone()),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn on_failure(args: &ReactionArgs) -> Option<Value> {
+    let severity = args.on_failure_incident.as_ref()?;
+    Some(reaction(args, severity, args.on_failure_after))
+}
+
+fn on_missed(args: &ReactionArgs) -> Option<Value> {
+    Some(reaction(args, args.on_missed_incident.as_ref()?, None))
+}
+
+fn reaction(args: &ReactionArgs, severity: &str, after: Option<u32>) -> Value {
+    let mut incident = json!({ "severity": severity, "resolve_on_recovery": args.resolve_on_recovery });
+    if let Some(after) = after {
+        incident["after"] = json!(after);
+    }
+    if let Some(name) = &args.escalation {
+        incident["escalation"] = json!(name);
+    }
+    json!({ "incident": incident })
 }
 
 /// So many retries are one attempt more.

@@ -11,7 +11,7 @@ mod show;
 mod trigger;
 pub(crate) mod trigger_json;
 mod update;
-mod words;
+pub(crate) mod words;
 
 use super::talk::Talk;
 use crate::cli::job::JobCommand;

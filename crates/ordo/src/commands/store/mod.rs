@@ -1,5 +1,7 @@
 //! `ordo store …`: through the daemon where it has the store, on the file where nobody has.
 
+mod copy;
+mod database;
 mod offline;
 mod online;
 mod restore;
@@ -9,7 +11,10 @@ use serde_json::{Value, json};
 
 use super::talk::Talk;
 use crate::cli::store::{BackupArgs, StoreArg, StoreCommand};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
+use crate::maintenance::DUMP;
+use crate::opened::Whereabouts;
+use database::Database;
 use offline::File;
 use online::Daemon;
 
@@ -17,6 +22,7 @@ use online::Daemon;
 enum Place {
     Daemon(Daemon),
     File(File),
+    Database(Database),
 }
 
 pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
@@ -27,13 +33,17 @@ pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
         StoreCommand::Reindex(store) => reindex(talk, &store).await,
         StoreCommand::Compact(store) => compact(talk, &store).await,
         StoreCommand::Restore(args) => restore::run(talk, &args).await,
+        StoreCommand::Copy(args) => copy::run(talk, &args).await,
     }
 }
 
 /// A named file is meant itself; otherwise the daemon is asked, and where none answers, its file.
 async fn place(talk: &Talk, asked: &StoreArg) -> Result<Place> {
     if let Some(path) = &asked.store {
-        return File::at(path.clone()).map(Place::File);
+        return match Whereabouts::of(path) {
+            Whereabouts::File(path) => File::at(path).map(Place::File),
+            Whereabouts::Database(url) => Ok(Place::Database(Database::at(url))),
+        };
     }
     match Daemon::find(talk).await? {
         Some(daemon) => Ok(Place::Daemon(daemon)),
@@ -46,6 +56,10 @@ async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
     match place(talk, asked).await? {
         Place::File(file) => Ok(file),
         Place::Daemon(daemon) => Err(daemon.in_the_way(verb)),
+        Place::Database(_) => Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
+            "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
+            _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
+        })),
     }
 }
 
@@ -53,6 +67,7 @@ async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let checked = match place(talk, store).await? {
         Place::Daemon(daemon) => daemon.check().await?,
         Place::File(file) => file.check().await?,
+        Place::Database(database) => database.check().await?,
     };
     talk.value(&checked, || words::checked(talk, &checked))?;
     Ok(if checked["clean"] == true { Exit::Done } else { Exit::Failed })
@@ -62,6 +77,7 @@ async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let stats = match place(talk, store).await? {
         Place::Daemon(daemon) => daemon.stats().await?,
         Place::File(file) => file.stats().await?,
+        Place::Database(database) => database.stats().await?,
     };
     talk.value(&stats, || words::stats(talk, &stats))?;
     Ok(Exit::Done)
@@ -73,6 +89,7 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
     match place(talk, &args.store).await? {
         Place::Daemon(daemon) => daemon.backup(&to).await?,
         Place::File(file) => file.backup(&to)?,
+        Place::Database(_) => return Err(Error::failed("a database is not for ordo store backup").hint(DUMP)),
     }
     let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
     let answer = json!({ "to": to.display().to_string(), "bytes": bytes });
@@ -80,7 +97,11 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
 }
 
 async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
-    let entities = file(talk, store, "reindex").await?.reindex().await?;
+    let entities = match place(talk, store).await? {
+        Place::Daemon(daemon) => return Err(daemon.in_the_way("reindex")),
+        Place::File(file) => file.reindex().await?,
+        Place::Database(database) => database.reindex().await?,
+    };
     say(talk, &json!({ "entities": entities }), || {
         format!("rebuilt everything that follows from the events of {}", words::counted(entities, "job"))
     })

@@ -8,7 +8,7 @@ use crate::output::table;
 
 pub(super) fn checked(talk: &Talk, checked: &Value) -> String {
     let of = |field: &str, thing: &str| counted(checked[field].as_u64().unwrap_or(0), thing);
-    let seen = format!("{}, {}, {}", of("entities", "job"), of("events", "event"), of("rows", "row"));
+    let seen = format!("{}, {}, {}", of("entities", "stream"), of("events", "event"), of("rows", "row"));
     if checked["clean"] == true {
         return format!("{}: {seen}, all as the events say", talk.paint.good("clean"));
     }
@@ -23,10 +23,10 @@ pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
     let mut pairs = vec![
         ("driver", format!("{}, layout {}", text(stats, "driver"), stats["format"])),
         ("size", size(stats["bytes_on_disk"].as_u64().unwrap_or(0))),
-        ("jobs", text(stats, "entities")),
+        ("streams", text(stats, "entities")),
         ("events", text(stats, "events")),
         ("alarms", text(stats, "alarms")),
-        ("log chunks", text(stats, "chunks")),
+        ("chunks", text(stats, "chunks")),
     ];
     let rows = stats["rows"].as_object().into_iter().flatten();
     pairs.extend(rows.map(|(view, count)| (view.as_str(), format!("{count} rows"))));

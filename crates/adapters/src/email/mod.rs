@@ -1,0 +1,92 @@
+//! E-mail: the same words as everywhere, as plain text and as simple HTML.
+
+mod html;
+pub mod sender;
+
+use lettre::message::Mailbox;
+use lettre::{AsyncSmtpTransport, Tokio1Executor};
+use ordo_model::subscription::Pattern;
+use serde::Deserialize;
+
+use sender::{EmailSender, TIMEOUT};
+
+/// `[smtp]` of the configuration. Mail is sent when a URL is given.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmtpOptions {
+    /// `smtps://user:password@mail.example.com`, or `smtp://…?tls=required` for STARTTLS.
+    #[serde(default)]
+    pub url: String,
+    #[serde(default)]
+    pub from: String,
+    #[serde(default)]
+    pub to: Vec<String>,
+    pub events: Vec<Pattern>,
+}
+
+impl std::fmt::Debug for SmtpOptions {
+    /// Without the URL: it holds the password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SmtpOptions").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SmtpUnusable {
+    #[error("smtp.url: {0}; write it as smtps://user:password@mail.example.com")]
+    Url(String),
+    #[error("smtp.from: {given:?} is not an address: {why}")]
+    From { given: String, why: String },
+    #[error("smtp.to: {given:?} is not an address: {why}")]
+    To { given: String, why: String },
+    #[error("smtp.url is given, but smtp.to is not: who gets the mail?")]
+    Nobody,
+}
+
+impl SmtpOptions {
+    /// Who sends mail, if there is a server to send it through.
+    pub fn sender(&self) -> Result<Option<EmailSender>, SmtpUnusable> {
+        if self.url.is_empty() {
+            return Ok(None);
+        }
+        if self.to.is_empty() {
+            return Err(SmtpUnusable::Nobody);
+        }
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(&self.url);
+        let transport = transport.map_err(|error| SmtpUnusable::Url(error.to_string()))?.timeout(Some(TIMEOUT)).build();
+        let from = mailbox(&self.from).map_err(|why| SmtpUnusable::From { given: self.from.clone(), why })?;
+        let to =
+            self.to.iter().map(|given| mailbox(given).map_err(|why| SmtpUnusable::To { given: given.clone(), why }));
+        let to = to.collect::<Result<Vec<Mailbox>, SmtpUnusable>>()?;
+        Ok(Some(EmailSender { transport, from, to, events: self.events.clone() }))
+    }
+}
+
+fn mailbox(text: &str) -> Result<Mailbox, String> {
+    text.parse().map_err(|error: lettre::address::AddressError| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(url: &str, from: &str, to: &[&str]) -> SmtpOptions {
+        let to = to.iter().map(|&to| to.to_owned()).collect();
+        SmtpOptions { url: url.into(), from: from.into(), to, events: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_or_wrong_is_named_by_its_key() {
+        assert!(options("", "", &[]).sender().unwrap().is_none());
+        let refused = |options: SmtpOptions| options.sender().unwrap_err().to_string();
+        assert!(refused(options("smtp://localhost", "ordo@example.com", &[])).contains("smtp.to"));
+        assert!(refused(options("smtp://localhost", "nobody", &["a@example.com"])).starts_with("smtp.from"));
+        assert!(
+            refused(options("smtp://localhost", "ordo@example.com", &["a@example.com", "b"])).starts_with("smtp.to")
+        );
+        assert!(refused(options("http://localhost", "ordo@example.com", &["a@example.com"])).starts_with("smtp.url"));
+        let good = options("smtp://user:s3cret@localhost", "Ordo <ordo@example.com>", &["a@example.com"]);
+        assert!(good.sender().unwrap().is_some());
+        assert!(!format!("{good:?}").contains("s3cret"));
+    }
+}

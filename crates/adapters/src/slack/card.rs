@@ -1,0 +1,149 @@
+//! How things look in Slack: the card of an incident, a line of its timeline, news of a job.
+//!
+//! Invariant: whatever a user wrote goes through `mrkdwn`; what looks like markup here is ours.
+
+use ordo_model::Timestamp;
+use ordo_model::incident::{Severity, Status};
+use ordo_model::letter::IncidentCard;
+use serde_json::{Value, json};
+
+use super::mrkdwn::{self, code_block, escape, line, plain};
+use super::pressed::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
+use crate::message::{Mood, Phrase, Piece, Words};
+
+/// A header has at most 150 characters.
+const TITLE_MAX_CHARS: usize = 140;
+const QUOTE_MAX_CHARS: usize = 2_500;
+const NAME_MAX_CHARS: usize = 200;
+
+/// What Slack shows where it shows no blocks: in notifications.
+pub(crate) fn fallback(card: &IncidentCard) -> String {
+    format!("{} {} ({}, {})", icon(mood(card)), line(&card.title, TITLE_MAX_CHARS), card.severity, card.status)
+}
+
+/// The incident as it stands.
+pub(crate) fn blocks(card: &IncidentCard) -> Value {
+    let title = format!("{} {}", icon(mood(card)), plain(&card.title, TITLE_MAX_CHARS));
+    let mut blocks = vec![
+        json!({ "type": "header", "text": { "type": "plain_text", "text": title, "emoji": true } }),
+        json!({ "type": "section", "fields": fields(card) }),
+    ];
+    if !card.description.trim().is_empty() {
+        let text = code_block(card.description.trim(), QUOTE_MAX_CHARS);
+        blocks.push(json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } }));
+    }
+    blocks.push(json!({ "type": "actions", "elements": actions(card) }));
+    let small =
+        format!("Incident {} · started {} by {}", card.id, date(card.created_at), person(&card.started_by.actor));
+    blocks.push(json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": small }] }));
+    Value::Array(blocks)
+}
+
+fn fields(card: &IncidentCard) -> Vec<Value> {
+    let field = |name: &str, value: String| json!({ "type": "mrkdwn", "text": format!("*{name}*\n{value}") });
+    let acknowledged =
+        card.acknowledged_by.as_deref().map_or_else(|| "not yet".to_owned(), |name| format!("by {}", person(name)));
+    vec![
+        field("Status", card.status.to_string()),
+        field("Severity", card.severity.to_string()),
+        field("Assignee", card.assignee.as_deref().map_or_else(|| "nobody".to_owned(), person)),
+        field("Acknowledged", acknowledged),
+    ]
+}
+
+fn actions(card: &IncidentCard) -> Vec<Value> {
+    let button = |action: &str, text: &str, value: String| {
+        json!({ "type": "button", "action_id": action, "value": value,
+            "text": { "type": "plain_text", "text": text, "emoji": true } })
+    };
+    let mut elements = Vec::new();
+    if !card.status.is_ended() && card.acknowledged_by.is_none() {
+        let mut acknowledge = button(ACKNOWLEDGE, "Acknowledge", card.id.to_string());
+        acknowledge["style"] = "primary".into();
+        elements.push(acknowledge);
+    }
+    if !card.status.is_ended() {
+        elements.push(button(ASSIGN_TO_ME, "Assign to me", card.id.to_string()));
+    }
+    let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.name()).collect();
+    elements.push(menu(card, SEVERITY, "Severity", &severities, Some(card.severity.name())));
+    let moves: Vec<&str> = card.status.moves().iter().map(|status| status.name()).collect();
+    elements.push(menu(card, STATUS, "Set status", &moves, None));
+    elements
+}
+
+fn menu(card: &IncidentCard, action: &str, placeholder: &str, words: &[&str], chosen: Option<&str>) -> Value {
+    let option = |word: &str| json!({ "text": { "type": "plain_text", "text": word, "emoji": false }, "value": choice(card.id, word) });
+    let mut menu = json!({
+        "type": "static_select",
+        "action_id": action,
+        "placeholder": { "type": "plain_text", "text": placeholder, "emoji": false },
+        "options": words.iter().map(|word| option(word)).collect::<Vec<_>>(),
+    });
+    if let Some(word) = chosen {
+        menu["initial_option"] = option(word);
+    }
+    menu
+}
+
+/// One line of the timeline, with what was written below it.
+pub(crate) fn timeline(words: &Words) -> String {
+    with_quote(format!("{} {}", icon(words.mood), phrase(&words.happening)), words)
+}
+
+/// News of a job, which has no card.
+pub(crate) fn news(words: &Words) -> String {
+    let first =
+        format!("{} *{}* {}", icon(words.mood), line(words.topic.text(), NAME_MAX_CHARS), phrase(&words.happening));
+    let facts: Vec<String> =
+        words.facts.iter().map(|(name, fact)| format!("{name}: {}", line(fact, NAME_MAX_CHARS))).collect();
+    format!("{}\n{}", with_quote(first, words), facts.join(" · "))
+}
+
+fn with_quote(text: String, words: &Words) -> String {
+    match &words.quote {
+        Some(quote) => format!("{text}\n{}", code_block(quote.trim(), QUOTE_MAX_CHARS)),
+        None => text,
+    }
+}
+
+fn phrase(phrase: &Phrase) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) => escape(&mrkdwn::shorten(text, QUOTE_MAX_CHARS)),
+        Piece::Person(name) => person(name),
+    };
+    phrase.pieces().iter().map(piece).collect()
+}
+
+/// Somebody who acted in Slack is mentioned; everybody else is a name.
+pub(crate) fn person(name: &str) -> String {
+    match name.strip_prefix("slack:") {
+        Some(id) => mrkdwn::user(id),
+        None => line(name, NAME_MAX_CHARS),
+    }
+}
+
+/// In the time zone of whoever looks.
+fn date(at: Timestamp) -> String {
+    let fallback = at.to_jiff().strftime("%Y-%m-%d %H:%M UTC");
+    format!("<!date^{}^{{date_short_pretty}} {{time}}|{fallback}>", at.ms() / 1_000)
+}
+
+fn mood(card: &IncidentCard) -> Mood {
+    match card.status {
+        Status::Open if card.acknowledged_by.is_some() => Mood::Worrying,
+        Status::Open => Mood::Bad,
+        Status::Mitigating => Mood::Worrying,
+        Status::Resolved => Mood::Good,
+        Status::Declined => Mood::Neutral,
+    }
+}
+
+const fn icon(mood: Mood) -> &'static str {
+    match mood {
+        Mood::Bad => "🔴",
+        Mood::Worrying => "🟠",
+        Mood::Good => "🟢",
+        Mood::Neutral => "⚪",
+    }
+}

@@ -1,0 +1,91 @@
+//! What Slack's requests do: a call by name starts an incident or adds to it, a button changes one.
+//!
+//! Invariant: only asks the engine, which answers when it is durable; nothing here waits for Slack. An event that Slack
+//! delivers again does nothing again.
+
+use ordo_engine::incidents::IncidentError;
+use ordo_engine::{Along, AskError, Engine};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
+use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
+use ordo_model::{Millis, Timestamp};
+use ordo_store::Dedup;
+use uuid::Uuid;
+
+use super::heard::Mention;
+use super::pressed::{Deed, Pressed};
+
+/// Slack tries again within an hour; a key is kept much longer.
+const EVENT_KEPT: Millis = Millis::from_days(1);
+
+/// Starts the incident of the thread, or notes what was said if there is one already. The incident, unless the event
+/// was delivered before.
+pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid>, IncidentError> {
+    let along = along(&mention.event_id, engine.clock().now());
+    let answer = match engine.start_incident(start(engine, mention), |_| along.clone()).await {
+        Ok(told) if told.events.is_empty() => {
+            let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES).to_owned();
+            if text.is_empty() {
+                return Ok(Some(told.kept.id));
+            }
+            let note = IncidentCommand::AddNote { text, by: by(&mention.user) };
+            engine.ask_with::<Incident>(told.kept.id, note, along).await
+        }
+        answer => answer,
+    };
+    match answer {
+        Ok(told) => Ok(Some(told.kept.id)),
+        Err(AskError::Duplicate(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn start(engine: &Engine, mention: &Mention) -> Start {
+    let text = mention.text.as_str();
+    let first = text.lines().next().unwrap_or_default().trim();
+    let title = if first.is_empty() { "An incident in Slack" } else { cut(first, INCIDENT_TITLE_MAX_BYTES) };
+    // A title that says it all needs no description.
+    let description = if title == text { "" } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
+    Start {
+        title: title.to_owned(),
+        description: description.to_owned(),
+        severity: Default::default(),
+        identifier: Some(mention.identifier()),
+        generation: 0,
+        links: Vec::new(),
+        escalation: engine.escalation(None),
+        by: by(&mention.user),
+    }
+}
+
+/// Does what a button or a menu stands for.
+pub async fn pressed(engine: &Engine, pressed: &Pressed) -> Result<(), IncidentError> {
+    let by = by(&pressed.user);
+    let command = match &pressed.deed {
+        Deed::Acknowledge => IncidentCommand::Acknowledge { by },
+        Deed::AssignToMe => IncidentCommand::SetAssignee { assignee: Some(by.actor.clone()), by },
+        Deed::Severity(word) => IncidentCommand::SetSeverity { severity: known("severity", word.parse().ok())?, by },
+        Deed::Status(word) => {
+            IncidentCommand::UpdateStatus { status: known("status", Status::named(word))?, message: None, by }
+        }
+    };
+    engine.ask::<Incident>(pressed.incident, command).await.map(drop)
+}
+
+fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
+    let invalid = || ordo_model::job::Invalid::new(field, "is not one of those on the card");
+    value.ok_or_else(|| AskError::Refused(IncidentRefusal::Invalid(invalid())))
+}
+
+fn by(user: &str) -> By {
+    By::new(format!("slack:{}", cut(user, 100)), Source::Slack)
+}
+
+fn along(event_id: &str, now: Timestamp) -> Along {
+    let key = format!("slack-event/{}", cut(event_id, 200)).into_bytes();
+    let dedup = Dedup { key, at: now, until: now.plus(EVENT_KEPT), value: Vec::new() };
+    Along { dedup: vec![dedup], ..Along::default() }
+}
+
+fn cut(text: &str, max_bytes: usize) -> &str {
+    text[..text.floor_char_boundary(max_bytes)].trim_end()
+}

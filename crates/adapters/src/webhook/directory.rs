@@ -1,0 +1,97 @@
+//! Which subscriptions there are, as senders of the engine.
+//!
+//! Invariant: the senders follow the store: what another node changed is noticed by a hint, what a hint missed by
+//! reading all of them again. A receiver that answered 410 is disabled.
+
+use std::sync::Arc;
+
+use ordo_engine::live::Live;
+use ordo_engine::object_queries::Section;
+use ordo_engine::queries::Queries;
+use ordo_engine::sender::Senders;
+use ordo_engine::{AskError, Engine};
+use ordo_model::Kind;
+use ordo_model::limits::SUBSCRIPTIONS_MAX;
+use ordo_model::subscription::{Subscription, SubscriptionCommand};
+use ordo_store::Fault;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::UnboundedReceiver;
+use uuid::Uuid;
+
+use super::sender::{Postbag, WebhookSender, sender_name};
+
+/// Keeps the senders of one engine in step with its subscriptions. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    senders: Senders,
+    bag: Postbag,
+}
+
+impl Directory {
+    pub fn new(senders: Senders, bag: Postbag) -> Directory {
+        Directory { senders, bag }
+    }
+
+    /// Registers all there are. Before the engine starts: a letter whose sender is not there is parked.
+    pub async fn load(&self, queries: &Queries) -> Result<usize, Fault> {
+        let found = queries.objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
+        let count = found.items.len();
+        for kept in found.items {
+            self.put(kept.id, Some(kept.value));
+        }
+        Ok(count)
+    }
+
+    /// Looks at one again.
+    pub async fn refresh(&self, queries: &Queries, id: Uuid) -> Result<(), Fault> {
+        let subscription = queries.object::<Subscription>(id).await?;
+        self.put(id, subscription.map(|kept| kept.value));
+        Ok(())
+    }
+
+    fn put(&self, id: Uuid, subscription: Option<Subscription>) {
+        match subscription.filter(Subscription::is_enabled) {
+            Some(subscription) => {
+                self.senders.register(Arc::new(WebhookSender::new(id, subscription, self.bag.clone())));
+            }
+            None => self.senders.remove(&sender_name(id)),
+        }
+    }
+
+    /// The subscription as a sender, enabled or not: for a message that tries the way.
+    pub fn sender(&self, id: Uuid, subscription: Subscription) -> WebhookSender {
+        WebhookSender::new(id, subscription, self.bag.clone())
+    }
+
+    /// Follows changes until the engine is gone.
+    pub async fn follow(self, engine: Engine, mut gone: UnboundedReceiver<(Uuid, String)>) {
+        let mut hints = engine.watch();
+        loop {
+            let outcome = tokio::select! {
+                hint = hints.recv() => match hint {
+                    Ok(Live::Object(entity)) if entity.kind == Kind::Subscription => {
+                        self.refresh(engine.queries(), entity.id).await
+                    }
+                    Ok(_) => Ok(()),
+                    Err(RecvError::Lagged(_)) => self.load(engine.queries()).await.map(drop),
+                    Err(RecvError::Closed) => return,
+                },
+                Some((id, said)) = gone.recv() => self.disable(&engine, id, &said).await,
+            };
+            if let Err(error) = outcome {
+                tracing::warn!(%error, "the subscriptions could not be looked at");
+            }
+        }
+    }
+
+    async fn disable(&self, engine: &Engine, id: Uuid, said: &str) -> Result<(), Fault> {
+        let reason = format!("the receiver wants no more messages: {said}");
+        match engine.ask::<Subscription>(id, SubscriptionCommand::Disable { reason }).await {
+            Ok(_) => tracing::warn!(subscription = %id, "disabled: its receiver answered 410"),
+            // It was removed meanwhile.
+            Err(AskError::Refused(_)) => {}
+            Err(error) => tracing::warn!(subscription = %id, %error, "a subscription could not be disabled"),
+        }
+        self.refresh(engine.queries(), id).await
+    }
+}

@@ -1,0 +1,99 @@
+//! What Slack's requests do to incidents.
+
+use ordo_adapters::slack::heard::{self, Heard, Mention};
+use ordo_adapters::slack::pressed::{Deed, Pressed};
+use ordo_adapters::slack::receiver;
+use ordo_engine::AskError;
+use ordo_engine::incidents::IncidentFilter;
+use ordo_engine::sender::Senders;
+use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, Source, Status};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::world::World;
+
+fn mention(event: &str, ts: &str, thread: Option<&str>, text: &str) -> Mention {
+    let mut event_body =
+        json!({"type": "app_mention", "user": "U1", "channel": "C1", "ts": ts, "text": format!("<@UBOT> {text}")});
+    if let Some(thread) = thread {
+        event_body["thread_ts"] = thread.into();
+    }
+    let body = json!({"type": "event_callback", "event_id": event, "event": event_body});
+    match heard::read(body.to_string().as_bytes()).unwrap() {
+        Heard::Mention(mention) => mention,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn press(incident: Uuid, deed: Deed) -> Pressed {
+    Pressed { incident, user: "U2".into(), deed }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
+    let world = World::with(Senders::default()).await;
+    let down = mention("Ev1", "17.5", None, "server down!");
+    let id = receiver::mentioned(&world.engine, &down).await.unwrap().unwrap();
+    assert_eq!(receiver::mentioned(&world.engine, &down).await.unwrap(), None, "Slack delivers again");
+    let incident = world.read(id).await;
+    assert_eq!((incident.title.as_str(), incident.description.as_str()), ("server down!", ""));
+    assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", Source::Slack));
+    assert_eq!(incident.identifier.as_deref(), Some("slack:C1:17.5"));
+
+    let more = mention("Ev2", "18.0", Some("17.5"), "it is the database");
+    assert_eq!(receiver::mentioned(&world.engine, &more).await.unwrap(), Some(id));
+    assert_eq!(receiver::mentioned(&world.engine, &more).await.unwrap(), None);
+    let timeline = world.engine.queries().timeline(id).await.unwrap();
+    assert_eq!(timeline.len(), 2);
+    assert!(matches!(&timeline[1].event, IncidentEvent::NoteAdded { text, .. } if text == "it is the database"));
+    let all = world.engine.queries().incidents(&IncidentFilter::default(), None, 10).await.unwrap();
+    assert_eq!(all.items.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_call_is_cut_into_a_title_and_a_description() {
+    let world = World::with(Senders::default()).await;
+    let text = format!("checkout ä is down\nsince 12:00, {}", "x".repeat(20_000));
+    let id = receiver::mentioned(&world.engine, &mention("Ev1", "1.0", None, &text)).await.unwrap().unwrap();
+    let incident = world.read(id).await;
+    assert_eq!(incident.title, "checkout ä is down");
+    assert!(incident.description.starts_with("checkout ä is down\nsince"));
+    let silent = receiver::mentioned(&world.engine, &mention("Ev2", "2.0", None, "")).await.unwrap().unwrap();
+    assert_eq!(world.read(silent).await.title, "An incident in Slack");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them() {
+    let world = World::with(Senders::default()).await;
+    let id = world.incident("Checkout is down", None).await;
+    for deed in [
+        Deed::Acknowledge,
+        Deed::AssignToMe,
+        Deed::Severity("sev1".into()),
+        Deed::Status("mitigating".into()),
+        Deed::Acknowledge,
+    ] {
+        receiver::pressed(&world.engine, &press(id, deed)).await.unwrap();
+    }
+    let incident = world.read(id).await;
+    assert_eq!(incident.acknowledged.unwrap().by.actor, "slack:U2");
+    assert_eq!(incident.assignee.as_deref(), Some("slack:U2"));
+    assert_eq!((incident.severity, incident.status), (Severity::Sev1, Status::Mitigating));
+    assert_eq!(world.engine.queries().timeline(id).await.unwrap().len(), 5, "the second time changes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_possible_is_refused() {
+    let world = World::with(Senders::default()).await;
+    let id = world.incident("Checkout is down", None).await;
+    let refused = async |pressed: Pressed| match receiver::pressed(&world.engine, &pressed).await {
+        Err(AskError::Refused(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(press(Uuid::from_u128(9), Deed::Acknowledge)).await, IncidentRefusal::NoSuchIncident);
+    assert!(matches!(refused(press(id, Deed::Severity("sev9".into()))).await, IncidentRefusal::Invalid(_)));
+    assert!(matches!(refused(press(id, Deed::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
+    receiver::pressed(&world.engine, &press(id, Deed::Status("resolved".into()))).await.unwrap();
+    let ended = refused(press(id, Deed::Acknowledge)).await;
+    assert!(matches!(ended, IncidentRefusal::Ended { status: Status::Resolved }));
+}

@@ -1,0 +1,119 @@
+//! A real engine on a real store, with whatever senders a test gives it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
+use ordo_engine::secrets::{FixedKeys, Key};
+use ordo_engine::sender::{Sender, Senders};
+use ordo_engine::{Along, Engine, Options, Tools};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_model::letter::{Letter, LetterState};
+use ordo_model::{Millis, Timestamp};
+use ordo_store_redb::RedbStore;
+use uuid::Uuid;
+
+const PATIENCE: Millis = Millis::from_secs(20);
+
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    pub(crate) engine: Engine,
+    pub(crate) senders: Senders,
+}
+
+impl World {
+    pub(crate) async fn with(senders: Senders) -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = start(&folder, &senders).await;
+        World { folder, engine, senders }
+    }
+
+    pub(crate) async fn telling(sender: impl Sender) -> World {
+        let senders = Senders::default();
+        senders.register(Arc::new(sender));
+        World::with(senders).await
+    }
+
+    /// The process ends and comes back on the same store.
+    pub(crate) async fn restart(self) -> World {
+        let World { folder, engine, senders } = self;
+        engine.shutdown(Duration::ZERO).await;
+        drop(engine);
+        let engine = start(&folder, &senders).await;
+        World { folder, engine, senders }
+    }
+
+    pub(crate) async fn incident(&self, title: &str, identifier: Option<&str>) -> Uuid {
+        let start = Start {
+            title: title.into(),
+            description: "500 from <!channel> & more".into(),
+            severity: Severity::Sev2,
+            identifier: identifier.map(str::to_owned),
+            generation: 0,
+            links: Vec::new(),
+            escalation: None,
+            by: anna(),
+        };
+        self.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id
+    }
+
+    pub(crate) async fn tell(&self, id: Uuid, command: IncidentCommand) {
+        self.engine.ask::<Incident>(id, command).await.unwrap();
+    }
+
+    pub(crate) async fn read(&self, id: Uuid) -> Incident {
+        self.engine.queries().object::<Incident>(id).await.unwrap().unwrap().value
+    }
+
+    /// The letters there are, in no order.
+    pub(crate) async fn letters(&self) -> Vec<Letter> {
+        let mut found = Vec::new();
+        for (entity, _) in self.engine.queries().store().entities(None, 10_000).await.unwrap() {
+            if entity.kind == ordo_model::Kind::Letter {
+                found.extend(self.engine.queries().object::<Letter>(entity.id).await.unwrap().map(|kept| kept.value));
+            }
+        }
+        found
+    }
+
+    /// Until no letter waits any more.
+    pub(crate) async fn settled(&self, count: usize) -> Vec<Letter> {
+        eventually(&format!("{count} letters are settled"), async || {
+            let letters = self.letters().await;
+            let settled = letters.len() == count && letters.iter().all(|letter| !letter.is_waiting());
+            settled.then_some(letters)
+        })
+        .await
+    }
+}
+
+pub(crate) fn is_delivered(letter: &Letter) -> bool {
+    matches!(letter.state, LetterState::Delivered { .. })
+}
+
+pub(crate) fn anna() -> By {
+    By::new("anna", Source::Api)
+}
+
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+async fn start(folder: &tempfile::TempDir, senders: &Senders) -> Engine {
+    let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
+    let keys = Arc::new(FixedKeys(vec![Key::of([7; 32])]));
+    let options = Options { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..Options::default() };
+    Engine::start(Arc::new(store), Tools::new(), Arc::new(SystemClock), options).await.unwrap()
+}
+
+/// Looks until there is something to see.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let watch = Stopwatch::start();
+    loop {
+        if let Some(seen) = look().await {
+            return seen;
+        }
+        assert!(watch.elapsed() < PATIENCE, "not seen: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

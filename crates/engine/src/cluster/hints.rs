@@ -1,0 +1,39 @@
+//! Word from other nodes that something was written.
+
+use std::sync::Arc;
+
+use ordo_model::Timestamp;
+use ordo_store::{Hint, Store};
+use tokio::sync::{broadcast, mpsc, watch};
+
+use crate::core::Input;
+use crate::live::Live;
+use crate::shards::Ownership;
+
+use super::Reviewer;
+
+/// Tells the core, those who watch, and whoever minds what runs here. Ends with the store.
+pub(crate) async fn follow(
+    store: Arc<dyn Store>,
+    ours: watch::Receiver<Ownership>,
+    core: mpsc::UnboundedSender<Input>,
+    live: broadcast::Sender<Live>,
+    reviewer: Reviewer,
+) {
+    let Some(cluster) = store.cluster() else { return };
+    let mut hints = cluster.hints();
+    while let Some(hint) = hints.next().await {
+        let ours = is_ours(&hint, &ours.borrow());
+        drop(core.send(Input::Hinted { ours }));
+        drop(live.send(Live::Elsewhere));
+        reviewer.nudge();
+    }
+}
+
+fn is_ours(hint: &Hint, ours: &Ownership) -> bool {
+    ours.until > Timestamp::MIN
+        && match hint {
+            Hint::Shards(shards) => shards.iter().any(|shard| ours.shards.contains(*shard)),
+            Hint::Lost => true,
+        }
+}

@@ -1,0 +1,148 @@
+//! The heartbeat of a node: it says that it is there, takes its share of the shards, and settles what the dead left.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ordo_model::{Incarnation, Timestamp};
+use ordo_store::{Beat, Cluster, Fault, Node, Shard, Store};
+use tokio::sync::{mpsc, watch};
+use uuid::Uuid;
+
+use super::{About, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
+use crate::batcher::chain;
+use crate::clock::StoreClock;
+use crate::core::Input;
+use crate::engine::Engine;
+use crate::shards::{Ownership, ShardSet};
+
+/// How long a starting node waits for a former life of its name to be counted out.
+const NAME_PATIENCE: u32 = 20;
+
+pub(crate) struct Member {
+    pub(crate) engine: Engine,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) me: Incarnation,
+    pub(crate) about: About,
+    pub(crate) core: mpsc::UnboundedSender<Input>,
+    pub(crate) ours: watch::Sender<Ownership>,
+    pub(crate) reviewer: Reviewer,
+}
+
+/// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent.
+pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About) -> Result<(), Fault> {
+    for patience in (0..=NAME_PATIENCE).rev() {
+        let nodes = cluster.nodes().await?;
+        let taken = nodes.iter().any(|node| node.name == me.executor && node.life != me.life && node.is_alive);
+        if !taken {
+            cluster.beat(&beat(me, about)).await?;
+            return Ok(());
+        }
+        if patience == NAME_PATIENCE {
+            tracing::info!(node = %me.executor, "waiting until the former life of this node is counted out");
+        }
+        tokio::time::sleep(BEAT_EVERY.to_std() / 2).await;
+    }
+    Err(Fault::Held {
+        what: format!("a node called {:?} is alive: give this one another name with --node", me.executor),
+    })
+}
+
+/// The last word of a node.
+pub(crate) async fn leave(store: &dyn Store, life: Uuid) {
+    if let Some(cluster) = store.cluster()
+        && let Err(fault) = cluster.leave(life).await
+    {
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be told; they find out in a few seconds");
+    }
+}
+
+fn beat(me: &Incarnation, about: &About) -> Beat {
+    let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
+    Beat { life: me.life, name: me.executor.clone(), about, good_for: GOOD_FOR }
+}
+
+impl Member {
+    pub(crate) async fn run(self) {
+        let mut every = tokio::time::interval(BEAT_EVERY.to_std());
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut settled = BTreeSet::new();
+        for count in 0_u64.. {
+            every.tick().await;
+            if let Err(fault) = self.beat(count, &mut settled).await {
+                tracing::warn!(error = %chain(&fault), "the store cannot be reached; trying again");
+            }
+        }
+    }
+
+    async fn beat(&self, count: u64, settled: &mut BTreeSet<Uuid>) -> Result<(), Fault> {
+        let Some(cluster) = self.store.cluster() else { return Ok(()) };
+        self.clock.compare(cluster).await?;
+        let nodes = cluster.beat(&beat(&self.me, &self.about)).await?;
+        let draining = nodes.iter().any(|node| node.life == self.me.life && node.draining);
+        drop(self.core.send(Input::Resting(draining || !self.about.roles.executor)));
+        if self.about.roles.timekeeper {
+            self.take_shards(cluster, &nodes).await?;
+            if count.is_multiple_of(SWEEP_EVERY) {
+                let overdue = cluster.sweep_overdue(OVERDUE, CLAIM, SWEEP_MAX).await?;
+                if !overdue.is_empty() {
+                    tracing::warn!(alarms = overdue.len(), "took over what nobody served");
+                    drop(self.core.send(Input::Swept(overdue)));
+                }
+            }
+        }
+        self.settle_the_dead(cluster, &nodes, settled).await?;
+        // Hints may get lost: what other nodes wrote is looked for now and then all the same.
+        drop(self.core.send(Input::Hinted { ours: false }));
+        self.reviewer.nudge();
+        Ok(())
+    }
+
+    async fn take_shards(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
+        let keepers: Vec<Uuid> = nodes
+            .iter()
+            .filter(|node| node.is_alive && !node.draining && About::of(node).roles.timekeeper)
+            .map(|node| node.life)
+            .collect();
+        let wanted: Vec<Shard> = Shard::all().filter(|shard| shard.owner(&keepers) == Some(self.me.life)).collect();
+        let held = cluster.take_leases(self.me.life, &wanted, GOOD_FOR).await?;
+        let (kept, given): (Vec<_>, Vec<_>) = held.into_iter().partition(|lease| wanted.contains(&lease.shard));
+        let shards: ShardSet = kept.iter().map(|lease| lease.shard).collect();
+        let until = kept.iter().map(|lease| lease.until).min().unwrap_or(Timestamp::MIN);
+        let ours = Ownership { shards, until: until.minus(LEASE_MARGIN) };
+        let before = self.ours.send_replace(ours);
+        if before.shards != shards {
+            tracing::info!(shards = shards.len(), nodes = keepers.len(), "looking after shards");
+        }
+        drop(self.core.send(Input::Own(ours)));
+        if !given.is_empty() {
+            // Whoever is to have them need not wait for their end.
+            let given: Vec<Shard> = given.into_iter().map(|lease| lease.shard).collect();
+            cluster.release_leases(self.me.life, &given).await?;
+        }
+        Ok(())
+    }
+
+    /// What a node that fell silent was running is settled by one of the others, and the node taken off the list.
+    async fn settle_the_dead(
+        &self,
+        cluster: &dyn Cluster,
+        nodes: &[Node],
+        settled: &mut BTreeSet<Uuid>,
+    ) -> Result<(), Fault> {
+        let alive: Vec<Uuid> = nodes.iter().filter(|node| node.is_alive).map(|node| node.life).collect();
+        for dead in nodes.iter().filter(|node| !node.is_alive) {
+            let heir = Shard::of_id(dead.life).owner(&alive) == Some(self.me.life);
+            let reborn = nodes.iter().any(|node| node.is_alive && node.name == dead.name);
+            if heir && settled.insert(dead.life) {
+                tracing::warn!(node = %dead.name, "a node fell silent: what it was running is settled");
+                if !reborn && let Err(fault) = self.engine.settle_attempts_of(&dead.name).await {
+                    settled.remove(&dead.life);
+                    return Err(fault);
+                }
+                cluster.leave(dead.life).await?;
+            }
+        }
+        Ok(())
+    }
+}

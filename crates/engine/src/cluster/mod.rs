@@ -1,0 +1,30 @@
+//! One node among several on one store: who is there, who looks after which shards, what became of those who left.
+//!
+//! Invariant: nothing here is needed for correctness; the version guard of the commit is. Without it work would be late
+//! or done in vain, never doubled or lost.
+
+mod hints;
+mod member;
+mod node;
+mod review;
+
+use ordo_model::Millis;
+
+pub(crate) use hints::follow;
+pub(crate) use member::{Member, join, leave};
+pub use node::{About, NodeView, Roles};
+pub(crate) use review::Reviewer;
+
+/// How often a node says that it is there and looks at who else is.
+pub(crate) const BEAT_EVERY: Millis = Millis::from_secs(1);
+/// How long a node counts as alive, and its leases hold, without another word.
+pub(crate) const GOOD_FOR: Millis = Millis::from_secs(5);
+/// A node stops firing this long before its leases end, so that it never does so beside the next holder.
+const LEASE_MARGIN: Millis = Millis::from_ms(500);
+/// An alarm that is overdue by this much is anybody's.
+const OVERDUE: Millis = Millis::from_secs(10);
+/// How long whoever takes such an alarm has it for himself.
+const CLAIM: Millis = Millis::from_secs(30);
+const SWEEP_MAX: usize = 500;
+/// Every so many beats a node looks for such alarms.
+const SWEEP_EVERY: u64 = 3;

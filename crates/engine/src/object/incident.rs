@@ -1,0 +1,40 @@
+//! Where incidents stand in the index: by time, by status, by severity, by identifier.
+
+use ordo_model::incident::Incident;
+use ordo_store::RowWrite;
+use uuid::Uuid;
+
+use super::{Stored, index_row};
+
+/// created, id
+pub(crate) const INCIDENTS: u8 = 0;
+/// status, created, id
+pub(crate) const INCIDENTS_BY_STATUS: u8 = 1;
+/// severity, created, id
+pub(crate) const INCIDENTS_BY_SEVERITY: u8 = 2;
+/// identifier, generation, id
+pub(crate) const INCIDENTS_BY_IDENTIFIER: u8 = 3;
+
+impl Stored for Incident {
+    const LIST: u8 = INCIDENTS;
+
+    fn rows(&self, id: Uuid) -> Vec<RowWrite> {
+        let place = [&self.created_at.ms().to_be_bytes()[..], id.as_bytes()].concat();
+        let row = |index, code: u8| index_row::<Incident>(index, &[&[code], &place[..]].concat(), Vec::new());
+        let mut rows = vec![
+            index_row::<Incident>(INCIDENTS, &place, Vec::new()),
+            row(INCIDENTS_BY_STATUS, self.status.code()),
+            row(INCIDENTS_BY_SEVERITY, self.severity.code()),
+        ];
+        if let Some(identifier) = &self.identifier {
+            let key = [&identifier_prefix(identifier)[..], &self.generation.to_be_bytes(), id.as_bytes()].concat();
+            rows.push(index_row::<Incident>(INCIDENTS_BY_IDENTIFIER, &key, Vec::new()));
+        }
+        rows
+    }
+}
+
+/// All incidents of an identifier. It has no control characters, so none is the beginning of another.
+pub(crate) fn identifier_prefix(identifier: &str) -> Vec<u8> {
+    [identifier.as_bytes(), &[0]].concat()
+}

@@ -1,0 +1,48 @@
+//! The workflow: hands what stands in an outbox on, in order, and marks it as published.
+//!
+//! Invariant: an entry is marked only after every letter it leads to is durable. Handing on twice does no harm: a
+//! letter is written once, whatever else is done carries a key.
+
+pub(crate) mod incident;
+pub(crate) mod job;
+mod job_incidents;
+pub(crate) mod monitor;
+mod trouble;
+
+use futures_util::future::try_join_all;
+use ordo_model::Timestamp;
+use ordo_model::letter::{Letter, LetterCommand, Message};
+use ordo_store::Fault;
+
+use crate::engine::Engine;
+use crate::object::AskError;
+
+/// How many entries one pass hands on before it marks them.
+const ENTRIES_PER_PASS: usize = 100;
+
+/// Writes a letter for each sender that wants the message. All of them are durable when this answers, and so the
+/// letters of the next message come behind them.
+async fn write_letters(engine: &Engine, message: Message) -> Result<(), Fault> {
+    let senders = engine.senders().interested(&message);
+    let letters = senders.into_iter().map(|sender| {
+        let id = Letter::id(&message, &sender);
+        let command = LetterCommand::Write { sender, message: Box::new(message.clone()) };
+        async move { engine.ask::<Letter>(id, command).await.map_err(fault_of) }
+    });
+    try_join_all(letters).await.map(drop)
+}
+
+fn handed_on(engine: &Engine, happened_at: impl Iterator<Item = Timestamp>) {
+    let now = engine.clock().now();
+    happened_at.for_each(|at| engine.metrics().outbox_lag_ms.observe(now.since(at).ms()));
+}
+
+/// Why something could not be done now; it is tried again.
+pub(crate) fn fault_of<R: std::error::Error>(error: AskError<R>) -> Fault {
+    match error {
+        AskError::Store(fault) => Fault::clone(&fault),
+        AskError::Contended | AskError::Stopped | AskError::Duplicate(_) | AskError::Refused(_) => {
+            Fault::unavailable("handing news on", error.to_string())
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Incidents on a real store: acknowledged when durable, told in order, to each sender by itself.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use common::post::Recorder;
+use common::{World, manual};
+use ordo_engine::incidents::IncidentFilter;
+use ordo_engine::object_queries::Section;
+use ordo_engine::{Along, Kept, Options, SendError, Senders, Sent};
+use ordo_model::incident::{
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, Source, Start, Status, Step,
+};
+use ordo_model::letter::{Letter, LetterCommand};
+use ordo_model::{EntityId, Kind, Millis};
+use ordo_store::Order;
+use serde_json::json;
+use uuid::Uuid;
+
+fn ana() -> By {
+    By::new("ana", Source::Api)
+}
+
+fn start(identifier: Option<&str>) -> Start {
+    Start {
+        title: "checkout is down".into(),
+        description: String::new(),
+        severity: Severity::Sev2,
+        identifier: identifier.map(String::from),
+        generation: 0,
+        links: Vec::new(),
+        escalation: None,
+        by: ana(),
+    }
+}
+
+fn note(text: &str) -> IncidentCommand {
+    IncidentCommand::AddNote { text: text.into(), by: ana() }
+}
+
+async fn world(senders: &[&Arc<Recorder>]) -> World {
+    let registered = Senders::default();
+    for sender in senders {
+        registered.register(Arc::clone(sender) as Arc<dyn ordo_engine::Sender>);
+    }
+    let tick_rate = Millis::from_ms(200);
+    World::with(Options { tick_rate, senders: registered, ..Options::default() }).await
+}
+
+async fn begin(world: &World, identifier: Option<&str>) -> Uuid {
+    world.engine.start_incident(start(identifier), |_| Along::default()).await.unwrap().kept.id
+}
+
+fn entity(id: Uuid) -> EntityId {
+    EntityId { kind: Kind::Incident, id }
+}
+
+/// Waits until nothing of the incident is left to hand on.
+async fn quiet(world: &World, id: Uuid) -> Kept<Incident> {
+    let mut watch = world.engine.watch();
+    let look = async {
+        loop {
+            let incident = world.engine.queries().object::<Incident>(id).await.unwrap().unwrap();
+            if incident.outbox.is_empty() {
+                return incident;
+            }
+            drop(watch.recv().await);
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), look).await.expect("the outbox never became empty")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happens_is_told_to_every_sender_in_order_and_once() {
+    let (slack, mail) = (Recorder::new("slack").shared(), Recorder::new("mail").shared());
+    let world = world(&[&slack, &mail]).await;
+    let id = begin(&world, None).await;
+    for command in [
+        IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() },
+        note("looking"),
+        IncidentCommand::Acknowledge { by: ana() },
+        IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() },
+    ] {
+        world.engine.ask::<Incident>(id, command).await.unwrap();
+    }
+    let expected = ["IncidentStarted", "SeveritySet", "NoteAdded", "Acknowledged", "StatusUpdated"];
+    for sender in [&slack, &mail] {
+        sender.until(|sender| sender.count() >= 5).await;
+        assert_eq!(sender.delivered_events(), expected);
+        let keys: std::collections::BTreeSet<String> = sender.tries().into_iter().map(|one| one.key).collect();
+        assert_eq!(keys.len(), 5, "one key for each event");
+    }
+    let incident = quiet(&world, id).await;
+    assert!(incident.published.unwrap().through >= 5);
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_identifier_has_one_incident_at_a_time() {
+    let world = world(&[]).await;
+    let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
+    let mut ids = futures_util::future::join_all(starts).await;
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "whoever starts it meets the others");
+    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    world.engine.ask::<Incident>(ids[0], resolve).await.unwrap();
+    let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
+    let mut next = futures_util::future::join_all(starts).await;
+    next.dedup();
+    assert_eq!(next.len(), 1);
+    assert_ne!(next[0], ids[0], "the one that ended keeps its own story");
+    let newest = world.engine.queries().newest_of("thread-1").await.unwrap().unwrap();
+    assert_eq!((newest.id, newest.generation), (next[0], 2));
+    quiet(&world, next[0]).await;
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_sender_is_tried_again_and_then_parks_its_letter_in_nobodys_way() {
+    let (good, bad) = (Recorder::new("good").shared(), Recorder::new("bad").shared());
+    bad.plan((0..4).map(|_| Err(SendError::passing("502"))));
+    let world = world(&[&good, &bad]).await;
+    let id = begin(&world, None).await;
+    world.engine.ask::<Incident>(id, note("second")).await.unwrap();
+    good.until(|good| good.delivered_events().len() == 2).await;
+    bad.until(|bad| bad.delivered_events() == ["NoteAdded"]).await;
+    let attempts: Vec<u32> = bad.tries().iter().map(|one| one.attempt).collect();
+    assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
+    let mut watch = world.engine.watch();
+    let parked = loop {
+        let section = Section { index: 0, prefix: &[2], after: None, order: Order::Ascending, limit: 10 };
+        let found = world.engine.queries().objects::<Letter>(&section).await.unwrap().items;
+        if !found.is_empty() {
+            break found;
+        }
+        drop(watch.recv().await);
+    };
+    assert_eq!((parked.len(), parked[0].sender.as_str()), (1, "bad"));
+    assert_eq!(parked[0].last_error.as_deref(), Some("502"));
+    world.engine.ask::<Letter>(parked[0].id, LetterCommand::Replay).await.unwrap();
+    bad.until(|bad| bad.delivered_events() == ["NoteAdded", "IncidentStarted"]).await;
+    let keys: Vec<String> = bad.tries().into_iter().filter(|one| one.version == 1).map(|one| one.key).collect();
+    assert!(keys.iter().all(|key| *key == keys[0]), "one key, however often it is tried");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_asks_for_time_gets_it_and_one_that_refuses_is_not_asked_again() {
+    let slack = Recorder::new("slack").shared();
+    slack.plan([
+        Err(SendError::passing("429").after(Millis::from_ms(400))),
+        Ok(Sent::default()),
+        Err(SendError::permanent("no such channel")),
+    ]);
+    let world = world(&[&slack]).await;
+    let clock = world.engine.clock().clone();
+    let began = clock.now();
+    let id = begin(&world, None).await;
+    slack.until(|slack| slack.delivered_events().len() == 1).await;
+    assert!(clock.now().since(began) >= Millis::from_ms(400));
+    world.engine.ask::<Incident>(id, note("never heard")).await.unwrap();
+    world.engine.ask::<Incident>(id, note("heard")).await.unwrap();
+    slack.until(|slack| slack.count() == 4).await;
+    let versions: Vec<u64> = slack.tries().iter().map(|one| one.version).collect();
+    assert!(versions[2] < versions[3], "{versions:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_is_reminded_of_what_it_asked_to_keep() {
+    let slack = Recorder::new("slack").shared();
+    slack.plan([Ok(Sent { note: None, remember: Some(json!({ "ts": "17.3" })) })]);
+    let world = world(&[&slack]).await;
+    let id = begin(&world, None).await;
+    world.engine.ask::<Incident>(id, note("more")).await.unwrap();
+    slack.until(|slack| slack.count() == 2).await;
+    let tries = slack.tries();
+    assert_eq!((tries[0].remembered.clone(), tries[1].remembered.clone()), (None, Some(json!({ "ts": "17.3" }))));
+    quiet(&world, id).await;
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_was_acknowledged_is_lost_in_a_restart() {
+    let slack = Recorder::new("slack").taking(std::time::Duration::from_millis(30)).shared();
+    let mut world = world(&[&slack]).await;
+    let mut ids = Vec::new();
+    for round in 0..3 {
+        for _ in 0..20 {
+            ids.push(begin(&world, None).await);
+        }
+        for id in &ids {
+            world.engine.ask::<Incident>(*id, note(&format!("round {round}"))).await.unwrap();
+        }
+        world = world.restart().await;
+    }
+    let wanted: usize = 20 * (4 + 3 + 2);
+    slack.until(|slack| slack.delivered().values().map(|v| distinct(v)).sum::<usize>() == wanted).await;
+    for id in &ids {
+        quiet(&world, *id).await;
+        let versions = &slack.delivered()[&entity(*id)];
+        assert!(versions.is_sorted(), "{versions:?}");
+    }
+    world.assert_clean().await;
+}
+
+fn distinct(versions: &[u64]) -> usize {
+    versions.iter().collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn incidents_are_listed_newest_first_by_what_they_are() {
+    let world = world(&[]).await;
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
+        let start = Start { severity, ..start(None) };
+        ids.push(world.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id);
+    }
+    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    world.engine.ask::<Incident>(ids[0], resolve).await.unwrap();
+    let list = async |filter: IncidentFilter| -> Vec<Uuid> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = world.engine.queries().incidents(&filter, after, 2).await.unwrap();
+            found.extend(page.items.iter().map(|incident| incident.id));
+            after = page.next;
+            if after.is_none() {
+                return found;
+            }
+        }
+    };
+    let all = list(IncidentFilter::default()).await;
+    assert_eq!(all.len(), 7);
+    let open = list(IncidentFilter { status: Some(Status::Open), ..Default::default() }).await;
+    assert_eq!(open.len(), 6);
+    assert!(!open.contains(&ids[0]));
+    let severity = Some(Severity::Sev1);
+    assert_eq!(list(IncidentFilter { severity, ..Default::default() }).await.len(), 4);
+    let both = IncidentFilter { severity, status: Some(Status::Open), ..Default::default() };
+    assert_eq!(list(both).await.len(), 3);
+    for id in ids {
+        quiet(&world, id).await;
+    }
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
+    let slack = Recorder::new("slack").shared();
+    let world = world(&[&slack]).await;
+    let step = |ms, notify: &str| Step { after: Millis::from_ms(ms), notify: notify.into(), via: None };
+    let escalation =
+        Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
+    let start = Start { escalation: Some(escalation), ..start(None) };
+    let id = world.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id;
+    slack.until(|slack| slack.count() == 3).await;
+    assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
+    let told = world.engine.ask::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
+    assert_eq!(told.kept.next_turn(), None);
+    let timeline = world.engine.queries().timeline(id).await.unwrap();
+    let notified: Vec<String> = timeline
+        .iter()
+        .filter_map(|line| match &line.event {
+            IncidentEvent::Escalated { notify, .. } => Some(notify.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(notified, ["ben", "cleo"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_keeps_failing_opens_one_incident_and_its_recovery_resolves_it() {
+    let slack = Recorder::new("slack").shared();
+    let world = world(&[&slack]).await;
+    let mut form = manual("flaky", &json!({ "times": 4 }));
+    form["on_failure"] = json!({ "incident": { "severity": "high", "after": 2, "resolve_on_recovery": true } });
+    let job = world.add(form).await;
+    for _ in 0..4 {
+        let run = world.trigger(job.id).await;
+        world.over(run).await;
+    }
+    let identifier = format!("job:{}", job.id);
+    slack.until(|slack| slack.delivered_events().iter().filter(|event| *event == "NoteAdded").count() == 2).await;
+    let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
+    assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, Status::Open, 1));
+    assert!(incident.title.contains("failed 2 times in a row"), "{}", incident.title);
+    let run = world.trigger(job.id).await;
+    world.over(run).await;
+    slack.until(|slack| slack.delivered_events().contains(&"StatusUpdated".to_owned())).await;
+    let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
+    assert_eq!(incident.status, Status::Resolved);
+    let events: BTreeMap<String, usize> =
+        slack.delivered_events().into_iter().fold(BTreeMap::new(), |mut all, event| {
+            *all.entry(event).or_default() += 1;
+            all
+        });
+    assert_eq!((events["JobFailed"], events["JobRecovered"], events["IncidentStarted"]), (4, 1, 1));
+    quiet(&world, incident.id).await;
+    world.assert_clean().await;
+}

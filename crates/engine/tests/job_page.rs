@@ -1,0 +1,81 @@
+//! Lists of jobs as people look for them, on a real store.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{World, manual};
+use ordo_engine::job_page::{JobOrder, JobQuery};
+use ordo_model::JobId;
+use ordo_model::job::{Command, Job, JobState};
+use serde_json::json;
+
+/// All pages of a list, one after the other.
+async fn walk(world: &World, query: &JobQuery, order: JobOrder, limit: usize) -> Vec<Job> {
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = world.engine.queries().job_page(query, order, after, limit).await.unwrap();
+        found.extend(page.items);
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return found,
+        }
+    }
+}
+
+async fn labelled(world: &World, label: &str, trigger: serde_json::Value) -> JobId {
+    world.add(json!({ "label": label, "tool_name": "noop", "trigger": trigger })).await.id
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_job_is_met_once_in_every_order_whatever_the_size_of_a_page() {
+    let world = World::new().await;
+    for number in 0..23 {
+        let hours = json!({ "type": "scheduled", "every": format!("{}h", 30 - number) });
+        labelled(&world, &format!("job-{number:02}"), hours).await;
+    }
+    for limit in [1, 5, 23, 50] {
+        for order in [JobOrder::Label, JobOrder::Next, JobOrder::Newest] {
+            let labels: Vec<String> = walk(&world, &JobQuery::default(), order, limit)
+                .await
+                .iter()
+                .map(|j| j.definition.label.clone())
+                .collect();
+            let mut wanted: Vec<String> = (0..23).map(|number| format!("job-{number:02}")).collect();
+            if order != JobOrder::Label {
+                wanted.reverse();
+            }
+            assert_eq!(labels, wanted, "{order:?} by {limit}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_narrows_by_all_that_is_said() {
+    let world = World::new().await;
+    let day = || json!({ "type": "scheduled", "every": "1d" });
+    let backup = labelled(&world, "Backup-east", day()).await;
+    labelled(&world, "backup-west", json!({ "type": "manual" })).await;
+    labelled(&world, "report", day()).await;
+    world.engine.submit(backup, Command::Pause { reason: None }).await.unwrap();
+    let query = JobQuery { label_parts: vec!["backup".into()], ..JobQuery::default() };
+    assert_eq!(walk(&world, &query, JobOrder::Label, 10).await.len(), 2);
+    let query = JobQuery { state: Some(JobState::Paused), trigger: Some("scheduled"), ..query };
+    assert_eq!(walk(&world, &query, JobOrder::Newest, 1).await.iter().map(|job| job.id).collect::<Vec<_>>(), [backup]);
+    assert_eq!(world.engine.queries().count_jobs(JobState::Paused, 10).await.unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_is_found_by_the_run_that_ended_last_and_only_once() {
+    let world = World::new().await;
+    let failing = world.add(manual("flaky", &json!({ "times": 100 }))).await.id;
+    let mended = world.add(manual("flaky", &json!({ "times": 3 }))).await.id;
+    for job in [failing, failing, mended, mended] {
+        let run = world.trigger(job).await;
+        world.over(run).await;
+    }
+    let query = JobQuery { last: Some("failed"), ..JobQuery::default() };
+    let found: Vec<JobId> = walk(&world, &query, JobOrder::Label, 1).await.iter().map(|job| job.id).collect();
+    assert_eq!(found, [failing]);
+}

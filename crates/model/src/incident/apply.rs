@@ -1,0 +1,111 @@
+//! How events move an incident. Only this file changes one.
+
+use std::collections::BTreeMap;
+
+use super::event::IncidentEvent;
+use super::words::Status;
+use super::{Acknowledgement, Escalating, Incident, Published};
+use crate::object::Misplaced;
+use crate::outbox::Outbox;
+use crate::time::Timestamp;
+
+pub(super) fn apply(before: Option<Incident>, event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
+    let mut incident = match before {
+        Some(incident) => moved(incident, event, at)?,
+        None => begun(event, at)?,
+    };
+    if event.by().is_some() {
+        incident.updated_at = at;
+        incident.outbox.put(incident.version, at, incident.card());
+    }
+    Ok(incident)
+}
+
+fn begun(event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
+    let IncidentEvent::IncidentStarted {
+        title,
+        description,
+        severity,
+        identifier,
+        generation,
+        links,
+        escalation,
+        escalate_at,
+        by,
+    } = event
+    else {
+        return Err(Misplaced { event: event.name() });
+    };
+    let escalating = |policy: &super::Escalation| Escalating { policy: policy.clone(), step: 0, due_at: *escalate_at };
+    Ok(Incident {
+        title: title.clone(),
+        description: description.clone(),
+        identifier: identifier.clone(),
+        generation: *generation,
+        severity: *severity,
+        status: Status::Open,
+        assignee: None,
+        acknowledged: None,
+        links: links.clone(),
+        started_by: by.clone(),
+        created_at: at,
+        updated_at: at,
+        ended_at: None,
+        escalation: escalation.as_ref().map(escalating),
+        remembered: BTreeMap::new(),
+        version: 1,
+        outbox: Outbox::default(),
+        published: None,
+    })
+}
+
+fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
+    incident.version += 1;
+    match event {
+        IncidentEvent::IncidentStarted { .. } => return Err(Misplaced { event: event.name() }),
+        IncidentEvent::SeveritySet { severity, .. } => incident.severity = *severity,
+        IncidentEvent::AssigneeSet { assignee, .. } => incident.assignee = assignee.clone(),
+        IncidentEvent::StatusUpdated { status, escalate_at, .. } => {
+            let was_ended = incident.status.is_ended();
+            incident.status = *status;
+            incident.ended_at = status.is_ended().then_some(at);
+            if was_ended {
+                incident.acknowledged = None;
+                escalate_anew(&mut incident, *escalate_at);
+            }
+        }
+        IncidentEvent::Acknowledged { expires_at, by } => {
+            incident.acknowledged = Some(Acknowledgement { by: by.clone(), at, expires_at: *expires_at });
+            if let Some(escalating) = &mut incident.escalation {
+                escalating.due_at = None;
+            }
+        }
+        IncidentEvent::AcknowledgementExpired { escalate_at, .. } => {
+            incident.acknowledged = None;
+            escalate_anew(&mut incident, *escalate_at);
+        }
+        IncidentEvent::Escalated { step, escalate_at, .. } => {
+            if let Some(escalating) = &mut incident.escalation {
+                escalating.step = step + 1;
+                escalating.due_at = *escalate_at;
+            }
+        }
+        IncidentEvent::NoteAdded { .. } => {}
+        IncidentEvent::Linked { link, .. } => incident.links.push(*link),
+        IncidentEvent::Remembered { sender, value } => {
+            incident.remembered.insert(sender.clone(), value.clone());
+        }
+        IncidentEvent::Published { through } => {
+            incident.outbox.publish(*through);
+            incident.published = Some(Published { through: *through, at });
+        }
+    }
+    Ok(incident)
+}
+
+fn escalate_anew(incident: &mut Incident, due_at: Option<Timestamp>) {
+    if let Some(escalating) = &mut incident.escalation {
+        escalating.step = 0;
+        escalating.due_at = due_at;
+    }
+}

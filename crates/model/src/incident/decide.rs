@@ -1,0 +1,156 @@
+//! What happens when something is asked of an incident.
+
+use super::command::{IncidentCommand, IncidentRefusal, Start};
+use super::event::IncidentEvent;
+use super::words::{By, Link, Source, Status};
+use super::{Escalating, Incident};
+use crate::job::Invalid;
+use crate::job::definition::text;
+use crate::limits::{
+    ACTOR_MAX_BYTES, IDENTIFIER_MAX_BYTES, INCIDENT_LINKS_MAX, INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES,
+    REMEMBERED_MAX_BYTES,
+};
+use crate::time::Timestamp;
+
+type Verdict = Result<Vec<IncidentEvent>, IncidentRefusal>;
+
+pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: Timestamp) -> Verdict {
+    let (incident, command) = match (before, command) {
+        (None, IncidentCommand::Start(start)) => return begin(*start, now),
+        (None, _) => return Err(IncidentRefusal::NoSuchIncident),
+        (Some(incident), command) => (incident, command),
+    };
+    match command {
+        IncidentCommand::Start(_) => match incident.status.is_ended() {
+            false => Ok(Vec::new()),
+            true => Err(IncidentRefusal::Ended { status: incident.status }),
+        },
+        IncidentCommand::SetSeverity { severity, by } => {
+            check_by(&by)?;
+            Ok(changed(severity != incident.severity, IncidentEvent::SeveritySet { severity, by }))
+        }
+        IncidentCommand::SetAssignee { assignee, by } => {
+            check_by(&by)?;
+            assignee.as_ref().map_or(Ok(()), |name| text("assignee", name, ACTOR_MAX_BYTES))?;
+            Ok(changed(assignee != incident.assignee, IncidentEvent::AssigneeSet { assignee, by }))
+        }
+        IncidentCommand::UpdateStatus { status, message, by } => update_status(incident, status, message, by, now),
+        IncidentCommand::Acknowledge { by } => acknowledge(incident, by, now),
+        IncidentCommand::AddNote { text: note, by } => {
+            check_by(&by)?;
+            text("text", &note, INCIDENT_TEXT_MAX_BYTES)?;
+            Ok(vec![IncidentEvent::NoteAdded { text: note, by }])
+        }
+        IncidentCommand::Link { link, by } => add_link(incident, link, by),
+        IncidentCommand::Wake => Ok(wake(incident, now)),
+        IncidentCommand::Remember { sender, value } => remember(incident, sender, value),
+        IncidentCommand::Published { through } => {
+            let waits = incident.outbox.entries().first().is_some_and(|entry| entry.version <= through);
+            Ok(changed(waits, IncidentEvent::Published { through }))
+        }
+    }
+}
+
+fn changed(is_change: bool, event: IncidentEvent) -> Vec<IncidentEvent> {
+    if is_change { vec![event] } else { Vec::new() }
+}
+
+fn check_by(by: &By) -> Result<(), Invalid> {
+    text("actor", &by.actor, ACTOR_MAX_BYTES)
+}
+
+fn begin(start: Start, now: Timestamp) -> Verdict {
+    let Start { title, description, severity, identifier, generation, links, escalation, by } = start;
+    check_by(&by)?;
+    text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
+    if !description.is_empty() {
+        text("description", &description, INCIDENT_TEXT_MAX_BYTES)?;
+    }
+    identifier.as_ref().map_or(Ok(()), |name| text("identifier", name, IDENTIFIER_MAX_BYTES))?;
+    escalation.as_ref().map_or(Ok(()), super::Escalation::validate)?;
+    if links.len() > INCIDENT_LINKS_MAX {
+        return Err(IncidentRefusal::TooManyLinks);
+    }
+    let escalate_at = escalation.as_ref().and_then(|policy| policy.due(0, now));
+    Ok(vec![IncidentEvent::IncidentStarted {
+        title,
+        description,
+        severity,
+        identifier,
+        generation,
+        links,
+        escalation,
+        escalate_at,
+        by,
+    }])
+}
+
+fn update_status(incident: &Incident, to: Status, message: Option<String>, by: By, now: Timestamp) -> Verdict {
+    check_by(&by)?;
+    message.as_ref().map_or(Ok(()), |message| text("message", message, INCIDENT_TEXT_MAX_BYTES))?;
+    let from = incident.status;
+    if from == to {
+        let note = message.map(|text| IncidentEvent::NoteAdded { text, by });
+        return Ok(note.into_iter().collect());
+    }
+    if !from.moves().contains(&to) {
+        return Err(IncidentRefusal::NoSuchMove { from, to });
+    }
+    let escalate_at = from.is_ended().then(|| first_step(incident, now)).flatten();
+    Ok(vec![IncidentEvent::StatusUpdated { status: to, message, escalate_at, by }])
+}
+
+fn first_step(incident: &Incident, now: Timestamp) -> Option<Timestamp> {
+    incident.escalation.as_ref().and_then(|escalating| escalating.policy.due(0, now))
+}
+
+/// Whoever acknowledges again takes it over, and has the whole time again.
+fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Verdict {
+    check_by(&by)?;
+    if incident.status.is_ended() {
+        return Err(IncidentRefusal::Ended { status: incident.status });
+    }
+    let timeout = incident.escalation.as_ref().and_then(|escalating| escalating.policy.ack_timeout);
+    let is_same = incident.acknowledged.as_ref().is_some_and(|ack| ack.by.actor == by.actor);
+    let expires_at = timeout.map(|timeout| now.plus(timeout));
+    Ok(changed(!is_same || timeout.is_some(), IncidentEvent::Acknowledged { expires_at, by }))
+}
+
+fn add_link(incident: &Incident, link: Link, by: By) -> Verdict {
+    check_by(&by)?;
+    if incident.links.contains(&link) {
+        return Ok(Vec::new());
+    }
+    if incident.links.len() >= INCIDENT_LINKS_MAX {
+        return Err(IncidentRefusal::TooManyLinks);
+    }
+    Ok(vec![IncidentEvent::Linked { link, by }])
+}
+
+fn wake(incident: &Incident, now: Timestamp) -> Vec<IncidentEvent> {
+    let is_due = |at: Option<Timestamp>| !incident.status.is_ended() && at.is_some_and(|at| at <= now);
+    let by = || By::new("escalation", Source::Escalation);
+    if incident.acknowledged.as_ref().is_some_and(|ack| is_due(ack.expires_at)) {
+        let escalate_at = first_step(incident, now);
+        return vec![IncidentEvent::AcknowledgementExpired { escalate_at, by: by() }];
+    }
+    let Some(Escalating { policy, step, due_at }) = &incident.escalation else { return Vec::new() };
+    let Some(reached) = policy.steps.get(*step as usize).filter(|_| is_due(*due_at)) else { return Vec::new() };
+    vec![IncidentEvent::Escalated {
+        step: *step,
+        notify: reached.notify.clone(),
+        via: reached.via.clone(),
+        escalate_at: policy.due(step + 1, now),
+        by: by(),
+    }]
+}
+
+fn remember(incident: &Incident, sender: String, value: serde_json::Value) -> Verdict {
+    let bytes = serde_json::to_vec(&value).map_or(usize::MAX, |bytes| bytes.len());
+    if bytes > REMEMBERED_MAX_BYTES {
+        let message = format!("is {bytes} bytes long, at most {REMEMBERED_MAX_BYTES} are allowed");
+        return Err(Invalid::new("remembered", message).into());
+    }
+    let is_new = incident.remembered.get(&sender) != Some(&value);
+    Ok(changed(is_new, IncidentEvent::Remembered { sender, value }))
+}

@@ -1,0 +1,122 @@
+//! What happened to an incident: its timeline, and a few lines of bookkeeping.
+//!
+//! Invariant: an event carries all that `apply` needs, also when the next step of an escalation is due.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::escalation::Escalation;
+use super::words::{By, Link, Severity, Status};
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum IncidentEvent {
+    IncidentStarted {
+        title: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        severity: Severity,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        identifier: Option<String>,
+        /// The how manieth incident of its identifier; 0 without one.
+        #[serde(default)]
+        generation: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        links: Vec<Link>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalation: Option<Escalation>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_at: Option<Timestamp>,
+        by: By,
+    },
+    SeveritySet {
+        severity: Severity,
+        by: By,
+    },
+    AssigneeSet {
+        assignee: Option<String>,
+        by: By,
+    },
+    StatusUpdated {
+        status: Status,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// Set when it was opened again and escalates anew.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_at: Option<Timestamp>,
+        by: By,
+    },
+    Acknowledged {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+        by: By,
+    },
+    /// Nobody brought it to an end in time after it had been acknowledged.
+    AcknowledgementExpired {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_at: Option<Timestamp>,
+        by: By,
+    },
+    NoteAdded {
+        text: String,
+        by: By,
+    },
+    Linked {
+        link: Link,
+        by: By,
+    },
+    /// Somebody is to be told, because nobody reacted.
+    Escalated {
+        step: u32,
+        notify: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_at: Option<Timestamp>,
+        by: By,
+    },
+    /// A sender keeps something in mind: where its card of this incident stands.
+    Remembered {
+        sender: String,
+        value: Value,
+    },
+    /// What happened up to this version was handed on to the senders.
+    Published {
+        through: u64,
+    },
+}
+
+impl IncidentEvent {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            IncidentEvent::IncidentStarted { .. } => "IncidentStarted",
+            IncidentEvent::SeveritySet { .. } => "SeveritySet",
+            IncidentEvent::AssigneeSet { .. } => "AssigneeSet",
+            IncidentEvent::StatusUpdated { .. } => "StatusUpdated",
+            IncidentEvent::Acknowledged { .. } => "Acknowledged",
+            IncidentEvent::AcknowledgementExpired { .. } => "AcknowledgementExpired",
+            IncidentEvent::NoteAdded { .. } => "NoteAdded",
+            IncidentEvent::Linked { .. } => "Linked",
+            IncidentEvent::Escalated { .. } => "Escalated",
+            IncidentEvent::Remembered { .. } => "Remembered",
+            IncidentEvent::Published { .. } => "Published",
+        }
+    }
+
+    /// Who did it. None: bookkeeping, which has no place in a timeline and is told to nobody.
+    pub const fn by(&self) -> Option<&By> {
+        match self {
+            IncidentEvent::IncidentStarted { by, .. }
+            | IncidentEvent::SeveritySet { by, .. }
+            | IncidentEvent::AssigneeSet { by, .. }
+            | IncidentEvent::StatusUpdated { by, .. }
+            | IncidentEvent::Acknowledged { by, .. }
+            | IncidentEvent::AcknowledgementExpired { by, .. }
+            | IncidentEvent::NoteAdded { by, .. }
+            | IncidentEvent::Linked { by, .. }
+            | IncidentEvent::Escalated { by, .. } => Some(by),
+            IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => None,
+        }
+    }
+}

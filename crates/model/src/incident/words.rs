@@ -1,0 +1,214 @@
+//! The words people use about an incident: how bad, how far, who, from where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{JobId, RunId};
+
+/// How bad it is: sev1 is the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Severity {
+    Sev1,
+    Sev2,
+    #[default]
+    Sev3,
+    Sev4,
+    Sev5,
+}
+
+impl Severity {
+    pub const ALL: [Severity; 5] = [Severity::Sev1, Severity::Sev2, Severity::Sev3, Severity::Sev4, Severity::Sev5];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Sev1 => "sev1",
+            Severity::Sev2 => "sev2",
+            Severity::Sev3 => "sev3",
+            Severity::Sev4 => "sev4",
+            Severity::Sev5 => "sev5",
+        }
+    }
+
+    /// 1 to 5. Part of stored keys, so it never changes.
+    pub const fn code(self) -> u8 {
+        match self {
+            Severity::Sev1 => 1,
+            Severity::Sev2 => 2,
+            Severity::Sev3 => 3,
+            Severity::Sev4 => 4,
+            Severity::Sev5 => 5,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no severity: use sev1 (worst) to sev5, or high, medium, low")]
+pub struct NoSeverity(String);
+
+impl FromStr for Severity {
+    type Err = NoSeverity;
+
+    fn from_str(text: &str) -> Result<Severity, NoSeverity> {
+        let name = text.trim().to_ascii_lowercase();
+        match name.as_str() {
+            "high" => Ok(Severity::Sev2),
+            "medium" => Ok(Severity::Sev3),
+            "low" => Ok(Severity::Sev4),
+            _ => {
+                let known = Severity::ALL.into_iter().find(|severity| severity.name() == name);
+                known.ok_or_else(|| NoSeverity(text.chars().take(40).collect()))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Severity {
+    type Error = NoSeverity;
+
+    fn try_from(text: String) -> Result<Severity, NoSeverity> {
+        text.parse()
+    }
+}
+
+impl From<Severity> for String {
+    fn from(severity: Severity) -> String {
+        severity.name().to_owned()
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far people are with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    #[default]
+    Open,
+    Mitigating,
+    Resolved,
+    /// It was none.
+    Declined,
+}
+
+impl Status {
+    pub const ALL: [Status; 4] = [Status::Open, Status::Mitigating, Status::Resolved, Status::Declined];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Open => "open",
+            Status::Mitigating => "mitigating",
+            Status::Resolved => "resolved",
+            Status::Declined => "declined",
+        }
+    }
+
+    /// Part of stored keys, so it never changes.
+    pub const fn code(self) -> u8 {
+        match self {
+            Status::Open => 0,
+            Status::Mitigating => 1,
+            Status::Resolved => 2,
+            Status::Declined => 3,
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Nobody has to do anything any more, unless it is opened again.
+    pub const fn is_ended(self) -> bool {
+        match self {
+            Status::Open | Status::Mitigating => false,
+            Status::Resolved | Status::Declined => true,
+        }
+    }
+
+    /// Where it may go from here.
+    pub const fn moves(self) -> &'static [Status] {
+        match self {
+            Status::Open => &[Status::Mitigating, Status::Resolved, Status::Declined],
+            Status::Mitigating => &[Status::Open, Status::Resolved, Status::Declined],
+            Status::Resolved | Status::Declined => &[Status::Open],
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Who did it, and from where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    pub actor: String,
+    pub source: Source,
+}
+
+impl By {
+    pub fn new(actor: impl Into<String>, source: Source) -> By {
+        By { actor: actor.into(), source }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Api,
+    Slack,
+    Job,
+    Monitor,
+    Escalation,
+}
+
+impl Source {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Api => "api",
+            Source::Slack => "slack",
+            Source::Job => "job",
+            Source::Monitor => "monitor",
+            Source::Escalation => "escalation",
+        }
+    }
+
+    /// Whether a person stands behind it.
+    pub const fn is_person(self) -> bool {
+        match self {
+            Source::Api | Source::Slack => true,
+            Source::Job | Source::Monitor | Source::Escalation => false,
+        }
+    }
+}
+
+/// What an incident is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Link {
+    Job { id: JobId },
+    Run { id: RunId },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severities_have_everyday_names() {
+        let read = |text: &str| text.parse::<Severity>().map(Severity::name);
+        assert_eq!((read("high"), read("Medium"), read("low")), (Ok("sev2"), Ok("sev3"), Ok("sev4")));
+        assert_eq!(read("SEV1"), Ok("sev1"));
+        assert!(read("sev6").unwrap_err().to_string().contains("sev1 (worst) to sev5"));
+        assert_eq!(serde_json::to_string(&Severity::Sev2).unwrap(), "\"sev2\"");
+        assert_eq!(serde_json::from_str::<Severity>("\"low\"").unwrap(), Severity::Sev4);
+    }
+}

@@ -1,0 +1,335 @@
+//! A monitor: a dead man's switch. Something elsewhere pings it; its silence, or its word of failure, is an incident.
+//!
+//! Invariant: a monitor that is up has an alarm at the moment its silence would be too long; what follows from its
+//! going down or coming back stands in its outbox until it was handed on.
+
+mod settings;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::id::{EntityId, Kind};
+use crate::job::Invalid;
+use crate::object::{Misplaced, Object};
+use crate::outbox::Outbox;
+use crate::time::Timestamp;
+
+pub use settings::MonitorSettings;
+
+/// How many pings are kept, each with what it said.
+pub const PINGS_KEPT: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Monitor {
+    pub settings: MonitorSettings,
+    /// Whoever knows it may ping.
+    pub token: String,
+    pub status: MonitorStatus,
+    /// By when a ping must have come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// Newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pings: Vec<Ping>,
+    /// A run said that it started and has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures_in_row: u32,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub version: u64,
+    #[serde(default, skip_serializing_if = "Outbox::is_empty")]
+    pub outbox: Outbox<MonitorNotice>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub removed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum MonitorStatus {
+    /// Nobody has pinged it yet.
+    New,
+    Up,
+    /// Silent for too long.
+    Silent {
+        since: Timestamp,
+    },
+    /// Told that it failed.
+    Failing {
+        since: Timestamp,
+    },
+}
+
+impl MonitorStatus {
+    pub const fn name(self) -> &'static str {
+        match self {
+            MonitorStatus::New => "new",
+            MonitorStatus::Up => "up",
+            MonitorStatus::Silent { .. } => "silent",
+            MonitorStatus::Failing { .. } => "failing",
+        }
+    }
+
+    pub const fn is_down(self) -> bool {
+        match self {
+            MonitorStatus::New | MonitorStatus::Up => false,
+            MonitorStatus::Silent { .. } | MonitorStatus::Failing { .. } => true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Signal {
+    Success,
+    Start,
+    Fail,
+}
+
+impl Signal {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Signal::Success => "success",
+            Signal::Start => "start",
+            Signal::Fail => "fail",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    pub signal: Signal,
+    pub at: Timestamp,
+    /// How long the run took that this ping ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+    /// Which chunk holds what it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Uuid>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum MonitorNotice {
+    Silent { due_at: Timestamp },
+    Failed { failures_in_row: u32 },
+    Recovered { since: Timestamp },
+}
+
+#[derive(Debug, Clone)]
+pub enum MonitorCommand {
+    /// Adds it, or gives one of the same name other settings; it keeps its token then.
+    Add {
+        settings: MonitorSettings,
+        token: String,
+    },
+    Ping {
+        signal: Signal,
+        body: Option<Uuid>,
+    },
+    /// The alarm rang.
+    Wake,
+    Remove,
+    Published {
+        through: u64,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum MonitorEvent {
+    MonitorAdded {
+        settings: MonitorSettings,
+        token: String,
+        due_at: Option<Timestamp>,
+    },
+    MonitorUpdated {
+        settings: MonitorSettings,
+        due_at: Option<Timestamp>,
+    },
+    MonitorPinged {
+        signal: Signal,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<Uuid>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due_at: Option<Timestamp>,
+    },
+    MonitorSilent {
+        due_at: Timestamp,
+    },
+    MonitorRemoved {},
+    Published {
+        through: u64,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MonitorRefusal {
+    #[error("there is no such monitor")]
+    NoSuchMonitor,
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+}
+
+impl Monitor {
+    /// The one monitor of this name.
+    pub fn id(name: &str) -> Uuid {
+        EntityId::named(Kind::Monitor, name).id
+    }
+}
+
+impl Object for Monitor {
+    const KIND: Kind = Kind::Monitor;
+    const CHECKPOINT_EVERY: Option<u64> = Some(100);
+    type Command = MonitorCommand;
+    type Event = MonitorEvent;
+    type Refusal = MonitorRefusal;
+
+    fn decide(
+        _id: Uuid,
+        before: Option<&Monitor>,
+        command: MonitorCommand,
+        now: Timestamp,
+    ) -> Result<Vec<MonitorEvent>, MonitorRefusal> {
+        match (command, before) {
+            (MonitorCommand::Add { settings, token }, before) => {
+                settings.validate()?;
+                let due_at = settings.due_after(now);
+                Ok(match before {
+                    None => vec![MonitorEvent::MonitorAdded { settings, token, due_at }],
+                    Some(monitor) if monitor.settings == settings => Vec::new(),
+                    Some(_) => vec![MonitorEvent::MonitorUpdated { settings, due_at }],
+                })
+            }
+            (_, None) => Err(MonitorRefusal::NoSuchMonitor),
+            (MonitorCommand::Ping { signal, body }, Some(monitor)) => {
+                let due_at = match signal {
+                    Signal::Success | Signal::Fail => monitor.settings.due_after(now),
+                    // Whatever started must end within the grace.
+                    Signal::Start => Some(now.plus(monitor.settings.grace)),
+                };
+                Ok(vec![MonitorEvent::MonitorPinged { signal, body, due_at }])
+            }
+            (MonitorCommand::Wake, Some(monitor)) => {
+                let overdue = monitor.due_at.filter(|due_at| *due_at <= now);
+                Ok(overdue.map(|due_at| MonitorEvent::MonitorSilent { due_at }).into_iter().collect())
+            }
+            (MonitorCommand::Remove, Some(_)) => Ok(vec![MonitorEvent::MonitorRemoved {}]),
+            (MonitorCommand::Published { through }, Some(monitor)) => {
+                let waits = monitor.outbox.entries().first().is_some_and(|entry| entry.version <= through);
+                Ok(if waits { vec![MonitorEvent::Published { through }] } else { Vec::new() })
+            }
+        }
+    }
+
+    fn apply(_id: Uuid, before: Option<Monitor>, event: &MonitorEvent, at: Timestamp) -> Result<Monitor, Misplaced> {
+        match (event, before) {
+            (MonitorEvent::MonitorAdded { settings, token, due_at }, None) => Ok(Monitor {
+                settings: settings.clone(),
+                token: token.clone(),
+                status: MonitorStatus::New,
+                due_at: *due_at,
+                pings: Vec::new(),
+                started_at: None,
+                failures_in_row: 0,
+                created_at: at,
+                updated_at: at,
+                version: 1,
+                outbox: Outbox::default(),
+                removed: false,
+            }),
+            (MonitorEvent::MonitorAdded { .. }, Some(_)) => Err(Misplaced { event: "MonitorAdded" }),
+            (_, None) => Err(Misplaced { event: "an event before MonitorAdded" }),
+            (event, Some(mut monitor)) => {
+                monitor.version += 1;
+                moved(&mut monitor, event, at);
+                Ok(monitor)
+            }
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        self.due_at.into_iter().chain(self.outbox.next_wake()).min()
+    }
+
+    fn is_urgent(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    fn chunk_owners(&self) -> Vec<Uuid> {
+        self.pings.iter().filter_map(|ping| ping.body).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.removed
+    }
+}
+
+fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {
+    match event {
+        MonitorEvent::MonitorAdded { .. } => {}
+        MonitorEvent::MonitorUpdated { settings, due_at } => {
+            monitor.settings = settings.clone();
+            monitor.due_at = if monitor.status.is_down() { None } else { *due_at };
+            monitor.updated_at = at;
+        }
+        MonitorEvent::MonitorPinged { signal, body, due_at } => {
+            monitor.updated_at = at;
+            monitor.due_at = *due_at;
+            pinged(monitor, *signal, *body, at);
+        }
+        MonitorEvent::MonitorSilent { due_at } => {
+            monitor.due_at = None;
+            monitor.updated_at = at;
+            if !monitor.status.is_down() {
+                monitor.status = MonitorStatus::Silent { since: *due_at };
+                monitor.outbox.put(monitor.version, at, MonitorNotice::Silent { due_at: *due_at });
+            }
+        }
+        MonitorEvent::MonitorRemoved {} => monitor.removed = true,
+        MonitorEvent::Published { through } => monitor.outbox.publish(*through),
+    }
+}
+
+fn pinged(monitor: &mut Monitor, signal: Signal, body: Option<Uuid>, at: Timestamp) {
+    let took_ms = match signal {
+        Signal::Start => {
+            monitor.started_at = Some(at);
+            None
+        }
+        Signal::Success | Signal::Fail => monitor.started_at.take().map(|started| at.since(started).ms()),
+    };
+    if monitor.pings.len() == PINGS_KEPT {
+        monitor.pings.remove(0);
+    }
+    monitor.pings.push(Ping { signal, at, took_ms, body });
+    match (signal, monitor.status) {
+        // A start says nothing about how it will end.
+        (Signal::Start, _) => {}
+        (Signal::Fail, status) => {
+            monitor.failures_in_row += 1;
+            let since = match status {
+                MonitorStatus::New | MonitorStatus::Up => at,
+                MonitorStatus::Silent { since } | MonitorStatus::Failing { since } => since,
+            };
+            monitor.status = MonitorStatus::Failing { since };
+            let failures_in_row = monitor.failures_in_row;
+            monitor.outbox.put(monitor.version, at, MonitorNotice::Failed { failures_in_row });
+        }
+        (Signal::Success, MonitorStatus::Silent { since } | MonitorStatus::Failing { since }) => {
+            monitor.failures_in_row = 0;
+            monitor.status = MonitorStatus::Up;
+            monitor.outbox.put(monitor.version, at, MonitorNotice::Recovered { since });
+        }
+        (Signal::Success, MonitorStatus::New | MonitorStatus::Up) => monitor.status = MonitorStatus::Up,
+    }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

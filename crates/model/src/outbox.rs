@@ -1,0 +1,79 @@
+//! The outbox: what happened to an entity and has not been handed on to those outside yet.
+//!
+//! Invariant: an entry stands in the state from the event that made it until it was published, so it is committed
+//! together with that event, and the alarm that follows from the state cannot be missing while there is one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::OUTBOX_FLUSH_DELAY;
+use crate::time::Timestamp;
+
+/// One thing to hand on: which event it stands for, when that happened, and what there is to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry<T> {
+    pub version: u64,
+    pub at: Timestamp,
+    pub what: T,
+}
+
+/// In the order in which it happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Outbox<T>(Vec<Entry<T>>);
+
+impl<T> Default for Outbox<T> {
+    fn default() -> Outbox<T> {
+        Outbox(Vec::new())
+    }
+}
+
+impl<T> Outbox<T> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn entries(&self) -> &[Entry<T>] {
+        &self.0
+    }
+
+    pub fn last_version(&self) -> Option<u64> {
+        self.0.last().map(|entry| entry.version)
+    }
+
+    pub(crate) fn put(&mut self, version: u64, at: Timestamp, what: T) {
+        self.0.push(Entry { version, at, what });
+    }
+
+    /// All up to this version were handed on.
+    pub(crate) fn publish(&mut self, through: u64) {
+        self.0.retain(|entry| entry.version > through);
+    }
+
+    /// By then the oldest entry is looked at, if nobody was faster.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        self.0.first().map(|entry| entry.at.plus(OUTBOX_FLUSH_DELAY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_entry_sets_the_alarm_until_it_is_published() {
+        let at = |ms| Timestamp::from_ms(ms).unwrap();
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.next_wake(), None);
+        outbox.put(3, at(1_000), "a");
+        outbox.put(5, at(2_000), "b");
+        assert_eq!(outbox.next_wake(), Some(at(1_000).plus(OUTBOX_FLUSH_DELAY)));
+        outbox.publish(4);
+        assert_eq!(outbox.next_wake(), Some(at(2_000).plus(OUTBOX_FLUSH_DELAY)));
+        outbox.publish(5);
+        assert!(outbox.is_empty());
+    }
+}

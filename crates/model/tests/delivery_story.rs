@@ -1,0 +1,184 @@
+//! The life of a delivery: arrival, runs, replay, the end of its payload and its own.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryRefusal, Fate};
+use ordo_model::limits::{DELIVERY_KEPT, DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX};
+use ordo_model::object::Object;
+use ordo_model::{JobId, Millis, RunId, Timestamp};
+use uuid::Uuid;
+
+const PAYLOAD: Uuid = Uuid::from_u128(99);
+
+struct Story {
+    now: Timestamp,
+    state: Option<Delivery>,
+}
+
+fn job(n: u128) -> JobId {
+    JobId(Uuid::from_u128(n))
+}
+
+fn run(n: u128) -> RunId {
+    RunId(Uuid::from_u128(n))
+}
+
+fn bound(n: u128, fate: Fate) -> Bound {
+    Bound { job: job(n), fate }
+}
+
+fn running(n: u128) -> Bound {
+    bound(n, Fate::Running { run: run(n) })
+}
+
+fn ended(n: u128, status: &str) -> Bound {
+    bound(n, Fate::Ended { run: run(n), status: status.into() })
+}
+
+fn receive(passes: bool, jobs: &[u128]) -> DeliveryCommand {
+    DeliveryCommand::Receive {
+        hook: "push".into(),
+        sender_id: Some("d-1".into()),
+        content_type: Some("application/json".into()),
+        bytes: 10,
+        payload: PAYLOAD,
+        passes,
+        jobs: jobs.iter().map(|n| job(*n)).collect(),
+    }
+}
+
+impl Story {
+    fn of(jobs: &[u128]) -> Story {
+        let mut story = Story { now: Timestamp::from_ms(1_000_000).unwrap(), state: None };
+        story.ask(receive(true, jobs)).unwrap();
+        story
+    }
+
+    fn ask(&mut self, command: DeliveryCommand) -> Result<Vec<DeliveryEvent>, DeliveryRefusal> {
+        let id = Delivery::id("push", "d-1").id;
+        let events = Delivery::decide(id, self.state.as_ref(), command, self.now)?;
+        for event in &events {
+            let stored = serde_json::to_string(event).unwrap();
+            assert_eq!(&serde_json::from_str::<DeliveryEvent>(&stored).unwrap(), event, "{stored}");
+            self.state = Some(Delivery::apply(id, self.state.take(), event, self.now).unwrap());
+        }
+        let stored = serde_json::to_string(&self.state).unwrap();
+        assert_eq!(serde_json::from_str::<Option<Delivery>>(&stored).unwrap(), self.state, "{stored}");
+        Ok(events)
+    }
+
+    fn look(&mut self, found: &[Bound]) -> Vec<&'static str> {
+        let events = self.ask(DeliveryCommand::Look { found: found.to_vec() }).unwrap();
+        events.iter().map(DeliveryEvent::name).collect()
+    }
+
+    fn state(&self) -> &Delivery {
+        self.state.as_ref().unwrap()
+    }
+
+    fn wake(&self) -> Millis {
+        self.state().next_wake().unwrap().since(self.now)
+    }
+}
+
+#[test]
+fn a_delivery_is_routed_at_once_and_its_payload_goes_with_its_last_run() {
+    let mut story = Story::of(&[1, 2]);
+    assert_eq!((story.wake(), story.state().status()), (Millis::from_ms(0), "received"));
+    assert_eq!(story.look(&[running(1), running(2)]), ["DeliveryRouted"]);
+    assert_eq!((story.wake(), story.state().status()), (DELIVERY_LOOK_MIN, "running"));
+    assert_eq!(story.look(&[ended(1, "completed"), running(2)]), ["DeliveryRunsEnded"]);
+    assert_eq!(story.state().chunk_owners(), [PAYLOAD]);
+    assert_eq!(story.look(&[ended(1, "completed"), ended(2, "cancelled")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
+    assert!(story.state().chunk_owners().is_empty());
+    assert_eq!((story.wake(), story.state().status()), (DELIVERY_KEPT, "done"));
+    assert_eq!(story.look(&[]), Vec::<&str>::new(), "nothing is left to do");
+}
+
+#[test]
+fn the_same_delivery_again_is_a_duplicate_until_it_is_forgotten() {
+    let mut story = Story::of(&[]);
+    assert_eq!(story.ask(receive(true, &[])), Err(DeliveryRefusal::Duplicate));
+    story.now = story.now.plus(DELIVERY_KEPT);
+    assert_eq!(story.look(&[]), ["DeliveryForgotten"]);
+    assert!(story.state().is_over());
+    assert_ne!(Delivery::id("push", "d-1"), Delivery::id("push", "d-2"));
+    assert_ne!(Delivery::id("push", "d-1"), Delivery::id("pull", "d-1"));
+}
+
+#[test]
+fn a_failed_run_keeps_the_payload_for_a_replay() {
+    let mut story = Story::of(&[1, 2]);
+    story.look(&[running(1), running(2)]);
+    assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![job(1)] }), Err(DeliveryRefusal::NotOver));
+    assert_eq!(story.look(&[ended(1, "failed"), ended(2, "completed")]), ["DeliveryRunsEnded"]);
+    assert_eq!((story.state().status(), story.state().payload), ("failed", Some(PAYLOAD)));
+    story.now = story.now.plus(Millis::from_hours(1));
+    story.ask(DeliveryCommand::Replay { jobs: vec![job(1)] }).unwrap();
+    assert_eq!((story.state().replays, story.wake()), (1, Millis::from_ms(0)));
+    story.look(&[running(1)]);
+    assert_eq!(story.look(&[ended(1, "completed")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
+    assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![] }), Err(DeliveryRefusal::PayloadGone));
+}
+
+#[test]
+fn what_no_job_took_can_be_replayed_for_seven_days() {
+    for fate in [None, Some(ended(1, "skipped")), Some(bound(1, Fate::Refused { reason: "cancelled".into() }))] {
+        let mut story = Story::of(if fate.is_some() { &[1] } else { &[] });
+        story.look(&fate.clone().into_iter().collect::<Vec<_>>());
+        assert_eq!((story.state().payload, story.wake()), (Some(PAYLOAD), DELIVERY_KEPT), "{fate:?}");
+        story.ask(DeliveryCommand::Replay { jobs: vec![job(7)] }).unwrap();
+        assert_eq!(story.state().status(), "received");
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_what_the_filter_holds_back_but_that_it_came() {
+    let mut story = Story { now: Timestamp::from_ms(0).unwrap(), state: None };
+    story.ask(receive(false, &[1])).unwrap();
+    assert_eq!((story.state().status(), story.state().bound.len()), ("filtered", 0));
+    assert!(story.state().chunk_owners().is_empty());
+    assert_eq!(story.ask(receive(false, &[1])), Err(DeliveryRefusal::Duplicate));
+    assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![] }), Err(DeliveryRefusal::PayloadGone));
+}
+
+#[test]
+fn a_delivery_is_looked_after_ever_less_often() {
+    let mut story = Story::of(&[1]);
+    let mut pauses = Vec::new();
+    for _ in 0..8 {
+        story.now = story.state().next_wake().unwrap();
+        assert_eq!(story.look(&[bound(1, Fate::Waiting)]), ["DeliveryLookedAfter"]);
+        pauses.push(story.wake());
+    }
+    assert_eq!(pauses[..3], [1, 1, 2].map(Millis::from_secs));
+    assert_eq!(pauses[7], DELIVERY_WAIT_MAX);
+    story.look(&[running(1)]);
+    for _ in 0..8 {
+        story.now = story.state().next_wake().unwrap();
+        story.look(&[running(1)]);
+    }
+    assert_eq!(story.wake(), DELIVERY_LOOK_MAX);
+    // Looked at early, because somebody thought there was news: the alarm stays where it is.
+    let alarm = story.state().next_wake();
+    story.now = story.now.plus(Millis::from_secs(1));
+    assert_eq!(story.look(&[running(1)]), Vec::<&str>::new());
+    assert_eq!(story.state().next_wake(), alarm);
+}
+
+#[test]
+fn a_delivery_outlives_its_time_while_a_run_needs_it() {
+    let mut story = Story::of(&[1]);
+    story.look(&[running(1)]);
+    story.now = story.now.plus(DELIVERY_KEPT).plus(DELIVERY_KEPT);
+    assert_eq!(story.look(&[running(1)]), ["DeliveryLookedAfter"]);
+    assert_eq!(story.look(&[ended(1, "completed")]), ["DeliveryRunsEnded", "DeliveryForgotten"]);
+}
+
+#[test]
+fn what_is_over_is_not_changed_by_a_late_look() {
+    let mut story = Story::of(&[1]);
+    story.look(&[ended(1, "failed")]);
+    assert_eq!(story.look(&[running(1)]), Vec::<&str>::new());
+    assert_eq!(story.look(&[running(5)]), Vec::<&str>::new(), "a job that is not bound is none of its business");
+}

@@ -1,0 +1,229 @@
+//! Incidents told as stories: started, worked on, escalated, ended, opened again.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ordo_model::incident::{
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, Source, Start, Status,
+    Step,
+};
+use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
+use ordo_model::object::Object;
+use ordo_model::{JobId, Millis, Timestamp};
+use uuid::Uuid;
+
+fn at(secs: i64) -> Timestamp {
+    Timestamp::from_ms(1_000_000_000_000 + secs * 1_000).unwrap()
+}
+
+fn ana() -> By {
+    By::new("ana", Source::Api)
+}
+
+#[derive(Default)]
+struct Story {
+    incident: Option<Incident>,
+    events: Vec<(Timestamp, IncidentEvent)>,
+}
+
+impl Story {
+    fn tell(&mut self, secs: i64, command: IncidentCommand) -> Result<usize, IncidentRefusal> {
+        let events = Incident::decide(Uuid::nil(), self.incident.as_ref(), command, at(secs))?;
+        for event in &events {
+            self.incident = Some(Incident::apply(Uuid::nil(), self.incident.take(), event, at(secs)).unwrap());
+            self.events.push((at(secs), event.clone()));
+        }
+        Ok(events.len())
+    }
+
+    fn started(escalation: Option<Escalation>) -> Story {
+        let mut story = Story::default();
+        story.tell(0, start(escalation)).unwrap();
+        story
+    }
+
+    fn now(&self) -> &Incident {
+        self.incident.as_ref().unwrap()
+    }
+
+    fn publish(&mut self, secs: i64) {
+        let through = self.now().outbox.last_version().unwrap();
+        self.tell(secs, IncidentCommand::Published { through }).unwrap();
+    }
+
+    fn move_to(&mut self, secs: i64, status: Status) -> Result<usize, IncidentRefusal> {
+        self.tell(secs, IncidentCommand::UpdateStatus { status, message: None, by: ana() })
+    }
+}
+
+fn start(escalation: Option<Escalation>) -> IncidentCommand {
+    IncidentCommand::Start(Box::new(Start {
+        title: "checkout is down".into(),
+        description: String::new(),
+        severity: Severity::Sev2,
+        identifier: Some("checkout".into()),
+        generation: 1,
+        links: Vec::new(),
+        escalation,
+        by: ana(),
+    }))
+}
+
+fn chain(ack_timeout: Option<Millis>) -> Option<Escalation> {
+    let step = |secs, notify: &str| Step { after: Millis::from_secs(secs), notify: notify.into(), via: None };
+    Some(Escalation { steps: vec![step(60, "ben"), step(300, "cleo")], ack_timeout })
+}
+
+#[test]
+fn starting_what_is_there_finds_it_until_it_has_ended() {
+    let mut story = Story::started(None);
+    assert_eq!(story.tell(1, start(None)), Ok(0), "the same one");
+    story.move_to(2, Status::Resolved).unwrap();
+    let refused = story.tell(3, start(None)).unwrap_err();
+    assert_eq!(refused, IncidentRefusal::Ended { status: Status::Resolved });
+    assert_ne!(Incident::id("checkout", 1), Incident::id("checkout", 2));
+    assert_eq!(Incident::id("checkout", 1), Incident::id("checkout", 1));
+}
+
+#[test]
+fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
+    let mut story = Story::started(None);
+    assert_eq!(story.now().next_wake(), Some(at(0).plus(OUTBOX_FLUSH_DELAY)));
+    assert!(story.now().is_urgent());
+    story.tell(5, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() }).unwrap();
+    let cards: Vec<Severity> = story.now().outbox.entries().iter().map(|entry| entry.what.severity).collect();
+    assert_eq!(cards, [Severity::Sev2, Severity::Sev1], "each as it looked then");
+    assert_eq!(story.now().outbox.entries().iter().map(|entry| entry.version).collect::<Vec<_>>(), [1, 2]);
+    story.publish(6);
+    assert_eq!((story.now().next_wake(), story.now().is_urgent()), (None, false));
+    assert_eq!(story.now().published.unwrap().through, 2);
+    assert_eq!(story.tell(7, IncidentCommand::Published { through: 2 }), Ok(0), "twice is once");
+    assert_eq!(story.now().updated_at, at(5), "bookkeeping is no change");
+}
+
+#[test]
+fn a_status_moves_as_people_work_and_says_where_it_may_go() {
+    let mut story = Story::started(None);
+    assert_eq!(story.move_to(1, Status::Open), Ok(0));
+    for status in [Status::Mitigating, Status::Resolved, Status::Open, Status::Declined, Status::Open] {
+        story.move_to(1, status).unwrap();
+    }
+    story.move_to(2, Status::Resolved).unwrap();
+    assert_eq!(story.now().ended_at, Some(at(2)));
+    for (from, to) in [(Status::Resolved, Status::Mitigating), (Status::Resolved, Status::Declined)] {
+        let refused = story.move_to(3, to).unwrap_err();
+        assert_eq!(refused, IncidentRefusal::NoSuchMove { from, to });
+        assert!(refused.to_string().ends_with("only open"), "{refused}");
+    }
+    story.move_to(4, Status::Open).unwrap();
+    assert_eq!(story.now().ended_at, None);
+}
+
+#[test]
+fn saying_the_same_again_changes_nothing() {
+    let mut story = Story::started(None);
+    let set = |name: Option<&str>| IncidentCommand::SetAssignee { assignee: name.map(String::from), by: ana() };
+    assert_eq!(story.tell(1, set(Some("ben"))), Ok(1));
+    assert_eq!(story.tell(2, set(Some("ben"))), Ok(0));
+    assert_eq!(story.tell(3, set(None)), Ok(1));
+    assert_eq!(story.tell(4, IncidentCommand::SetSeverity { severity: Severity::Sev2, by: ana() }), Ok(0));
+    assert_eq!(story.tell(5, IncidentCommand::Acknowledge { by: ana() }), Ok(1));
+    assert_eq!(story.tell(6, IncidentCommand::Acknowledge { by: ana() }), Ok(0));
+    let link = Link::Job { id: JobId(Uuid::nil()) };
+    assert_eq!(story.tell(7, IncidentCommand::Link { link, by: ana() }), Ok(1));
+    assert_eq!(story.tell(8, IncidentCommand::Link { link, by: ana() }), Ok(0));
+}
+
+#[test]
+fn nobody_reacts_and_one_after_another_is_told() {
+    let mut story = Story::started(chain(None));
+    story.publish(0);
+    assert_eq!(story.now().next_wake(), Some(at(60)));
+    assert_eq!(story.tell(59, IncidentCommand::Wake), Ok(0));
+    story.tell(60, IncidentCommand::Wake).unwrap();
+    let (_, told) = story.events.last().unwrap();
+    assert!(matches!(told, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
+    story.publish(60);
+    assert_eq!(story.now().next_wake(), Some(at(360)), "counted from the step before");
+    story.tell(360, IncidentCommand::Wake).unwrap();
+    story.publish(361);
+    assert_eq!(story.now().next_wake(), None, "there is nobody left to tell");
+}
+
+#[test]
+fn an_acknowledgement_stops_the_escalation() {
+    let mut story = Story::started(chain(None));
+    story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
+    story.publish(10);
+    assert_eq!(story.now().next_wake(), None);
+    assert_eq!(story.tell(60, IncidentCommand::Wake), Ok(0));
+}
+
+#[test]
+fn an_acknowledgement_that_leads_nowhere_runs_out() {
+    let mut story = Story::started(chain(Some(Millis::from_secs(600))));
+    story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
+    story.publish(10);
+    assert_eq!(story.now().next_wake(), Some(at(610)));
+    story.tell(610, IncidentCommand::Wake).unwrap();
+    assert!(story.now().acknowledged.is_none());
+    story.publish(610);
+    assert_eq!(story.now().next_wake(), Some(at(670)), "the chain begins anew");
+    story.move_to(620, Status::Resolved).unwrap();
+    story.publish(620);
+    assert_eq!(story.now().next_wake(), None, "an ended incident troubles nobody");
+    let refused = story.tell(621, IncidentCommand::Acknowledge { by: ana() }).unwrap_err();
+    assert!(matches!(refused, IncidentRefusal::Ended { .. }));
+    story.move_to(700, Status::Open).unwrap();
+    story.publish(700);
+    assert_eq!(story.now().next_wake(), Some(at(760)), "opened again, it escalates again");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let mut story = Story::default();
+    let note = |text: &str| IncidentCommand::AddNote { text: text.into(), by: ana() };
+    assert_eq!(story.tell(0, note("hello")), Err(IncidentRefusal::NoSuchIncident));
+    let IncidentCommand::Start(good) = start(None) else { unreachable!() };
+    let bad = [
+        ("title", Start { title: " ".into(), ..*good.clone() }),
+        ("identifier", Start { identifier: Some("x".repeat(201)), ..*good.clone() }),
+        (
+            "escalation.steps",
+            Start { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
+        ),
+        ("actor", Start { by: By::new("", Source::Api), ..*good.clone() }),
+    ];
+    for (field, start) in bad {
+        match story.tell(0, IncidentCommand::Start(Box::new(start))) {
+            Err(IncidentRefusal::Invalid(invalid)) => assert_eq!(invalid.field, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    story.tell(1, IncidentCommand::Start(good)).unwrap();
+    assert!(matches!(story.tell(2, note("")), Err(IncidentRefusal::Invalid(_))));
+    for number in 0..INCIDENT_LINKS_MAX as u128 {
+        let link = Link::Job { id: JobId(Uuid::from_u128(number)) };
+        story.tell(3, IncidentCommand::Link { link, by: ana() }).unwrap();
+    }
+    let link = Link::Job { id: JobId(Uuid::max()) };
+    assert_eq!(story.tell(4, IncidentCommand::Link { link, by: ana() }), Err(IncidentRefusal::TooManyLinks));
+}
+
+#[test]
+fn the_events_alone_give_the_same_incident() {
+    let mut story = Story::started(chain(Some(Millis::from_secs(5))));
+    story.tell(1, IncidentCommand::Acknowledge { by: ana() }).unwrap();
+    story.tell(9, IncidentCommand::Wake).unwrap();
+    let remember = IncidentCommand::Remember { sender: "slack".into(), value: serde_json::json!({ "ts": "1.2" }) };
+    story.tell(10, remember).unwrap();
+    story.move_to(11, Status::Declined).unwrap();
+    story.publish(12);
+    let mut folded = None;
+    for (at, event) in &story.events {
+        let text = serde_json::to_string(event).unwrap();
+        folded = Some(Incident::apply(Uuid::nil(), folded, &serde_json::from_str(&text).unwrap(), *at).unwrap());
+    }
+    assert_eq!(folded, story.incident);
+    let text = serde_json::to_string(story.now()).unwrap();
+    assert_eq!(&serde_json::from_str::<Incident>(&text).unwrap(), story.now());
+}

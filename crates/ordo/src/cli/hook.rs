@@ -1,0 +1,118 @@
+//! `ordo hook …`
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::job::Pages;
+use super::values;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Add a hook: an address that others call, and jobs listen to
+    Add(HookArgs),
+    /// Replace what a hook asks of its callers; what is not given is dropped
+    Update(HookArgs),
+    /// List hooks
+    #[command(visible_alias = "ls")]
+    List(Pages),
+    /// Show one hook in full
+    Show(SlugArg),
+    /// Remove a hook; jobs that listen to it stay
+    #[command(visible_alias = "rm")]
+    Remove(SlugArg),
+    /// What came in, newest first, and what became of it
+    Deliveries(DeliveriesArgs),
+    /// Bring a delivery to every job that listens now, once more
+    Replay(ReplayArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SlugArg {
+    /// The end of the hook's address: /hooks/SLUG
+    pub(crate) slug: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    #[command(flatten)]
+    pub(crate) hook: SlugArg,
+    /// How callers are verified: github, slack, stripe, standard, hmac or bearer [default: not at all]
+    #[arg(long, value_name = "HOW", requires = "any_secret")]
+    pub(crate) verify: Option<String>,
+    /// The secret shared with the sender; @FILE reads it from a file, @- from standard input
+    #[arg(long, value_name = "SECRET", value_parser = secret, group = "any_secret", requires = "verify")]
+    pub(crate) secret: Option<String>,
+    /// The name of a secret that is kept already (ordo secret set)
+    #[arg(long, value_name = "NAME", group = "any_secret", requires = "verify")]
+    pub(crate) secret_name: Option<String>,
+    /// For hmac: the header with the signature [default: X-Signature-256, then X-Signature]
+    #[arg(long, value_name = "NAME", requires = "verify")]
+    pub(crate) header: Option<String>,
+    /// Only payloads of which this is true: /ref=refs/heads/main, /action!=closed, /pull_request, or JSON
+    #[arg(long, value_name = "FILTER", value_parser = filter)]
+    pub(crate) filter: Option<Value>,
+    /// Payloads larger than this are refused [default: 1048576]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeliveriesArgs {
+    #[command(flatten)]
+    pub(crate) hook: SlugArg,
+    #[command(flatten)]
+    pub(crate) pages: Pages,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    pub(crate) hook: SlugArg,
+    /// The delivery's id
+    pub(crate) delivery: String,
+}
+
+/// The text itself, or what a file holds, without the end of its last line.
+fn secret(text: &str) -> Result<String, String> {
+    let read = match text.strip_prefix('@') {
+        None => return Ok(text.to_owned()),
+        Some("-") => std::io::read_to_string(std::io::stdin()).map_err(|error| format!("standard input: {error}"))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
+    };
+    Ok(read.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// `/pointer`, `/pointer=value`, `/pointer!=value`; values are JSON where they can be, text where not. Or JSON as a whole.
+fn filter(text: &str) -> Result<Value, String> {
+    if !text.starts_with('/') {
+        return values::json(text)
+            .map_err(|error| format!("{error}; write /pointer=value, /pointer!=value, /pointer or JSON"));
+    }
+    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    Ok(match (text.split_once("!="), text.split_once('=')) {
+        (Some((pointer, unwanted)), _) => serde_json::json!({ "pointer": pointer, "not_equals": value(unwanted) }),
+        (None, Some((pointer, wanted))) => serde_json::json!({ "pointer": pointer, "equals": value(wanted) }),
+        (None, None) => serde_json::json!({ "pointer": text, "exists": true }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_filter_is_short_or_json() {
+        for (typed, meant) in [
+            ("/ref=refs/heads/main", json!({"pointer": "/ref", "equals": "refs/heads/main"})),
+            ("/count=5", json!({"pointer": "/count", "equals": 5})),
+            ("/count=\"5\"", json!({"pointer": "/count", "equals": "5"})),
+            ("/action!=closed", json!({"pointer": "/action", "not_equals": "closed"})),
+            ("/pull_request", json!({"pointer": "/pull_request", "exists": true})),
+            (r#"{"pointer": "/a", "one_of": [1]}"#, json!({"pointer": "/a", "one_of": [1]})),
+        ] {
+            assert_eq!(filter(typed), Ok(meant), "{typed}");
+        }
+        assert!(filter("action=opened").unwrap_err().contains("/pointer=value"));
+    }
+}

@@ -1,0 +1,38 @@
+//! `ordo secret …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Keep a value under a name; jobs refer to it by {"secret": "NAME"}
+    Set(SetArgs),
+    /// The names of all secrets
+    #[command(visible_alias = "ls")]
+    List,
+    /// Forget a secret
+    #[command(visible_alias = "rm")]
+    Remove(NameArg),
+    /// Seal all secrets with the first key of the key file, after a new one was put there
+    Reseal,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NameArg {
+    /// Letters, digits, '.', '_' and '-'
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without --value-file the value is read from standard input; on a terminal it is asked for and \
+not shown. The newline behind a value of one line does not belong to it."
+)]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) name: NameArg,
+    /// The file that holds the value; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) value_file: Option<PathBuf>,
+}

@@ -1,0 +1,76 @@
+//! `ordo subscription …`
+
+use clap::{Args, Subcommand};
+
+use super::job::Pages;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SubscriptionCommand {
+    /// Have a URL told of events, in signed messages
+    Add(AddArgs),
+    /// List subscriptions
+    #[command(visible_alias = "ls")]
+    List(ListArgs),
+    /// Change a subscription, or replace its secret
+    Update(UpdateArgs),
+    /// Remove a subscription
+    #[command(visible_alias = "rm")]
+    Remove(SubscriptionArg),
+    /// Send one message now, and see what the receiver says
+    Test(SubscriptionArg),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubscriptionArg {
+    /// A subscription's id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Where messages go
+    pub(crate) url: String,
+    /// Which events: incident.*, job.failed, …; may be given several times
+    #[arg(long = "event", value_name = "PATTERN", required = true)]
+    pub(crate) events: Vec<String>,
+    /// Only what concerns jobs with such a label: nightly-*
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) label: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// A signing secret (whsec_…); one is made and shown if it is left out
+    #[arg(long, value_name = "SECRET", env = "ORDO_WEBHOOK_SECRET", hide_env_values = true)]
+    pub(crate) secret: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) pages: Pages,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    pub(crate) subscription: SubscriptionArg,
+    /// Where messages go
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// Which events, in the place of those before; may be given several times
+    #[arg(long = "event", value_name = "PATTERN")]
+    pub(crate) events: Vec<String>,
+    /// Only what concerns jobs with such a label
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) label: Option<String>,
+    /// Sign with a new secret; the one before signs too for a day
+    #[arg(long)]
+    pub(crate) new_secret: bool,
+    /// Send nothing until it is enabled again
+    #[arg(long, conflicts_with = "enable")]
+    pub(crate) disable: bool,
+    /// Send again
+    #[arg(long)]
+    pub(crate) enable: bool,
+}

@@ -1,0 +1,62 @@
+//! `ordo token …`
+
+use clap::{Args, Subcommand, ValueEnum};
+use ordo_model::{Millis, Role};
+
+use super::values::duration;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token; it is shown this once
+    Add(AddArgs),
+    /// All tokens, without their text
+    #[command(visible_alias = "ls")]
+    List,
+    /// Let nobody in with this token any more
+    #[command(visible_alias = "remove")]
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// What it is for: letters, digits, '.', '_', '-' and '@'
+    pub(crate) name: String,
+    /// What its holder may do
+    #[arg(long, value_enum, value_name = "ROLE")]
+    pub(crate) role: RoleName,
+    /// When it ends by itself: 90d, 12h [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) expires: Option<Millis>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The token's name or id
+    pub(crate) token: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleName {
+    /// Everything
+    Admin,
+    /// Reads; changes jobs, runs and incidents
+    Operator,
+    /// Reads
+    Viewer,
+    /// Speaks the protocol of executors
+    Executor,
+    /// Reads; changes hooks
+    HookManager,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Role {
+        match name {
+            RoleName::Admin => Role::Admin,
+            RoleName::Operator => Role::Operator,
+            RoleName::Viewer => Role::Viewer,
+            RoleName::Executor => Role::Executor,
+            RoleName::HookManager => Role::HookManager,
+        }
+    }
+}

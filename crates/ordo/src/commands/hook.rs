@@ -1,0 +1,183 @@
+//! `ordo hook …`
+
+use ordo_engine::clock::new_id;
+use serde_json::{Map, Value, json};
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs};
+use crate::cli::job::Pages;
+use crate::error::{Exit, Result};
+use crate::locate::path_segment;
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &Talk, command: HookCommand) -> Result<Exit> {
+    match command {
+        HookCommand::Add(args) => add(talk, &args).await,
+        HookCommand::Update(args) => update(talk, &args).await,
+        HookCommand::List(args) => list(talk, &args).await,
+        HookCommand::Show(args) => show(talk, &args.slug).await,
+        HookCommand::Remove(args) => remove(talk, &args.slug).await,
+        HookCommand::Deliveries(args) => deliveries(talk, &args).await,
+        HookCommand::Replay(args) => replay(talk, &args).await,
+    }
+}
+
+async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
+    let mut form = terms(args);
+    form.insert("slug".to_owned(), json!(args.hook.slug));
+    // A key of its own: should the answer be lost, the request can be sent again.
+    let hook = talk.client.post_with_key("/v1/hooks", &Value::Object(form), &new_id().to_string()).await?;
+    tell(talk, "added", &hook)
+}
+
+async fn update(talk: &Talk, args: &HookArgs) -> Result<Exit> {
+    let hook = talk.client.put(&path(&args.hook.slug), &Value::Object(terms(args))).await?;
+    tell(talk, "changed", &hook)
+}
+
+fn terms(args: &HookArgs) -> Map<String, Value> {
+    let mut form = Map::new();
+    if let Some(how) = &args.verify {
+        let secret = args.secret_name.as_ref().map_or_else(|| json!(args.secret), |name| json!({ "secret": name }));
+        let mut verify = json!({ "type": how, "secret": secret });
+        if let Some(header) = &args.header {
+            verify["header"] = json!(header);
+        }
+        form.insert("verify".to_owned(), verify);
+    }
+    form.extend(args.filter.clone().map(|filter| ("filter".to_owned(), filter)));
+    form.extend(args.max_bytes.map(|max| ("max_bytes".to_owned(), json!(max))));
+    form
+}
+
+fn tell(talk: &Talk, what: &str, hook: &Value) -> Result<Exit> {
+    let said = format!("{what} hook {}: POST {}, {}\n", text(hook, "slug"), text(hook, "path"), verified(hook));
+    talk.value(hook, || said)?;
+    Ok(Exit::Done)
+}
+
+fn verified(hook: &Value) -> String {
+    match hook["verify"]["type"].as_str() {
+        Some("bearer") => "callers send a token".to_owned(),
+        Some(how) => format!("callers sign as {how}"),
+        None => "open to whoever knows the address".to_owned(),
+    }
+}
+
+async fn list(talk: &Talk, args: &Pages) -> Result<Exit> {
+    let listed = pages::items(talk, "/v1/hooks", &[], args.wanted()).await?;
+    talk.list(&listed.items, || hooks(talk, &listed.items))?;
+    more(listed.more, args);
+    Ok(Exit::Done)
+}
+
+fn hooks(talk: &Talk, items: &[Value]) -> String {
+    if items.is_empty() {
+        return "No hooks yet: ordo hook add SLUG.\n".to_owned();
+    }
+    let row = |hook: &Value| {
+        vec![
+            text(hook, "slug"),
+            hook["verify"]["type"].as_str().unwrap_or("-").to_owned(),
+            filter(&hook["filter"]).map_or_else(|| "-".to_owned(), |said| table::short(&said, 40)),
+            hook["jobs"].as_array().map_or(0, Vec::len).to_string(),
+            text(hook, "path"),
+        ]
+    };
+    table::rows(&["SLUG", "VERIFY", "FILTER", "JOBS", "PATH"], items.iter().map(row).collect(), talk.paint)
+}
+
+/// As it is typed, where it is short.
+fn filter(form: &Value) -> Option<String> {
+    let pointer = form["pointer"].as_str()?;
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(match (form.get("equals"), form.get("not_equals"), &form["exists"]) {
+        (Some(wanted), _, _) => format!("{pointer}={}", plain(wanted)),
+        (_, Some(unwanted), _) => format!("{pointer}!={}", plain(unwanted)),
+        (_, _, Value::Bool(true)) => pointer.to_owned(),
+        _ => form.to_string(),
+    })
+}
+
+async fn show(talk: &Talk, slug: &str) -> Result<Exit> {
+    let hook = talk.get(&path(slug)).await?;
+    talk.value(&hook, || full(talk, &hook))?;
+    Ok(Exit::Done)
+}
+
+fn full(talk: &Talk, hook: &Value) -> String {
+    let mut pairs = vec![("hook", text(hook, "slug")), ("path", text(hook, "path")), ("callers", verified(hook))];
+    pairs.extend(hook["verify"]["secret"]["secret"].as_str().map(|name| ("secret", name.to_owned())));
+    pairs.extend(hook["verify"]["header"].as_str().map(|name| ("header", name.to_owned())));
+    pairs.extend(filter(&hook["filter"]).map(|said| ("filter", said)));
+    pairs.push(("max bytes", text(hook, "max_bytes")));
+    for job in hook["jobs"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        pairs.push(("job", job.to_owned()));
+    }
+    table::fields(&pairs, talk.paint)
+}
+
+async fn remove(talk: &Talk, slug: &str) -> Result<Exit> {
+    let hook = talk.client.delete(&path(slug)).await?;
+    let left = hook["jobs"].as_array().map_or(0, Vec::len);
+    talk.value(&hook, || format!("removed hook {slug}\n"))?;
+    if left > 0 {
+        output::note(&format!("{left} job(s) still listen to it: see ordo job list --trigger webhook"));
+    }
+    Ok(Exit::Done)
+}
+
+async fn deliveries(talk: &Talk, args: &DeliveriesArgs) -> Result<Exit> {
+    let place = format!("{}/deliveries", path(&args.hook.slug));
+    let listed = pages::items(talk, &place, &[], args.pages.wanted()).await?;
+    talk.list(&listed.items, || came(talk, &listed.items))?;
+    more(listed.more, &args.pages);
+    Ok(Exit::Done)
+}
+
+fn came(talk: &Talk, items: &[Value]) -> String {
+    if items.is_empty() {
+        return "Nobody called within the last 7 days.\n".to_owned();
+    }
+    let row = |delivery: &Value| {
+        let received = time::of(&delivery["received_at"]).map(|at| time::relative(at, talk.now()));
+        vec![
+            talk.paint.state(&text(delivery, "status")),
+            received.unwrap_or_default(),
+            text(delivery, "bytes"),
+            delivery["runs"].as_array().map_or(0, Vec::len).to_string(),
+            text(delivery, "id"),
+            delivery["sender_id"].as_str().map_or_else(|| "-".to_owned(), |id| table::short(id, 40)),
+        ]
+    };
+    let names = ["STATUS", "RECEIVED", "BYTES", "RUNS", "ID", "SENDER'S ID"];
+    table::rows(&names, items.iter().map(row).collect(), talk.paint)
+}
+
+async fn replay(talk: &Talk, args: &ReplayArgs) -> Result<Exit> {
+    let place = format!("{}/deliveries/{}/replay", path(&args.hook.slug), path_segment(&args.delivery));
+    let delivery = talk.post(&place, None).await?;
+    let jobs = delivery["runs"].as_array().map_or(0, Vec::len);
+    talk.value(&delivery, || format!("replaying {} for {jobs} job(s)\n", args.delivery))?;
+    Ok(Exit::Done)
+}
+
+fn more(more: bool, pages: &Pages) {
+    if more {
+        output::note(&format!("… and more: --all, or --limit {}", pages.limit.saturating_mul(4)));
+    }
+}
+
+fn path(slug: &str) -> String {
+    format!("/v1/hooks/{}", path_segment(slug))
+}
+
+/// Says so if a job listens to a hook that is not there.
+pub(crate) async fn note_if_missing(talk: &Talk, job: &Value) {
+    let Some(slug) = job["trigger"]["hook"].as_str() else { return };
+    if let Err(ordo_client::Error::Problem { status: 404, .. }) = talk.client.get(&path(slug)).await {
+        output::note(&format!("the hook {slug} does not exist yet: ordo hook add {slug}"));
+    }
+}

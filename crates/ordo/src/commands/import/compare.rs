@@ -1,0 +1,228 @@
+//! What a file asks for against the jobs there are: new, changed, the same, or no longer asked for.
+
+use std::collections::BTreeMap;
+
+use ordo_model::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::Talk;
+use crate::error::Result;
+use crate::import::{Draft, Reading};
+
+/// Which jobs of the server belong to the file.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    /// All whose label begins so: one that is not in the file any more is told.
+    Beginning(String),
+    /// Only those the file names.
+    Named,
+}
+
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) place: String,
+    pub(super) label: String,
+    pub(super) warnings: Vec<String>,
+    pub(super) act: Act,
+}
+
+#[derive(Debug)]
+pub(super) enum Act {
+    /// The id is there once the job is.
+    New {
+        draft: Draft,
+        id: Option<String>,
+    },
+    Changed {
+        id: String,
+        revision: Option<u64>,
+        changes: Vec<Change>,
+    },
+    Same {
+        id: String,
+    },
+    /// On the server, but no longer in the file.
+    Gone {
+        id: String,
+    },
+    Refused {
+        why: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Change {
+    pub(super) field: &'static str,
+    pub(super) from: Value,
+    pub(super) to: Value,
+}
+
+impl Item {
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.act, Act::Refused { .. })
+    }
+}
+
+pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<Vec<Item>> {
+    let jobs = living(talk, reading, wanted).await?;
+    Ok(all(reading, &jobs, talk.now()))
+}
+
+/// The jobs that are not over, by label.
+async fn living(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<BTreeMap<String, Vec<Value>>> {
+    let mut found = Vec::new();
+    match wanted {
+        Wanted::Beginning(prefix) => {
+            found = pages::items(talk, "/v1/jobs", &[("label_prefix", Some(prefix))], usize::MAX).await?.items;
+        }
+        Wanted::Named => {
+            for draft in &reading.drafts {
+                let label = [("label", Some(draft.label.clone()))];
+                found.extend(pages::items(talk, "/v1/jobs", &label, usize::MAX).await?.items);
+            }
+        }
+    }
+    let mut jobs: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for job in found.into_iter().filter(|job| !matches!(job["state"].as_str(), Some("finished" | "cancelled"))) {
+        jobs.entry(text(&job, "label")).or_default().push(job);
+    }
+    Ok(jobs)
+}
+
+fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<Item> {
+    let mut items: Vec<Item> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
+    items.extend(reading.refused.iter().map(|refused| Item {
+        place: refused.place.clone(),
+        label: String::new(),
+        warnings: Vec::new(),
+        act: Act::Refused { why: refused.why.clone() },
+    }));
+    let is_asked_for = |label: &str| reading.drafts.iter().any(|draft| draft.label == label);
+    let gone = jobs.iter().filter(|(label, _)| !is_asked_for(label)).flat_map(|(label, jobs)| {
+        jobs.iter().map(|job| Item {
+            place: String::new(),
+            label: label.clone(),
+            warnings: Vec::new(),
+            act: Act::Gone { id: text(job, "id") },
+        })
+    });
+    items.extend(gone);
+    items
+}
+
+fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Item {
+    let mut warnings = draft.warnings.clone();
+    let act = match (draft.normal(now), jobs.get(&draft.label).map(Vec::as_slice)) {
+        (Err(why), _) => Act::Refused { why },
+        (Ok(_), None | Some([])) => Act::New { draft: draft.clone(), id: None },
+        (Ok(normal), Some([job])) => {
+            warnings.extend(state_warning(draft, job));
+            against(draft, &normal, job)
+        }
+        (Ok(_), Some(_)) => {
+            Act::Refused { why: format!("several jobs are called {:?}: cancel all but one", draft.label) }
+        }
+    };
+    Item { place: draft.place.clone(), label: draft.label.clone(), warnings, act }
+}
+
+/// Whether a job fires is decided once, when it is made; from then on by people.
+fn state_warning(draft: &Draft, job: &Value) -> Option<String> {
+    let differs = draft.held && job["state"] == "active";
+    differs.then(|| format!("it is suspended in the file, but active here: ordo job pause {}", draft.label))
+}
+
+fn against(draft: &Draft, normal: &Map<String, Value>, job: &Value) -> Act {
+    let changes: Vec<Change> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
+    let id = text(job, "id");
+    if changes.is_empty() { Act::Same { id } } else { Act::Changed { id, revision: job["revision"].as_u64(), changes } }
+}
+
+fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<Change> {
+    let (mut to, from) = (normal.get(field).cloned().unwrap_or_default(), job[field].clone());
+    if field == "trigger" && to.get("every").is_some() && to["every"] == from["every"] {
+        // An interval counts from the moment it was made; that moment is not in the file.
+        to["start"] = from["start"].clone();
+    }
+    (to != from).then_some(Change { field, from, to })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::import::crontab::{self, CrontabFormat, Origin};
+
+    fn reading(text: &str) -> Reading {
+        let origin =
+            Origin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
+        crontab::read(text, &origin)
+    }
+
+    fn now() -> Timestamp {
+        "2026-11-15T12:00:00Z".parse().unwrap()
+    }
+
+    /// The jobs that a server has after it imported this.
+    fn server(text: &str) -> BTreeMap<String, Vec<Value>> {
+        let mut jobs = BTreeMap::new();
+        for draft in reading(text).drafts {
+            let mut job = Value::Object(draft.normal(now()).unwrap());
+            job["id"] = json!("an id");
+            job["state"] = json!("active");
+            job["revision"] = json!(3);
+            jobs.insert(draft.label, vec![job]);
+        }
+        jobs
+    }
+
+    fn acts(text: &str, jobs: &BTreeMap<String, Vec<Value>>) -> Vec<String> {
+        let name = |item: Item| match item.act {
+            Act::New { .. } => "new".to_owned(),
+            Act::Changed { changes, .. } => changes.iter().map(|change| change.field).collect::<Vec<_>>().join(","),
+            Act::Same { .. } => "same".to_owned(),
+            Act::Gone { .. } => "gone".to_owned(),
+            Act::Refused { why } => why,
+        };
+        all(&reading(text), jobs, now()).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_same_file_changes_nothing() {
+        let text = "MAILTO=x\nA=1\n# about it\n0 2 * * * backup%in\n@reboot start\nRANDOM_DELAY=3\n*/5 * * * 1 poll";
+        assert_eq!(acts(text, &BTreeMap::new()), ["new", "new", "new"]);
+        assert_eq!(acts(text, &server(text)), ["same", "same", "same"]);
+    }
+
+    #[test]
+    fn what_differs_is_named_by_its_field() {
+        let jobs = server("# old\n0 2 * * * backup");
+        assert_eq!(acts("# old\n0 3 * * * backup", &jobs), ["trigger"]);
+        assert_eq!(acts("A=1\n0 2 * * * backup", &jobs), ["description,tool_input"]);
+        assert_eq!(acts("# old\n0 2 * * * another", &jobs), ["new", "gone"]);
+        assert!(acts("# old\n0 99 * * * backup", &jobs)[0].contains("hour"), "{:?}", acts("0 99 * * * backup", &jobs));
+    }
+
+    #[test]
+    fn what_a_person_made_of_a_job_stays_where_the_file_says_nothing() {
+        let mut jobs = server("0 2 * * * backup");
+        for job in jobs.values_mut().flatten() {
+            job["timeout"] = json!("5m");
+            job["block"] = json!("serial");
+            job["state"] = json!("paused");
+        }
+        assert_eq!(acts("0 2 * * * backup", &jobs), ["same"]);
+    }
+
+    #[test]
+    fn of_several_jobs_with_the_label_none_is_touched() {
+        let mut jobs = server("0 2 * * * backup");
+        for jobs in jobs.values_mut() {
+            jobs.push(jobs[0].clone());
+        }
+        assert!(acts("0 3 * * * backup", &jobs)[0].contains("several"));
+    }
+}

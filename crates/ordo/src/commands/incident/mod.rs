@@ -1,0 +1,42 @@
+//! `ordo incident …`
+
+mod change;
+mod export;
+mod list;
+mod show;
+
+use uuid::Uuid;
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::incident::IncidentCommand;
+use crate::error::{Error, Exit, Result};
+
+/// How many incidents are looked at for one identifier.
+const LOOKED_AT: usize = 1_000;
+
+pub(crate) async fn run(talk: &Talk, command: IncidentCommand) -> Result<Exit> {
+    match command {
+        IncidentCommand::Start(args) => change::start(talk, &args).await,
+        IncidentCommand::List(args) => list::run(talk, &args).await,
+        IncidentCommand::Show(args) => show::run(talk, &args).await,
+        IncidentCommand::Severity(args) => change::severity(talk, &args).await,
+        IncidentCommand::Assign(args) => change::assign(talk, &args).await,
+        IncidentCommand::Status(args) => change::status(talk, &args).await,
+        IncidentCommand::Ack(args) => change::acknowledge(talk, &args).await,
+        IncidentCommand::Note(args) => change::note(talk, &args).await,
+        IncidentCommand::Export(args) => export::run(talk, &args).await,
+    }
+}
+
+/// The id of an incident: its own, or of the newest one with that identifier.
+async fn find(talk: &Talk, name: &str) -> Result<String> {
+    if name.parse::<Uuid>().is_ok() {
+        return Ok(name.to_owned());
+    }
+    let found = pages::items(talk, "/v1/incidents", &[], LOOKED_AT).await?.items;
+    let newest = found.iter().find(|incident| incident["identifier"] == name);
+    let none = || Error::failed(format!("no incident is called {name:?}")).hint("see: ordo incident list");
+    newest.map(|incident| text(incident, "id")).ok_or_else(none)
+}

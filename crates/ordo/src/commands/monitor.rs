@@ -1,0 +1,100 @@
+//! `ordo monitor add | list | show | remove`
+
+use serde_json::{Map, Value, json};
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::job::Pages;
+use crate::cli::monitor::{AddMonitorArgs, MonitorCommand};
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &Talk, command: MonitorCommand) -> Result<Exit> {
+    match command {
+        MonitorCommand::Add(args) => add(talk, &args).await,
+        MonitorCommand::List(pages) => list(talk, &pages).await,
+        MonitorCommand::Show { name } => show(talk, &name).await,
+        MonitorCommand::Remove { name } => remove(talk, &name).await,
+    }
+}
+
+async fn add(talk: &Talk, args: &AddMonitorArgs) -> Result<Exit> {
+    let given = [
+        ("every", args.every.map(|every| json!(every))),
+        ("cron", args.cron.as_ref().map(|cron| json!(cron))),
+        ("timezone", args.tz.as_ref().map(|zone| json!(zone))),
+        ("grace", args.grace.map(|grace| json!(grace))),
+        ("severity", args.severity.as_ref().map(|severity| json!(severity))),
+        ("description", args.description.as_ref().map(|text| json!(text))),
+        ("escalation", args.escalation.as_ref().map(|name| json!(name))),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let body: Map<String, Value> = [("name".to_owned(), json!(args.name))].into_iter().chain(given).collect();
+    let monitor = talk.post("/v1/monitors", Some(&Value::Object(body))).await?;
+    talk.value(&monitor, || {
+        let due = time::of(&monitor["due_at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
+        format!(
+            "monitor {} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {} -- COMMAND",
+            args.name,
+            talk.client.target(),
+            text(&monitor, "ping_path"),
+            args.name
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn list(talk: &Talk, pages: &Pages) -> Result<Exit> {
+    let listed = pages::items(talk, "/v1/monitors", &[], pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, monitors: &[Value]) -> String {
+    if monitors.is_empty() {
+        return "No monitors.\n".to_owned();
+    }
+    let row = |monitor: &Value| {
+        let relative =
+            |value: &Value| time::of(value).map_or_else(|| "-".to_owned(), |at| time::relative(at, talk.now()));
+        let expects = monitor["every"].as_str().or_else(|| monitor["cron"].as_str()).unwrap_or_default();
+        vec![
+            talk.paint.state(&text(monitor, "status")),
+            text(monitor, "name"),
+            expects.to_owned(),
+            text(monitor, "grace"),
+            relative(&monitor["last_ping"]["at"]),
+            relative(&monitor["due_at"]),
+        ]
+    };
+    let names = ["STATUS", "NAME", "EXPECTS", "GRACE", "LAST PING", "DUE"];
+    table::rows(&names, monitors.iter().map(row).collect(), talk.paint)
+}
+
+async fn show(talk: &Talk, name: &str) -> Result<Exit> {
+    let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
+    talk.value(&monitor, || {
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        for field in ["name", "status", "description", "every", "cron", "timezone", "grace", "severity", "ping_path"] {
+            pairs.extend(monitor[field].as_str().map(|text| (field, text.to_owned())));
+        }
+        pairs.extend(time::of(&monitor["due_at"]).map(|at| ("due", time::both(at, talk.now(), &talk.zone))));
+        for ping in monitor["pings"].as_array().into_iter().flatten() {
+            let at = time::of(&ping["at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
+            pairs.push(("ping", format!("{} {at}", text(ping, "signal"))));
+        }
+        pairs.extend(monitor["last_said"].as_str().map(|said| ("said", said.to_owned())));
+        table::fields(&pairs, talk.paint)
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn remove(talk: &Talk, name: &str) -> Result<Exit> {
+    let monitor = talk.client.delete(&format!("/v1/monitors/{name}")).await?;
+    talk.value(&monitor, || format!("removed monitor {name}"))?;
+    Ok(Exit::Done)
+}

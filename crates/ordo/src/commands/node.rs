@@ -1,0 +1,54 @@
+//! `ordo node list|drain`
+
+use serde_json::{Value, json};
+
+use super::find::text;
+use super::talk::Talk;
+use crate::cli::node::NodeCommand;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &Talk, command: NodeCommand) -> Result<Exit> {
+    match command {
+        NodeCommand::List => list(talk).await,
+        NodeCommand::Drain { name, undo } => drain(talk, &name, !undo).await,
+    }
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let answer = talk.get("/v1/nodes").await?;
+    let nodes = answer["items"].as_array().cloned().unwrap_or_default();
+    talk.list(&nodes, || human(talk, &nodes))?;
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, nodes: &[Value]) -> String {
+    let row = |node: &Value| {
+        let roles: Vec<&str> = node["roles"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let seen = time::of(&node["seen_at"]).map(|at| time::relative(at, talk.now()));
+        vec![
+            talk.paint.state(&text(node, "state")),
+            text(node, "name"),
+            roles.join(","),
+            node["shards"].to_string(),
+            text(node, "version"),
+            seen.unwrap_or_default(),
+            text(node, "url"),
+        ]
+    };
+    let names = ["STATE", "NAME", "ROLES", "SHARDS", "VERSION", "SEEN", "URL"];
+    table::rows(&names, nodes.iter().map(row).collect(), talk.paint)
+}
+
+async fn drain(talk: &Talk, name: &str, draining: bool) -> Result<Exit> {
+    let path = format!("/v1/nodes/{name}/drain");
+    let answer = talk.post(&path, Some(&json!({ "draining": draining }))).await?;
+    talk.value(&answer, || match draining {
+        true => format!("{name} leaves new work to the others; what runs there goes on\n"),
+        false => format!("{name} takes work again\n"),
+    })?;
+    if draining {
+        output::note("stop it when `ordo node list` shows it without shards");
+    }
+    Ok(Exit::Done)
+}

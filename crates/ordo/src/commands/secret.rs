@@ -1,0 +1,58 @@
+//! `ordo secret`: values go in, names come out.
+
+use serde_json::{Value, json};
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::secret::{SecretCommand, SetArgs};
+use crate::error::{Exit, Result};
+use crate::hidden;
+use crate::locate::path_segment;
+use crate::output::{table, time};
+
+pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
+    match command {
+        SecretCommand::Set(args) => set(talk, &args).await,
+        SecretCommand::List => list(talk).await,
+        SecretCommand::Reseal => {
+            let done = talk.post("/v1/store/reseal", None).await?;
+            talk.value(&done, || {
+                format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
+            })?;
+            Ok(Exit::Done)
+        }
+        SecretCommand::Remove(arg) => {
+            let removed = talk.client.delete(&path(&arg.name)).await?;
+            talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/v1/secrets/{}", path_segment(name))
+}
+
+async fn set(talk: &Talk, args: &SetArgs) -> Result<Exit> {
+    let name = &args.name.name;
+    let value = hidden::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
+    let kept = talk.client.put(&path(name), &json!({ "value": value.as_str() })).await?;
+    talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;
+    Ok(Exit::Done)
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let items = pages::items(talk, "/v1/secrets", &[], usize::MAX).await?.items;
+    talk.list(&items, || {
+        if items.is_empty() {
+            return "There are no secrets. Set one with: ordo secret set NAME\n".to_owned();
+        }
+        let when = |item: &Value, field: &str| {
+            time::of(&item[field]).map(|at| time::relative(at, talk.now())).unwrap_or_default()
+        };
+        let row = |item: &Value| vec![text(item, "name"), when(item, "created_at"), when(item, "updated_at")];
+        table::rows(&["NAME", "CREATED", "CHANGED"], items.iter().map(row).collect(), talk.paint)
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,46 @@
+//! A store in a database, named by its URL: whether daemons use it makes no difference to reading it.
+
+use ordo_engine::check;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::maintenance;
+use crate::opened::{Opened, Whereabouts};
+use crate::output::progress::Progress;
+
+#[derive(Debug)]
+pub(super) struct Database {
+    url: String,
+}
+
+impl Database {
+    pub(super) fn at(url: String) -> Database {
+        Database { url }
+    }
+
+    async fn open(&self) -> Result<Opened> {
+        Whereabouts::Database(self.url.clone()).open(0).await
+    }
+
+    pub(super) async fn check(&self) -> Result<Value> {
+        let progress = Progress::counted("checking");
+        let mut tell = |done, total| progress.at(done, total);
+        let checked = match self.open().await? {
+            Opened::Database(store) => maintenance::check_database(&store, &mut tell).await?,
+            Opened::File(store) => maintenance::check(&store, &mut tell).await?,
+        };
+        Ok(checked.to_json())
+    }
+
+    pub(super) async fn stats(&self) -> Result<Value> {
+        Ok(maintenance::stats_json(&self.open().await?.store().stats().await?))
+    }
+
+    /// Daemons on the database cannot commit until it is over; what they have to do waits.
+    pub(super) async fn reindex(&self) -> Result<u64> {
+        let store = self.open().await?.store();
+        let total = store.stats().await?.entities;
+        let progress = Progress::counted("rebuilding");
+        Ok(check::reindex(store.as_ref(), &mut |done| progress.at(done, total.max(done))).await?)
+    }
+}

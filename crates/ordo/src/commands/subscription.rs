@@ -1,0 +1,113 @@
+//! `ordo subscription …`
+
+use serde_json::{Map, Value, json};
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::subscription::{AddArgs, ListArgs, SubscriptionCommand, UpdateArgs};
+use crate::error::{Error, Exit, Result};
+use crate::output::{self, table};
+
+const PATH: &str = "/v1/subscriptions";
+const URL_SHOWN: usize = 60;
+
+pub(crate) async fn run(talk: &Talk, command: SubscriptionCommand) -> Result<Exit> {
+    match command {
+        SubscriptionCommand::Add(args) => add(talk, args).await,
+        SubscriptionCommand::List(args) => list(talk, &args).await,
+        SubscriptionCommand::Update(args) => update(talk, args).await,
+        SubscriptionCommand::Remove(args) => remove(talk, &args.id).await,
+        SubscriptionCommand::Test(args) => test(talk, &args.id).await,
+    }
+}
+
+async fn add(talk: &Talk, args: AddArgs) -> Result<Exit> {
+    let AddArgs { url, events, label, description, secret } = args;
+    let form = json!({ "url": url, "events": events, "label": label, "description": description, "secret": secret });
+    let made = talk.post(PATH, Some(&form)).await?;
+    talk.value(&made, || {
+        let id = text(&made, "id");
+        format!("added subscription {id}\n{}try it with: ordo subscription test {id}", secret_of(&made))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn secret_of(answer: &Value) -> String {
+    match answer["secret"].as_str() {
+        Some(secret) => format!("signing secret, shown this once: {secret}\n"),
+        None => String::new(),
+    }
+}
+
+async fn list(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+    let listed = pages::items(talk, PATH, &[], args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &Talk, subscriptions: &[Value]) -> String {
+    if subscriptions.is_empty() {
+        return "No subscriptions. Add one: ordo subscription add https://example.com/hook --event 'incident.*'\n"
+            .to_owned();
+    }
+    let row = |one: &Value| {
+        let events: Vec<&str> = one["events"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        vec![
+            table::short(&text(one, "url"), URL_SHOWN),
+            talk.paint.state(&text(one, "state")),
+            events.join(", "),
+            one["label"].as_str().unwrap_or("-").to_owned(),
+            text(one, "id"),
+            table::short(one["reason"].as_str().unwrap_or_default(), URL_SHOWN),
+        ]
+    };
+    let names = ["URL", "STATE", "EVENTS", "LABEL", "ID", "WHY"];
+    table::rows(&names, subscriptions.iter().map(row).collect(), talk.paint)
+}
+
+async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
+    let id = &args.subscription.id;
+    let patch = patch(&args);
+    if patch.is_empty() {
+        return Err(Error::misused("what should change?")
+            .hint(format!("name it, as in: ordo subscription update {id} --new-secret")));
+    }
+    let answer = talk.client.patch(&one(id), &Value::Object(patch), None).await?;
+    talk.value(&answer, || format!("updated subscription {id}\n{}", secret_of(&answer)).trim_end().to_owned())?;
+    Ok(Exit::Done)
+}
+
+fn patch(args: &UpdateArgs) -> Map<String, Value> {
+    let mut patch = Map::new();
+    let mut put = |name: &str, value: Option<Value>| patch.extend(value.map(|value| (name.to_owned(), value)));
+    put("url", args.url.as_ref().map(|url| json!(url)));
+    put("events", (!args.events.is_empty()).then(|| json!(args.events)));
+    put("label", args.label.as_ref().map(|label| json!(label)));
+    put("secret", args.new_secret.then(|| json!("new")));
+    put("enabled", (args.enable || args.disable).then(|| json!(args.enable)));
+    patch
+}
+
+async fn remove(talk: &Talk, id: &str) -> Result<Exit> {
+    let answer = talk.client.delete(&one(id)).await?;
+    talk.value(&answer, || format!("removed subscription {id}"))?;
+    Ok(Exit::Done)
+}
+
+async fn test(talk: &Talk, id: &str) -> Result<Exit> {
+    let answer = talk.post(&format!("{}/test", one(id)), None).await?;
+    let delivered = answer["delivered"] == true;
+    talk.value(&answer, || match delivered {
+        true => format!("delivered: the receiver answered {}", text(&answer, "status")),
+        false => format!("not delivered: {}", text(&answer, "error")),
+    })?;
+    Ok(if delivered { Exit::Done } else { Exit::Failed })
+}
+
+fn one(id: &str) -> String {
+    format!("{PATH}/{id}")
+}

@@ -1,0 +1,74 @@
+//! `ordo token`: who is let in, and as what.
+
+use ordo_model::Role;
+use ordo_model::api_token::ApiToken;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::find::text;
+use super::pages;
+use super::talk::Talk;
+use crate::cli::Format;
+use crate::cli::token::{AddArgs, TokenCommand};
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &Talk, command: TokenCommand) -> Result<Exit> {
+    match command {
+        TokenCommand::Add(args) => add(talk, &args).await,
+        TokenCommand::List => list(talk).await,
+        TokenCommand::Revoke(args) => revoke(talk, &args.token).await,
+    }
+}
+
+/// The token alone goes to standard output, so that it can be piped to where it belongs.
+async fn add(talk: &Talk, args: &AddArgs) -> Result<Exit> {
+    let form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
+    let made = talk.post("/v1/tokens", Some(&form)).await?;
+    if talk.format == Format::Table {
+        let until = time::of(&made["expires_at"]).map(|end| format!(", until {}", time::absolute(end, &talk.zone)));
+        output::note(&format!(
+            "{} is {}{}; this is shown once:",
+            args.name,
+            text(&made, "role"),
+            until.unwrap_or_default()
+        ));
+    }
+    talk.value(&made, || format!("{}\n", text(&made, "token")))?;
+    Ok(Exit::Done)
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let items = pages::items(talk, "/v1/tokens", &[], usize::MAX).await?.items;
+    talk.list(&items, || {
+        let when = |item: &Value, field: &str, otherwise: &str| {
+            time::of(&item[field]).map_or_else(|| otherwise.to_owned(), |at| time::relative(at, talk.now()))
+        };
+        let row = |item: &Value| {
+            vec![
+                text(item, "name"),
+                text(item, "role"),
+                state(talk, &text(item, "state")),
+                text(item, "prefix"),
+                when(item, "created_at", ""),
+                when(item, "expires_at", "never"),
+                when(item, "last_used_at", "never"),
+            ]
+        };
+        let names = ["NAME", "ROLE", "STATE", "BEGINS", "CREATED", "EXPIRES", "USED"];
+        table::rows(&names, items.iter().map(row).collect(), talk.paint)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn state(talk: &Talk, name: &str) -> String {
+    if name == "active" { talk.paint.good(name) } else { talk.paint.dim(name) }
+}
+
+/// A name has one token: its id follows from it.
+async fn revoke(talk: &Talk, token: &str) -> Result<Exit> {
+    let id = token.parse::<Uuid>().unwrap_or_else(|_| ApiToken::id(token).id);
+    let revoked = talk.client.delete(&format!("/v1/tokens/{id}")).await?;
+    talk.value(&revoked, || format!("{} lets nobody in any more\n", text(&revoked, "name")))?;
+    Ok(Exit::Done)
+}

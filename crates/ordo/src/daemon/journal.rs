@@ -1,0 +1,51 @@
+//! A sender that needs nobody: it appends every message to a file, one line of JSON each.
+//!
+//! Invariant: a message counts as sent when its line is in the file as a whole; after a crash it may be there twice.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use ordo_engine::{Outgoing, SendError, Sender, Sent};
+use ordo_model::letter::Message;
+use serde_json::json;
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    pub(super) path: PathBuf,
+}
+
+#[async_trait]
+impl Sender for Journal {
+    fn name(&self) -> &str {
+        "file"
+    }
+
+    fn wants(&self, _: &Message) -> bool {
+        true
+    }
+
+    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+        let message = outgoing.message;
+        let line = json!({
+            "key": outgoing.key,
+            "stream": message.entity().to_string(),
+            "version": message.version,
+            "at": message.at,
+            "event": message.event,
+            "data": message.data,
+            "subject": message.subject,
+        });
+        let path = self.path.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+            // In one write: lines of letters that go out at the same time are not mixed.
+            file.write_all(format!("{line}\n").as_bytes())
+        });
+        match written.await {
+            Ok(Ok(())) => Ok(Sent::default()),
+            Ok(Err(error)) => Err(SendError::passing(format!("{}: {error}", self.path.display()))),
+            Err(error) => Err(SendError::passing(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+// Copies what stands beside a button; also where the browser offers no clipboard, as over plain HTTP.
+import { onRefresh } from "./live.js";
+
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "hidden";
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+export function startCopy() {
+  const reveal = () => document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+  reveal();
+  onRefresh(reveal);
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    await copy(button.parentElement.querySelector("code").textContent);
+    button.classList.add("done");
+    document.getElementById("said").textContent = "Copied";
+    setTimeout(() => button.classList.remove("done"), 1500);
+  });
+}

@@ -1,0 +1,47 @@
+// Keys: ⌘K and Ctrl K to search, / for the search of the page, g and a letter to go somewhere, ? for the list.
+import { openPalette } from "./palette.js";
+import { togglePause } from "./live.js";
+
+const base = document.documentElement.dataset.base ?? "";
+const PLACES = { h: "/", j: "/jobs", r: "/runs", i: "/incidents", m: "/monitors", e: "/executors", n: "/nodes" };
+let going = 0;
+
+const isTyping = (target) => target.closest?.("input, textarea, select, dialog[open]") !== null;
+
+function press(event) {
+  if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    return openPalette();
+  }
+  if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+  if (Date.now() - going < 1200 && PLACES[event.key]) {
+    location.href = base + PLACES[event.key];
+    return;
+  }
+  going = event.key === "g" ? Date.now() : 0;
+  if (event.key === "/") {
+    event.preventDefault();
+    const search = document.querySelector("main [data-search]:not([hidden])");
+    if (search) search.focus();
+    else openPalette();
+  }
+  if (event.key === "?") document.getElementById("keys").showModal();
+  if (event.key === "p") togglePause();
+  if (event.key === "n" && document.documentElement.dataset.operate === "true") location.href = `${base}/jobs/new`;
+}
+
+export function startKeys() {
+  document.addEventListener("keydown", press);
+  // A sheet closes when somebody clicks beside it or presses Escape.
+  const sheets = () => document.querySelectorAll(".pop[open], .settings[open], .nav-more details[open]");
+  document.addEventListener("click", (event) => {
+    for (const sheet of sheets()) if (!sheet.contains(event.target)) sheet.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const sheet of sheets()) {
+      sheet.open = false;
+      sheet.querySelector("summary").focus();
+    }
+  });
+}

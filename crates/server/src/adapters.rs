@@ -1,0 +1,13 @@
+//! Who stands between the server and other systems, as far as its routes need them.
+
+use ordo_adapters::slack::signature::SigningSecret;
+use ordo_adapters::webhook::directory::Directory;
+
+/// None of them has to be there.
+#[derive(Debug, Clone, Default)]
+pub struct Adapters {
+    /// What Slack's requests are checked with; None: Slack is not configured.
+    pub slack: Option<SigningSecret>,
+    /// Keeps the senders in step with the subscriptions; None: nobody is told here.
+    pub directory: Option<Directory>,
+}

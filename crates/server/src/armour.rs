@@ -1,0 +1,39 @@
+//! Headers that tell browsers what not to do with an answer.
+//!
+//! Invariant: a page may use only what comes from this server, run no script written into it, and stand in no frame;
+//! what the API answers is kept nowhere.
+
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const ALWAYS: [(HeaderName, &str); 3] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+const PAGE: [(HeaderName, &str); 2] = [
+    (header::CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+pub(crate) async fn put_on(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_private = path.contains("/v1/") || path.ends_with("/login") || path.ends_with("/logout");
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let is_page = kind.starts_with("text/html");
+    for (name, value) in ALWAYS.into_iter().chain(PAGE.into_iter().filter(|_| is_page)) {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if (is_private || is_page) && !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}

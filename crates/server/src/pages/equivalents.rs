@@ -1,0 +1,161 @@
+//! The same job as a command line and as a request, for those who want to write it down.
+//!
+//! Invariant: what is shown makes the same job; what stands at its default is left out.
+
+use ordo_model::job::{Block, Definition, Trigger};
+use ordo_model::schedule::Rule;
+use serde_json::{Map, Value, json};
+
+pub(crate) fn cli(definition: &Definition) -> String {
+    let mut words = vec!["ordo job add".to_owned(), quoted(&definition.label)];
+    let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+    let short = short_form(definition);
+    trigger_options(&definition.trigger, &mut option);
+    for (key, name) in
+        [("description", "description"), ("group", "group"), ("routing", "routing"), ("timeout", "timeout")]
+    {
+        if let Some(text) = short.get(key).and_then(Value::as_str) {
+            option(name, text);
+        }
+    }
+    if let Some(misfire) = short.get("misfire") {
+        option("misfire", &misfire.as_str().map_or_else(|| misfire.to_string(), str::to_owned));
+    }
+    match definition.block {
+        Block::Serial => {}
+        Block::Discard => option("block", "discard"),
+        Block::Cover => option("block", "cover"),
+        Block::Concurrent { max } => option("concurrent", &max.to_string()),
+    }
+    if short.contains_key("priority") {
+        option("priority", &definition.priority.to_string());
+    }
+    if definition.retry.max_attempts > 1 {
+        option("retry", &(definition.retry.max_attempts - 1).to_string());
+        option("backoff", &definition.retry.backoff.to_string());
+    }
+    if short.contains_key("retention") {
+        option("retain-runs", &definition.retention.runs.to_string());
+        option("retain-age", &definition.retention.age.to_string());
+    }
+    if definition.idempotent {
+        words.push("--idempotent".to_owned());
+    }
+    words.push(action(definition));
+    words.join(" \\\n  ").replacen(" \\\n  ", " ", 1)
+}
+
+fn trigger_options(trigger: &Trigger, option: &mut impl FnMut(&str, &str)) {
+    let schedule = match trigger {
+        Trigger::Scheduled(schedule) => schedule,
+        Trigger::Webhook { hook } => return option("on-hook", hook),
+        Trigger::Manual => return,
+    };
+    match &schedule.rule {
+        Rule::At { at } => option("at", &at.to_string()),
+        Rule::Every { every } => option("every", &every.to_string()),
+        Rule::Cron { expr, timezone, .. } => {
+            option("cron", expr);
+            option("tz", timezone);
+        }
+    }
+    if let Some(jitter) = schedule.jitter {
+        option("jitter", &jitter.to_string());
+    }
+    if let Some(end) = schedule.end {
+        option("end", &end.to_string());
+    }
+    for window in &schedule.exclude {
+        option("exclude", &serde_json::to_string(window).unwrap_or_default());
+    }
+}
+
+/// A plain command stands behind `--`; everything else is a tool with its input.
+fn action(definition: &Definition) -> String {
+    let input = definition.tool_input.as_object();
+    if let Some((command, args)) = input.filter(|_| definition.tool_name == "shell").and_then(plain_command) {
+        return std::iter::once("--".to_owned())
+            .chain([quoted(command)])
+            .chain(args.iter().map(|arg| quoted(arg)))
+            .collect::<Vec<_>>()
+            .join(" ");
+    }
+    let input = definition.tool_input.to_string();
+    match definition.tool_input == json!({}) {
+        true => format!("--tool {}", quoted(&definition.tool_name)),
+        false => format!("--tool {} --input {}", quoted(&definition.tool_name), quoted(&input)),
+    }
+}
+
+fn plain_command(input: &Map<String, Value>) -> Option<(&str, Vec<&str>)> {
+    if let (1, Some(script)) = (input.len(), input.get("script")) {
+        return Some(("sh", vec!["-c", script.as_str()?]));
+    }
+    let args = match input.get("args") {
+        None => Vec::new(),
+        Some(args) => args.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>()?,
+    };
+    let is_plain = input.keys().all(|key| key == "command" || key == "args");
+    input.get("command").and_then(Value::as_str).filter(|_| is_plain).map(|command| (command, args))
+}
+
+pub(crate) fn curl(definition: &Definition, base_path: &str) -> String {
+    let body = serde_json::to_string_pretty(&short_form(definition)).unwrap_or_default();
+    format!(
+        "curl -X POST \"$ORDO_SERVER{base_path}/v1/jobs\" \\\n  -H \"Authorization: Bearer $ORDO_TOKEN\" \\\n  \
+         -H \"Content-Type: application/json\" \\\n  -d {}",
+        quoted(&body)
+    )
+}
+
+/// The definition without what stands at its default.
+fn short_form(definition: &Definition) -> Map<String, Value> {
+    let full = serde_json::to_value(definition).ok();
+    let plain = json!({ "label": "", "tool_name": "", "trigger": { "type": "manual" } });
+    let plain = serde_json::from_value::<Definition>(plain).ok().and_then(|plain| serde_json::to_value(plain).ok());
+    let fields = full.and_then(|full| full.as_object().cloned()).unwrap_or_default();
+    let is_needed = |key: &str| ["label", "tool_name", "trigger"].contains(&key);
+    let is_default = |key: &str, value: &Value| plain.as_ref().is_some_and(|plain| plain.get(key) == Some(value));
+    fields.into_iter().filter(|(key, value)| is_needed(key) || !is_default(key, value)).collect()
+}
+
+/// For a shell of Unix.
+fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(text: &str) -> Definition {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_plain_command_is_one_line_a_newcomer_would_type() {
+        let hello = definition(
+            r#"{"label":"hello","tool_name":"shell","tool_input":{"command":"echo","args":["it's"]},
+                "trigger":{"type":"scheduled","every":"10s"}}"#,
+        );
+        assert_eq!(cli(&hello), "ordo job add hello \\\n  --every 10s \\\n  -- echo 'it'\\''s'");
+    }
+
+    #[test]
+    fn defaults_are_left_out_and_the_rest_is_kept() {
+        let nightly = definition(
+            r#"{"label":"a b","tool_name":"http","tool_input":{"url":"http://x"},"retry":{"max_attempts":3},
+                "block":"discard","trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin"}}"#,
+        );
+        let (cli, curl) = (cli(&nightly), curl(&nightly, ""));
+        for part in ["'a b'", "--cron '0 2 * * *'", "--tz Europe/Berlin", "--retry 2", "--block discard", "--tool http"]
+        {
+            assert!(cli.contains(part), "{part}: {cli}");
+        }
+        assert!(curl.contains("\"max_attempts\": 3") && !curl.contains("priority"), "{curl}");
+    }
+}

@@ -1,0 +1,259 @@
+//! The first page: what is broken, late or stuck; what runs; what is about to fire.
+//!
+//! Invariant: every list is read to a bound; nothing here grows with the number of jobs.
+
+use askama::Template;
+use axum::response::Response;
+use ordo_engine::metrics::Metrics;
+use ordo_engine::queries::RunFilter;
+use ordo_engine::series::lateness_ms;
+use ordo_model::job::{Job, JobState, Run, RunStatus};
+use ordo_model::limits::MISFIRE_WINDOW;
+use ordo_model::{Millis, Timestamp};
+use ordo_store::Fault;
+
+use super::charts::day::Day;
+use super::charts::minutes;
+use super::charts::ring::{self, Fire};
+use super::desk::Desk;
+use super::html::Html;
+use super::job_row::JobRow;
+use super::moment::length;
+use super::outcome::grouped;
+use super::run_row::RunRow;
+use super::shell::{Section, Shell, queries};
+use super::{answer, trouble};
+use crate::problem::Problem;
+
+const FAILING_SHOWN: usize = 8;
+const RUNNING_SHOWN: usize = 8;
+/// How many jobs the ring and the day look at.
+const NEAR_JOBS: usize = 300;
+/// How many fires of one job the ring shows.
+const FIRES_PER_JOB: usize = 60;
+const CHART_MINUTES: usize = 60;
+/// A run that waits for a place for longer is stuck.
+const STUCK_AFTER: Millis = Millis::from_secs(30);
+/// How far jobs are counted.
+const COUNTED: usize = 1_000;
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    shell: Shell,
+    is_empty: bool,
+    failing: Vec<Failing>,
+    failing_more: usize,
+    overdue: Vec<JobRow>,
+    stuck: Vec<RunRow>,
+    running: Vec<RunRow>,
+    running_count: usize,
+    ring: Html,
+    upcoming: Vec<Soon>,
+    soon_count: String,
+    day: Html,
+    day_told: String,
+    hours: Vec<String>,
+    charts: Charts,
+    counts: Vec<(&'static str, String, String)>,
+    health: Health,
+}
+
+struct Failing {
+    row: JobRow,
+    reason: String,
+    run_href: String,
+}
+
+struct Soon {
+    at: Html,
+    label: String,
+    href: String,
+}
+
+struct Charts {
+    outcomes: Html,
+    lateness: Html,
+    per_minute: String,
+    failed: u32,
+    ended: u32,
+    p50: String,
+    p99: String,
+}
+
+struct Health {
+    is_ready: bool,
+    store: String,
+    commit: String,
+    pools: Vec<(&'static str, usize, usize)>,
+    ring: usize,
+    uptime: String,
+    faults: u64,
+}
+
+pub(crate) async fn show(desk: Desk) -> Result<Response, Problem> {
+    let failing = trouble::failing(&desk.app).await?;
+    let now = desk.now;
+    let (near, is_cut) = queries(&desk).waking(now.plus(Millis::from_hours(24)), NEAR_JOBS).await?;
+    let fires = fires(&desk, &near, now);
+    let load = desk.app.engine.load().await;
+    let times = desk.times();
+    let day = Day::of(&near, now);
+    let (running, pending) = (by_status(&desk, "running").await?, by_status(&desk, "pending").await?);
+    let counts = counts(&desk).await?;
+    let page = HomePage {
+        is_empty: counts.iter().all(|(_, count, _)| count == "0"),
+        failing_more: failing.len().saturating_sub(FAILING_SHOWN),
+        failing: failing_rows(&desk, &failing).await?,
+        overdue: overdue(&desk, &near).await?,
+        stuck: stuck(&desk, &pending),
+        running_count: load.pools.iter().map(|(_, running, _)| running).sum::<usize>().max(running.len()),
+        running: running.iter().take(RUNNING_SHOWN).map(|run| RunRow::of(&desk, run)).collect(),
+        ring: ring::draw(&fires, now),
+        soon_count: format!("{}{}", grouped(fires.len()), if is_cut && near_end(&near, now) { "+" } else { "" }),
+        upcoming: fires.iter().take(6).map(|fire| soon(&desk, fire)).collect(),
+        day: day.draw(&times),
+        day_told: told_day(&day, is_cut),
+        hours: Day::hours(&times),
+        charts: charts(desk.app.engine.metrics(), now),
+        counts,
+        health: health(&desk, load).await?,
+        shell: Shell::new(&desk, Section::Home, "Home").await?,
+    };
+    answer::ok(&page)
+}
+
+/// Whether the last job that was looked at fires within the ring: then there are more.
+fn near_end(near: &[Job], now: Timestamp) -> bool {
+    near.last().and_then(Job::next_tick_at).is_some_and(|at| at < now.plus(Millis::from_secs(60)))
+}
+
+/// What fires within a minute, soonest first.
+fn fires(desk: &Desk, jobs: &[Job], now: Timestamp) -> Vec<Fire> {
+    let end = now.plus(Millis::from_secs(60));
+    let mut fires = Vec::new();
+    for job in jobs.iter().filter(|job| job.next_tick_at().is_some_and(|at| at < end)) {
+        let Some(schedule) = job.definition.trigger.schedule() else { continue };
+        let is_failing = job.history.failures_in_row > 0;
+        let fire = |at: Timestamp| Fire {
+            at,
+            label: job.definition.label.clone(),
+            href: desk.link(&format!("/jobs/{}", job.id)),
+            is_failing,
+        };
+        let found = schedule.between(now, end, FIRES_PER_JOB, job.id.0);
+        fires.extend(found.into_iter().filter(|one| one.due < end).map(|one| fire(one.due)));
+    }
+    fires.sort_by_key(|fire| fire.at);
+    fires
+}
+
+fn soon(desk: &Desk, fire: &Fire) -> Soon {
+    Soon { at: desk.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
+}
+
+fn told_day(day: &Day, is_cut: bool) -> String {
+    let steady = match day.steady {
+        0 => String::new(),
+        1 => ", and one job that fires more often than every quarter of an hour".to_owned(),
+        count => format!(", and {count} jobs that fire more often than every quarter of an hour"),
+    };
+    let cut = if is_cut { " (the nearest 300 jobs)" } else { "" };
+    format!("{} fires planned{steady}{cut}", grouped(day.fires))
+}
+
+async fn by_status(desk: &Desk, status: &str) -> Result<Vec<Run>, Fault> {
+    let filter = RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
+    Ok(queries(desk).runs(&filter, None, 50).await?.items)
+}
+
+async fn failing_rows(desk: &Desk, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
+    let mut rows = Vec::new();
+    for job in jobs.iter().take(FAILING_SHOWN) {
+        let Some(last) = &job.history.last else { continue };
+        let run = queries(desk).run(last.run_id).await?;
+        let reason = run.and_then(|run| super::outcome::reason(&run.status)).unwrap_or_default();
+        rows.push(Failing {
+            row: JobRow::read(desk, job).await?,
+            reason: super::outcome::shortened(&reason, 140),
+            run_href: desk.link(&format!("/runs/{}", last.run_id)),
+        });
+    }
+    Ok(rows)
+}
+
+/// Jobs whose time has come and gone without anything being decided.
+async fn overdue(desk: &Desk, near: &[Job]) -> Result<Vec<JobRow>, Fault> {
+    let mut rows = Vec::new();
+    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < desk.now)).take(5)
+    {
+        rows.push(JobRow::read(desk, job).await?);
+    }
+    Ok(rows)
+}
+
+/// Runs that wait for a place, and runs that do not end though they were told to.
+fn stuck(desk: &Desk, pending: &[Run]) -> Vec<RunRow> {
+    let waits = |run: &&Run| {
+        matches!(run.status, RunStatus::Pending { retry_at: None }) && desk.now.since(run.fired_at) > STUCK_AFTER
+    };
+    pending.iter().filter(waits).take(5).map(|run| RunRow::of(desk, run)).collect()
+}
+
+fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
+    let last = metrics.series.last(now, CHART_MINUTES);
+    let sum = |count: fn(&ordo_engine::series::Minute) -> u32| last.iter().map(count).sum::<u32>();
+    let told = |percent| {
+        lateness_ms(&last, percent).map_or("–".to_owned(), |ms| match ms {
+            u64::MAX => "> 5 min".to_owned(),
+            ms => format!("≤ {}", length(i64::try_from(ms).unwrap_or(i64::MAX))),
+        })
+    };
+    let ended = sum(minutes::total);
+    // The minute that is not over would make every rate look too small.
+    let recent: Vec<u32> = last.iter().rev().skip(1).take(5).map(minutes::total).collect();
+    Charts {
+        outcomes: minutes::outcomes(&last),
+        lateness: minutes::lateness(&last),
+        per_minute: grouped(recent.iter().sum::<u32>().div_ceil(5) as usize),
+        failed: sum(|minute| minute.failed),
+        ended,
+        p50: told(50),
+        p99: told(99),
+    }
+}
+
+/// (state, count, where the list is)
+async fn counts(desk: &Desk) -> Result<Vec<(&'static str, String, String)>, Fault> {
+    let mut counts = Vec::new();
+    for state in JobState::ALL {
+        let found = queries(desk).count_jobs(state, COUNTED + 1).await?;
+        let shown = if found > COUNTED { format!("{}+", grouped(COUNTED)) } else { grouped(found) };
+        counts.push((state.name(), shown, desk.link(&format!("/jobs?q=state%3A{}", state.name()))));
+    }
+    Ok(counts)
+}
+
+async fn health(desk: &Desk, load: ordo_engine::engine::Load) -> Result<Health, Fault> {
+    let stats = queries(desk).store().stats().await?;
+    let commits = &desk.app.engine.metrics().commit_micros;
+    let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
+    Ok(Health {
+        is_ready: desk.app.is_ready(),
+        store: format!("{}, {} · {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
+        commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },
+        pools: load.pools,
+        ring: load.ring,
+        uptime: length(i64::try_from(desk.app.since.elapsed().ms()).unwrap_or(i64::MAX)),
+        faults: Metrics::read(&desk.app.engine.metrics().commit_faults),
+    })
+}
+
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_576 => format!("{:.0} KiB", count as f64 / 1_024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", count as f64 / 1_073_741_824.0),
+    }
+}

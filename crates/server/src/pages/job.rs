@@ -1,0 +1,174 @@
+//! One job: how it is doing, what it will do, how it is set up, what happened to it.
+
+use askama::Template;
+use axum::response::Response;
+use ordo_engine::queries::RunFilter;
+use ordo_model::JobId;
+use ordo_model::job::{Job, JobState, Phase, Run};
+
+use super::charts::heartbeat;
+use super::charts::heat::{self, Row};
+use super::charts::scatter::{self, Measure, Scatter};
+use super::desk::Desk;
+use super::history::{self, Entry};
+use super::html::Html;
+use super::moment::zone_of;
+use super::outcome::{Badge, shortened};
+use super::policies::{self, Policy};
+use super::run_row::RunRow;
+use super::shell::{Section, Shell, queries};
+use super::{answer, equivalents, json_view};
+use crate::job_json::sentence;
+use crate::jobs::find;
+use crate::path::Named;
+use crate::problem::Problem;
+
+/// How many runs the charts look at.
+const RUNS_READ: usize = 300;
+const RUNS_SHOWN: usize = 12;
+const FIRES_SHOWN: usize = 10;
+
+#[derive(Template)]
+#[template(path = "job.html")]
+struct JobPage {
+    shell: Shell,
+    id: String,
+    label: String,
+    description: Option<String>,
+    badge: Badge,
+    paused: Option<(Html, Option<String>)>,
+    schedule: String,
+    next: Option<Html>,
+    failing: Option<(u32, String, String)>,
+    running: usize,
+    beats: Html,
+    success: Option<String>,
+    duration: Scatter,
+    lateness: Scatter,
+    heat: Vec<Row>,
+    runs: Vec<RunRow>,
+    has_more_runs: bool,
+    fires: Vec<FireRow>,
+    zone: Option<String>,
+    policies: Vec<Policy>,
+    input: Html,
+    input_text: String,
+    tool: String,
+    events: Vec<Entry>,
+    cli: String,
+    curl: String,
+    can_pause: bool,
+    can_resume: bool,
+    can_trigger: bool,
+    can_change: bool,
+    is_scheduled: bool,
+    backfill_from: String,
+    backfill_to: String,
+}
+
+pub(crate) struct FireRow {
+    pub(crate) relative: Html,
+    /// In the job's zone.
+    pub(crate) local: String,
+    /// In the viewer's.
+    pub(crate) mine: Html,
+    pub(crate) note: Option<String>,
+}
+
+pub(crate) async fn show(desk: Desk, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    let job = find(&desk.app, id).await?;
+    let filter = RunFilter { job_id: Some(id), ..RunFilter::default() };
+    let runs = queries(&desk).runs(&filter, None, RUNS_READ).await?.items;
+    let times = desk.times().of_job(&job);
+    let state = job.state();
+    let run_href = |run: &Run| desk.link(&format!("/runs/{}", run.id));
+    let definition = &job.definition;
+    let paused = match &job.phase {
+        Phase::Paused { reason, since } => Some((times.relative(*since), reason.clone())),
+        Phase::Active | Phase::Held | Phase::Cancelled => None,
+    };
+    let page = JobPage {
+        shell: Shell::new(&desk, Section::Jobs, definition.label.clone()).await?,
+        id: id.to_string(),
+        label: definition.label.clone(),
+        description: definition.description.clone(),
+        badge: Badge::of_state(state),
+        paused,
+        schedule: sentence(&definition.trigger),
+        next: job.next_tick_at().map(|at| times.relative(at)),
+        failing: failing(&desk, &job, &runs),
+        running: job.active.len(),
+        beats: heartbeat::draw(&runs),
+        success: success(&runs),
+        duration: scatter::draw(&runs, Measure::Duration, run_href),
+        lateness: scatter::draw(&runs, Measure::Lateness, run_href),
+        heat: heat::rows(&runs, &times),
+        runs: runs.iter().take(RUNS_SHOWN).map(|run| RunRow::at(&desk, run, &times)).collect(),
+        has_more_runs: runs.len() > RUNS_SHOWN,
+        fires: fires(&desk, &job),
+        zone: zone_of(&definition.trigger).map(str::to_owned),
+        policies: policies::of(definition),
+        input: json_view::draw(&definition.tool_input),
+        input_text: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
+        tool: definition.tool_name.clone(),
+        events: history::read(&desk, &job, &times).await?,
+        cli: equivalents::cli(definition),
+        curl: equivalents::curl(definition, &desk.app.base_path),
+        can_pause: state == JobState::Active,
+        can_resume: matches!(state, JobState::Paused | JobState::Held),
+        can_trigger: state != JobState::Cancelled,
+        can_change: state != JobState::Cancelled,
+        is_scheduled: definition.trigger.schedule().is_some() && !definition.trigger.is_one_off(),
+        backfill_from: wall(&desk, desk.now.minus(ordo_model::Millis::from_hours(1))),
+        backfill_to: wall(&desk, desk.now),
+    };
+    answer::ok(&page)
+}
+
+/// As an input of a form wants it, in the viewer's zone.
+fn wall(desk: &Desk, at: ordo_model::Timestamp) -> String {
+    desk.taste.times(at).local(at).strftime("%Y-%m-%dT%H:%M").to_string()
+}
+
+/// (how often in a row, why, where)
+fn failing(desk: &Desk, job: &Job, runs: &[Run]) -> Option<(u32, String, String)> {
+    let last = job.history.last.as_ref().filter(|last| last.status == "failed")?;
+    let run = runs.iter().find(|run| run.id == last.run_id)?;
+    let reason = super::outcome::reason(&run.status).unwrap_or_default();
+    let href = desk.link(&format!("/runs/{}", run.id));
+    Some((job.history.failures_in_row, shortened(&reason, 200), href))
+}
+
+/// The share of ended runs that completed.
+fn success(runs: &[Run]) -> Option<String> {
+    let count = |name: &str| runs.iter().filter(|run| run.status.name() == name).count();
+    let (good, bad) = (count("completed"), count("failed"));
+    let share = good as f64 / (good + bad).max(1) as f64 * 100.0;
+    (good + bad > 0).then(|| match share {
+        share if share == 0.0 || share == 100.0 => format!("{share} %"),
+        share => format!("{:.1} %", (share * 10.0).floor() / 10.0),
+    })
+}
+
+fn fires(desk: &Desk, job: &Job) -> Vec<FireRow> {
+    let Some(schedule) = job.definition.trigger.schedule() else { return Vec::new() };
+    if job.next_tick_at().is_none() {
+        return Vec::new();
+    }
+    preview_rows(desk, schedule, job.id.0)
+}
+
+/// The next fires of a schedule, as a job has it or as somebody is typing it.
+pub(crate) fn preview_rows(desk: &Desk, schedule: &ordo_model::schedule::Schedule, job: uuid::Uuid) -> Vec<FireRow> {
+    let (times, own) = (desk.times(), super::moment::Times::new(desk.now, schedule.rule.zone(), false));
+    let previews = schedule.preview(desk.now, FIRES_SHOWN, job);
+    previews
+        .into_iter()
+        .map(|preview| FireRow {
+            relative: times.relative(preview.occurrence.due),
+            local: own.told(preview.occurrence.nominal),
+            mine: times.short(preview.occurrence.due),
+            note: preview.note.map(|note| note.to_string()),
+        })
+        .collect()
+}

@@ -1,0 +1,292 @@
+//! Making and changing a job by a form, with a preview of what it will do.
+
+use askama::Template;
+use axum::extract::Form;
+use axum::http::StatusCode;
+use axum::response::Response;
+use ordo_engine::clock::new_id;
+use ordo_model::JobId;
+use ordo_model::job::{Command, Definition, Job};
+use serde_json::{Map, Value};
+
+use super::desk::{Desk, Flash};
+use super::job::{FireRow, preview_rows};
+use super::job_actions::field;
+use super::job_fields::Fields;
+use super::moment::zone_of;
+use super::shell::{Section, Shell};
+use super::{answer, equivalents};
+use crate::job_form::JobForm;
+use crate::job_json::sentence;
+use crate::jobs::find;
+use crate::params::Params;
+use crate::path::Named;
+use crate::problem::Problem;
+use crate::tool_check;
+
+#[derive(Template)]
+#[template(path = "job_form.html")]
+struct FormPage {
+    shell: Shell,
+    /// Where the form goes.
+    target: String,
+    back: String,
+    is_new: bool,
+    revision: u64,
+    fields: Fields,
+    tools: Vec<String>,
+    zones: Vec<String>,
+    my_zone: String,
+    errors: Vec<(&'static str, String)>,
+    preview: Preview,
+}
+
+impl FormPage {
+    fn error(&self, name: &str) -> &str {
+        self.errors.iter().find(|(field, _)| *field == name).map_or("", |(_, message)| message)
+    }
+}
+
+/// What the job as typed would do.
+#[derive(Template)]
+#[template(path = "job_preview.html")]
+pub(crate) struct Preview {
+    sentence: Option<String>,
+    fires: Vec<FireRow>,
+    zone: Option<String>,
+    my_zone: String,
+    cli: String,
+    curl: String,
+    wrong: Option<String>,
+    errors: Vec<(&'static str, String)>,
+}
+
+impl Preview {
+    async fn of(desk: &Desk, fields: &Fields) -> Preview {
+        let mut preview = Preview {
+            sentence: None,
+            fires: Vec::new(),
+            zone: None,
+            my_zone: desk.taste.zone_name().to_owned(),
+            cli: String::new(),
+            curl: String::new(),
+            wrong: None,
+            errors: Vec::new(),
+        };
+        match definition(desk, fields).await {
+            Ok(definition) => preview.fill(desk, &definition),
+            Err(problem) => {
+                preview.errors = placed(fields, &problem);
+                preview.wrong = Some(problem.detail);
+                // The schedule can be read, or be wrong itself, though something else is missing.
+                match with_stand_ins(desk, fields).await {
+                    Ok(definition) => {
+                        preview.fill(desk, &definition);
+                        (preview.cli, preview.curl) = Default::default();
+                    }
+                    Err(problem) => {
+                        preview.errors.extend(placed(fields, &problem));
+                        preview.wrong = Some(problem.detail);
+                    }
+                }
+            }
+        }
+        preview
+    }
+
+    fn fill(&mut self, desk: &Desk, definition: &Definition) {
+        self.sentence = Some(sentence(&definition.trigger));
+        self.zone = zone_of(&definition.trigger).map(str::to_owned);
+        if let Some(schedule) = definition.trigger.schedule() {
+            self.fires = preview_rows(desk, schedule, uuid::Uuid::nil());
+        }
+        self.cli = equivalents::cli(definition);
+        self.curl = equivalents::curl(definition, &desk.app.base_path);
+    }
+}
+
+/// The job that is meant, checked as it will be when it is made.
+async fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+    let JobForm { definition, .. } = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
+    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
+    Ok(definition.prepared(desk.now)?)
+}
+
+/// The same with a label and an action that are surely right.
+async fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+    let fields = Fields {
+        label: "-".into(),
+        action: "json".into(),
+        tool_name: "noop".into(),
+        tool_input: "{}".into(),
+        ..fields.clone()
+    };
+    definition(desk, &fields).await
+}
+
+/// What is wrong, each at its field of the form.
+fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
+    match problem.errors.is_empty() {
+        true => vec![("", problem.detail.clone())],
+        false => problem.errors.iter().map(|e| (fields.field_of(&e.field), e.message.clone())).collect(),
+    }
+}
+
+async fn page(
+    desk: &Desk,
+    shell: Shell,
+    job: Option<&Job>,
+    fields: Fields,
+    errors: Vec<(&'static str, String)>,
+) -> FormPage {
+    let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
+    let target = job.map_or_else(|| "/jobs/new".to_owned(), |job| format!("/jobs/{}/edit", job.id));
+    FormPage {
+        target: desk.link(&target),
+        back: desk.link(&own),
+        is_new: job.is_none(),
+        revision: job.map_or(0, |job| job.revision),
+        tools: desk.app.engine.tools().keys().cloned().collect(),
+        zones: jiff::tz::db().available().map(|name| name.to_string()).collect(),
+        my_zone: desk.taste.zone_name().to_owned(),
+        preview: Preview::of(desk, &fields).await,
+        shell,
+        fields,
+        errors,
+    }
+}
+
+/// `GET /jobs/new`, with `copy` the job to begin with.
+pub(crate) async fn blank(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+    desk.operator()?;
+    let fields = match params.take::<JobId>("copy")? {
+        Some(id) => {
+            let job = find(&desk.app, id).await?;
+            let fields = Fields::of(&job.definition, &desk.times(), desk.taste.zone_name());
+            Fields { label: format!("{} copy", fields.label), ..fields }
+        }
+        None => Fields::blank(desk.taste.zone_name()),
+    };
+    let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
+    answer::ok(&page(&desk, shell, None, fields, Vec::new()).await)
+}
+
+/// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
+pub(crate) async fn preview(desk: Desk, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    answer::ok(&Preview::of(&desk, &Fields::read(&pairs)).await)
+}
+
+/// `POST /jobs/new`
+pub(crate) async fn create(desk: Desk, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    desk.operator()?;
+    let fields = Fields::read(&pairs);
+    let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
+    if field(&pairs, "only_preview").is_some() {
+        return answer::ok(&page(&desk, shell, None, fields, Vec::new()).await);
+    }
+    match created(&desk, &fields).await {
+        Ok(job) => Ok(desk.go(&format!("/jobs/{}", job.id), &Flash::good(format!("Created {}", job.definition.label)))),
+        Err(problem) => refused(&desk, shell, None, fields, &problem).await,
+    }
+}
+
+async fn created(desk: &Desk, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
+    let mut form = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
+    form.held = fields.held;
+    let command = form.into_command(&desk.app.engine).await?;
+    Ok(desk.app.engine.submit(JobId(new_id()), command).await?.job)
+}
+
+/// The form as it was, with what is wrong.
+async fn refused(
+    desk: &Desk,
+    shell: Shell,
+    job: Option<&Job>,
+    fields: Fields,
+    problem: &Problem,
+) -> Result<Response, Problem> {
+    let errors = placed(&fields, problem);
+    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(desk, shell, job, fields, errors).await)
+}
+
+/// `GET /jobs/{id}/edit`
+pub(crate) async fn edit(desk: Desk, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    desk.operator()?;
+    let job = find(&desk.app, id).await?;
+    let fields = Fields::of(&job.definition, &desk.times(), desk.taste.zone_name());
+    let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await)
+}
+
+/// `POST /jobs/{id}/edit`
+pub(crate) async fn change(
+    desk: Desk,
+    Named(id): Named<JobId>,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Result<Response, Problem> {
+    desk.operator()?;
+    let job = find(&desk.app, id).await?;
+    let fields = Fields::read(&pairs);
+    let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    if field(&pairs, "only_preview").is_some() {
+        return answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await);
+    }
+    let revision = field(&pairs, "revision").and_then(|text| text.parse().ok());
+    match changed(&desk, &job, &fields, revision).await {
+        Ok(()) => Ok(desk.go(&format!("/jobs/{id}"), &Flash::good("Saved"))),
+        Err(problem) => refused(&desk, shell, Some(&job), fields, &problem).await,
+    }
+}
+
+async fn changed(desk: &Desk, job: &Job, fields: &Fields, revision: Option<u64>) -> Result<(), Problem> {
+    let zone = desk.taste.zone_name();
+    let before = Fields::of(&job.definition, &desk.times(), zone).to_json(zone)?;
+    let mut patch = difference(&before, fields.to_json(zone)?);
+    if let Some(trigger) = patch.get_mut("trigger") {
+        keep_windows(&job.definition, trigger);
+    }
+    if patch.is_empty() {
+        return Ok(());
+    }
+    let definition = job.definition.patched(&patch)?;
+    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
+    desk.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
+    Ok(())
+}
+
+/// Only what was changed: what the form does not show stays as it is.
+fn difference(before: &Map<String, Value>, after: Map<String, Value>) -> Map<String, Value> {
+    let gone = before.keys().filter(|key| !after.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let gone: Vec<(String, Value)> = gone.collect();
+    after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).chain(gone).collect()
+}
+
+/// A trigger is replaced whole; windows that the form does not show go along.
+fn keep_windows(definition: &Definition, trigger: &mut Value) {
+    let old = serde_json::to_value(&definition.trigger).unwrap_or_default();
+    if trigger["type"] != "scheduled" {
+        return;
+    }
+    for name in ["end", "exclude"] {
+        if let Some(kept) = old.get(name) {
+            trigger[name] = kept.clone();
+        }
+    }
+    if let (Some(dst), true) = (old.get("dst"), trigger.get("cron").is_some()) {
+        trigger["dst"] = dst.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_was_changed_is_patched_and_what_was_emptied_is_reset() {
+        let map = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let before = map(json!({ "label": "a", "description": "x", "priority": 5 }));
+        let after = map(json!({ "label": "a", "priority": 6 }));
+        assert_eq!(difference(&before, after), map(json!({ "priority": 6, "description": null })));
+    }
+}

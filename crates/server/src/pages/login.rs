@@ -1,0 +1,27 @@
+//! The page that asks for a token.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::answer;
+use super::desk::Desk;
+use super::shell::{Section, Shell};
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    shell: Shell,
+    /// What was wrong with the token that was given.
+    refused: Option<String>,
+    /// Where to go on.
+    next: String,
+}
+
+/// Asks for a token; the form goes to `POST /login` and comes back to where it was asked.
+pub(crate) fn ask(desk: &Desk, status: StatusCode, refused: Option<String>) -> Result<Response, Problem> {
+    let shell = Shell::around(desk, Section::Elsewhere, "Sign in".to_owned(), 0);
+    let next = if desk.here.starts_with("/login") { desk.link("/") } else { desk.link(&desk.here) };
+    answer::page(status, &LoginPage { shell, refused, next })
+}

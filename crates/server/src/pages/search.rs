@@ -1,0 +1,67 @@
+//! What people type to find jobs: `label:backup state:paused tool:http failed`.
+//!
+//! Invariant: a word that means nothing is a part of the label; a field with an impossible value is told, not ignored.
+
+use ordo_engine::job_page::JobQuery;
+use ordo_model::job::{JobState, RunStatus, Trigger};
+
+/// The ends a run can have.
+const ENDS: [&str; 4] = ["completed", "failed", "cancelled", "skipped"];
+
+pub(crate) fn parse(text: &str) -> Result<JobQuery, String> {
+    let mut query = JobQuery::default();
+    for word in text.split_whitespace() {
+        match word.split_once(':') {
+            Some((field, value)) => take(&mut query, field, value)?,
+            None => match end(word) {
+                Some(end) => query.last = Some(end),
+                None => query.label_parts.push(word.to_lowercase()),
+            },
+        }
+    }
+    Ok(query)
+}
+
+fn take(query: &mut JobQuery, field: &str, value: &str) -> Result<(), String> {
+    match field {
+        "label" => query.label_parts.push(value.to_lowercase()),
+        "state" => query.state = Some(known(JobState::named(value), field, &JobState::ALL.map(JobState::name))?),
+        "last" => query.last = Some(known(end(value), field, &ENDS)?),
+        "trigger" => {
+            let found = Trigger::NAMES.into_iter().find(|name| *name == value);
+            query.trigger = Some(known(found, field, &Trigger::NAMES)?);
+        }
+        "tool" => query.tool = Some(value.to_owned()),
+        "group" => query.group = Some(value.to_owned()),
+        _ => return Err(format!("{field}: is not a field; there are label, state, last, tool, group and trigger")),
+    }
+    Ok(())
+}
+
+fn known<T>(found: Option<T>, field: &str, names: &[&str]) -> Result<T, String> {
+    found.ok_or_else(|| format!("{field}: must be one of {}", names.join(", ")))
+}
+
+fn end(word: &str) -> Option<&'static str> {
+    ENDS.into_iter().find(|end| *end == word).filter(|end| RunStatus::code_of(end).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_words_and_outcomes_narrow_together() {
+        let query = parse("label:Backup state:paused tool:http failed night").unwrap();
+        assert_eq!(query.label_parts, ["backup", "night"]);
+        assert_eq!((query.state, query.tool.as_deref()), (Some(JobState::Paused), Some("http")));
+        assert_eq!(query.last, Some("failed"));
+        assert!(parse("  ").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_what_can() {
+        assert!(parse("state:asleep").unwrap_err().contains("active, paused"));
+        assert!(parse("colour:red").unwrap_err().contains("there are label"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Incidents over HTTP: started once, worked on, listed, exported.
+
+use axum::body::Body;
+use serde_json::json;
+
+use crate::world::{World, request};
+
+async fn start(world: &World, title: &str) -> String {
+    let made = world.post("/v1/incidents", json!({ "title": title, "severity": "high" })).await.expect(201);
+    made["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_incident_is_started_worked_on_and_ended() {
+    let world = World::new().await;
+    let body = json!({ "title": "checkout is down", "description": "500s", "severity": "high", "identifier": "t-1" });
+    let answer = world.post("/v1/incidents", body.clone()).await;
+    let place = answer.header("location").to_owned();
+    let made = answer.expect(201);
+    let id = made["id"].as_str().unwrap().to_owned();
+    assert_eq!(place, format!("/v1/incidents/{id}"));
+    assert_eq!((made["severity"].as_str(), made["status"].as_str()), (Some("sev2"), Some("open")));
+    assert_eq!(made["stream"], format!("ordo-incident-{id}"));
+    let again = world.post("/v1/incidents", body.clone()).await.expect(200);
+    assert_eq!(again["id"], id.as_str(), "the same identifier is the same incident");
+
+    let path = |what: &str| format!("/v1/incidents/{id}/{what}");
+    world.post(&path("assignee"), json!({ "assignee": "ben", "actor": "ana" })).await.expect(200);
+    world.post(&path("severity"), json!({ "severity": "sev1" })).await.expect(200);
+    world.post(&path("notes"), json!({ "text": "Action: add a test", "actor": "ana" })).await.expect(200);
+    world.order(&path("ack")).await.expect(200);
+    let job = json!({ "type": "job", "id": "01900000-0000-7000-8000-000000000007" });
+    world.post(&path("links"), json!({ "link": job })).await.expect(200);
+    let done = world.post(&path("status"), json!({ "status": "resolved", "message": "rolled back" })).await.expect(200);
+    assert_eq!((done["assignee"].as_str(), done["status"].as_str()), (Some("ben"), Some("resolved")));
+
+    let shown = world.get(&format!("/v1/incidents/{id}")).await.expect(200);
+    let types: Vec<&str> = shown["timeline"].as_array().unwrap().iter().map(|e| e["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        types,
+        ["IncidentStarted", "AssigneeSet", "SeveritySet", "NoteAdded", "Acknowledged", "Linked", "StatusUpdated"]
+    );
+    assert_eq!(shown["timeline"][1]["data"]["by"], json!({ "actor": "ana", "source": "api" }));
+    let stream = world.get(&format!("/v1/streams/ordo-incident-{id}")).await.expect(200);
+    assert_eq!(stream["items"][0]["type"], "IncidentStarted");
+
+    let export = world.get(&format!("/v1/incidents/{id}/export?timezone=Europe/Berlin")).await;
+    assert_eq!(export.header("content-type"), "text/markdown; charset=utf-8");
+    for wanted in ["# checkout is down", "## Impact", "## Timeline", "## Responders", "- [ ] add a test", "CE"] {
+        assert!(export.text.contains(wanted), "{wanted:?} is not in\n{}", export.text);
+    }
+    let next = world.post("/v1/incidents", body).await.expect(201);
+    assert_ne!(next["id"], id.as_str(), "what ended stays ended; this is a new one");
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_with_what_to_do() {
+    let world = World::new().await;
+    world.post("/v1/incidents", json!({ "title": " " })).await.refused(422, "invalid_incident");
+    world.post("/v1/incidents", json!({ "title": "x", "severity": "sev9" })).await.refused(422, "invalid_body");
+    let none = json!({ "title": "x", "escalation": "none-such" });
+    world.post("/v1/incidents", none).await.refused(422, "invalid_incident");
+    let id = start(&world, "x").await;
+    let path = format!("/v1/incidents/{id}/status");
+    world.post(&path, json!({ "status": "resolved" })).await.expect(200);
+    let refused = world.post(&path, json!({ "status": "mitigating" })).await.refused(409, "wrong_state");
+    assert!(refused["detail"].as_str().unwrap().contains("only open"), "{refused}");
+    world.order(&format!("/v1/incidents/{id}/ack")).await.refused(409, "wrong_state");
+    world.get("/v1/incidents/nonsense").await.refused(404, "incident_not_found");
+    let other = "01900000-0000-7000-8000-000000000007";
+    world.get(&format!("/v1/incidents/{other}")).await.refused(404, "incident_not_found");
+    world.order(&format!("/v1/incidents/{other}/ack")).await.refused(404, "incident_not_found");
+    world.get(&format!("/v1/incidents/{id}/export?timezone=Moon")).await.refused(422, "invalid_query");
+}
+
+#[tokio::test]
+async fn the_list_goes_by_status_and_severity_in_pages() {
+    let world = World::new().await;
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        ids.push(start(&world, &format!("incident {number}")).await);
+    }
+    world.post(&format!("/v1/incidents/{}/status", ids[1]), json!({ "status": "declined" })).await.expect(200);
+    let mut seen = Vec::new();
+    let mut path = "/v1/incidents?limit=2".to_owned();
+    loop {
+        let page = world.get(&path).await.expect(200);
+        seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/v1/incidents?limit=2&cursor={cursor}");
+    }
+    seen.sort();
+    let mut sorted = ids.clone();
+    sorted.sort();
+    assert_eq!(seen, sorted);
+    let open = world.get("/v1/incidents?status=open&severity=sev2").await.expect(200);
+    assert_eq!(open["items"].as_array().unwrap().len(), 4);
+    let declined = world.get("/v1/incidents?status=declined").await.expect(200);
+    assert_eq!(declined["items"][0]["id"], ids[1].as_str());
+    world.get("/v1/incidents?status=over").await.refused(422, "invalid_query");
+    world.get("/v1/incidents?cursor=zz").await.refused(422, "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_key_starts_one_incident_however_often_it_is_sent() {
+    let world = World::new().await;
+    let send = |title: &str| {
+        let body = json!({ "title": title }).to_string();
+        let request = request("POST", "/v1/incidents").header("idempotency-key", "k1");
+        world.send(request.header("content-type", "application/json").body(Body::from(body)).unwrap())
+    };
+    let first = send("down").await.expect(201);
+    let again = send("down").await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_eq!(again.expect(201)["id"], first["id"]);
+    send("other").await.refused(422, "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn letters_are_listed_and_only_what_is_settled_is_replayed() {
+    let world = World::new().await;
+    let none = world.get("/v1/letters").await.expect(200);
+    assert_eq!(none["items"], json!([]));
+    world.get("/v1/letters?state=lost").await.refused(422, "invalid_query");
+    let id = "01900000-0000-7000-8000-000000000007";
+    world.get(&format!("/v1/letters/{id}")).await.refused(404, "letter_not_found");
+    world.order(&format!("/v1/letters/{id}/replay")).await.refused(404, "letter_not_found");
+    let about = world.get(&format!("/v1/letters?stream=ordo-incident-{id}")).await.expect(200);
+    assert_eq!(about["items"], json!([]));
+}

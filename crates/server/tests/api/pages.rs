@@ -1,0 +1,123 @@
+//! The pages as a browser meets them, without one: status, headers, redirects.
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, header};
+use http_body_util::BodyExt;
+use ordo_server::router;
+use serde_json::json;
+use tower::ServiceExt;
+
+use crate::world::{World, request, text};
+
+const HTML: &str = "text/html,application/xhtml+xml";
+
+async fn ask(router: &Router, request: Request<Body>) -> (Response<()>, String) {
+    let (parts, body) = router.clone().oneshot(request).await.unwrap().into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    (Response::from_parts(parts, ()), String::from_utf8_lossy(&bytes).into_owned())
+}
+
+async fn see(router: &Router, path: &str) -> (Response<()>, String) {
+    ask(router, request("GET", path).header(header::ACCEPT, HTML).body(Body::empty()).unwrap()).await
+}
+
+async fn press(router: &Router, path: &str, fields: &str) -> (Response<()>, String) {
+    let form = request("POST", path)
+        .header(header::ACCEPT, HTML)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(fields.to_owned()));
+    ask(router, form.unwrap()).await
+}
+
+fn of<'a>(answer: &'a Response<()>, name: &str) -> &'a str {
+    answer.headers().get(name).unwrap_or_else(|| panic!("no {name}")).to_str().unwrap()
+}
+
+#[tokio::test]
+async fn every_page_allows_nothing_inline_and_nothing_from_elsewhere() {
+    let world = World::new().await;
+    let job = world.job(json!({ "label": "<script>alert(1)</script>" })).await;
+    let run = world.trigger(&job).await;
+    world.until(&run, "completed").await;
+    let router = router(world.app.clone());
+    let own =
+        [format!("/jobs/{}", text(&job["id"])), format!("/jobs/{}/edit", text(&job["id"])), format!("/runs/{run}")];
+    let plain =
+        ["/", "/jobs", "/jobs/new", "/runs", "/incidents", "/hooks", "/executors", "/nodes", "/monitors", "/tokens"];
+    for path in plain.into_iter().chain(own.iter().map(String::as_str)) {
+        let (answer, page) = see(&router, path).await;
+        assert_eq!(answer.status(), 200, "{path}: {page}");
+        let policy = of(&answer, "content-security-policy");
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(of(&answer, "cache-control"), "no-store");
+        for inline in [" style=", " onclick=", "<script>", "<style", "javascript:"] {
+            assert!(!page.contains(inline), "{path} has {inline}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_browser_without_a_token_gets_a_page_and_a_program_gets_a_problem() {
+    let world = World::new().await;
+    let router = router(world.app.clone());
+    let bare =
+        |accept: &str| Request::builder().uri("/jobs").header(header::ACCEPT, accept).body(Body::empty()).unwrap();
+    let (answer, page) = ask(&router, bare(HTML)).await;
+    assert_eq!(answer.status(), 401);
+    assert!(page.contains("name=\"token\"") && of(&answer, "content-type").starts_with("text/html"));
+    let (answer, _) = ask(&router, bare("application/json")).await;
+    assert_eq!((answer.status().as_u16(), of(&answer, "content-type")), (401, "application/problem+json"));
+}
+
+#[tokio::test]
+async fn files_are_kept_for_good_under_an_address_that_changes_with_them() {
+    let world = World::new().await;
+    let router = router(world.app.clone());
+    let (_, page) = see(&router, "/").await;
+    let address = page.split('"').find(|part| part.ends_with("/app.js")).unwrap().to_owned();
+    // Also without a token: the page that asks for one needs them.
+    let (answer, _) = ask(&router, Request::builder().uri(&address).body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status(), 200);
+    assert!(
+        of(&answer, "cache-control").contains("immutable")
+            && of(&answer, "content-type").starts_with("text/javascript")
+    );
+    let (answer, _) = see(&router, "/assets/000000000000/app.js").await;
+    assert_eq!(answer.status(), 404);
+}
+
+#[tokio::test]
+async fn a_button_acts_and_leads_back_with_a_word_that_is_shown_once() {
+    let world = World::new().await;
+    let job = world.job(json!({ "label": "pressed", "trigger": { "type": "scheduled", "every": "1h" } })).await;
+    let router = router(world.app.clone());
+    let path = format!("/jobs/{}", text(&job["id"]));
+    let (answer, _) = press(&router, &format!("{path}/pause"), "reason=tea&back=%2Fjobs%3Fq%3Dpressed").await;
+    assert_eq!((answer.status().as_u16(), of(&answer, "location")), (303, "/jobs?q=pressed"));
+    let cookie = of(&answer, "set-cookie").split(';').next().unwrap().to_owned();
+    let with = request("GET", &path).header(header::ACCEPT, HTML).header(header::COOKIE, cookie).body(Body::empty());
+    let (answer, page) = ask(&router, with.unwrap()).await;
+    assert!(page.contains("Paused pressed") && page.contains("tea"), "{page}");
+    assert!(of(&answer, "set-cookie").contains("Max-Age=0"), "the word is gone afterwards");
+    // Once more is refused by the model, and said so.
+    let (answer, _) = press(&router, &format!("{path}/resume"), "back=https%3A%2F%2Fevil.example").await;
+    assert_eq!(of(&answer, "location"), "/", "a redirect never leaves this server");
+}
+
+#[tokio::test]
+async fn below_a_prefix_every_address_has_it_and_both_kinds_of_proxy_are_answered() {
+    let world = World::new().await;
+    let job = world.job(json!({ "label": "below" })).await;
+    let router = router(world.app.clone().below("/ops/ordo/"));
+    for path in ["/ops/ordo", "/ops/ordo/", "/ops/ordo/jobs", "/jobs", "/"] {
+        let (answer, page) = see(&router, path).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        let elsewhere = page.split("href=\"/").skip(1).find(|rest| !rest.starts_with("ops/ordo/"));
+        assert_eq!(elsewhere.map(|rest| &rest[..rest.len().min(40)]), None, "{path}");
+    }
+    let (answer, _) = press(&router, &format!("/ops/ordo/jobs/{}/trigger", text(&job["id"])), "back=%2Fjobs").await;
+    assert_eq!(of(&answer, "location"), "/ops/ordo/jobs");
+    let (answer, _) = see(&router, "/ops/ordo/v1/jobs").await;
+    assert_eq!(of(&answer, "content-type"), "application/json");
+}

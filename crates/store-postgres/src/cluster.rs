@@ -1,0 +1,135 @@
+//! Nodes on one database: its clock, who is there, who looks after which shard, what nobody looked after.
+//!
+//! Invariant: every time is the database's own; a lease that has ended can be taken by anybody, and its epoch grows
+//! whenever it changes hands or was interrupted.
+
+use async_trait::async_trait;
+use ordo_model::{Millis, Timestamp};
+use ordo_store::{Beat, Cluster, Fault, Hints, Lease, Node, Ringing, Shard};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::store::PostgresStore;
+use crate::{codes, read};
+
+/// What time it is, in milliseconds.
+pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+/// A node that has been silent for so long is forgotten.
+const FORGOTTEN_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
+
+#[async_trait]
+impl Cluster for PostgresStore {
+    async fn now(&self) -> Result<Timestamp, Fault> {
+        let rows = self.database.query("asking for the time", &format!("SELECT {NOW}"), &[]).await?;
+        let row = rows.first().ok_or_else(|| Fault::damaged("the database does not tell the time"))?;
+        codes::time(row.get(0))
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault> {
+        let forget = format!("DELETE FROM nodes WHERE beat_at < {NOW} - {FORGOTTEN_AFTER_MS}");
+        self.database.query("forgetting nodes", &forget, &[]).await?;
+        let sql = format!(
+            "INSERT INTO nodes (life, name, about, draining, joined_at, beat_at, until) \
+             VALUES ($1, $2, $3, false, {NOW}, {NOW}, {NOW} + $4) ON CONFLICT (life) DO UPDATE SET \
+             name = excluded.name, about = excluded.about, beat_at = excluded.beat_at, until = excluded.until"
+        );
+        let params: crate::connect::Params<'_> = &[&beat.life, &beat.name, &beat.about, &ms(beat.good_for)];
+        self.database.query("registering a node", &sql, params).await?;
+        self.nodes().await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, Fault> {
+        let sql = format!(
+            "SELECT life, name, about, draining, joined_at, beat_at, until > {NOW} FROM nodes ORDER BY name, life"
+        );
+        self.database.query("listing nodes", &sql, &[]).await?.iter().map(node).collect()
+    }
+
+    async fn drain(&self, name: &str, draining: bool) -> Result<usize, Fault> {
+        let sql = "UPDATE nodes SET draining = $2 WHERE name = $1 RETURNING 1";
+        Ok(self.database.query("draining a node", sql, &[&name, &draining]).await?.len())
+    }
+
+    async fn leave(&self, life: Uuid) -> Result<(), Fault> {
+        self.database.query("leaving", "DELETE FROM nodes WHERE life = $1", &[&life]).await?;
+        self.database.query("leaving", "UPDATE leases SET until = 0 WHERE life = $1", &[&life]).await.map(drop)
+    }
+
+    async fn take_leases(&self, life: Uuid, wanted: &[Shard], good_for: Millis) -> Result<Vec<Lease>, Fault> {
+        let shards: Vec<i16> = wanted.iter().map(|shard| codes::shard(*shard)).collect();
+        let take = format!(
+            "UPDATE leases l SET life = $1, until = {NOW} + $3, \
+             epoch = CASE WHEN l.life = $1 AND l.until > {NOW} THEN l.epoch ELSE l.epoch + 1 END \
+             FROM (SELECT shard FROM leases WHERE shard = ANY($2::smallint[]) AND (life = $1 OR until <= {NOW}) \
+             ORDER BY shard FOR UPDATE) free WHERE l.shard = free.shard"
+        );
+        self.database.query("taking leases", &take, &[&life, &shards, &ms(good_for)]).await?;
+        let held =
+            format!("SELECT shard, life, epoch, until FROM leases WHERE life = $1 AND until > {NOW} ORDER BY shard");
+        self.database.query("taking leases", &held, &[&life]).await?.iter().map(lease).collect()
+    }
+
+    async fn release_leases(&self, life: Uuid, shards: &[Shard]) -> Result<(), Fault> {
+        let shards: Vec<i16> = shards.iter().map(|shard| codes::shard(*shard)).collect();
+        let sql = "UPDATE leases SET until = 0 WHERE life = $1 AND shard = ANY($2::smallint[])";
+        self.database.query("releasing leases", sql, &[&life, &shards]).await.map(drop)
+    }
+
+    async fn leases(&self) -> Result<Vec<Lease>, Fault> {
+        let sql = "SELECT shard, life, epoch, until FROM leases WHERE epoch > 0 ORDER BY shard";
+        self.database.query("listing leases", sql, &[]).await?.iter().map(lease).collect()
+    }
+
+    async fn due_in(
+        &self,
+        shards: &[Shard],
+        until: Timestamp,
+        after: Option<Ringing>,
+        limit: usize,
+    ) -> Result<Vec<Ringing>, Fault> {
+        read::due(&self.database, Some(shards), until, after, limit).await
+    }
+
+    async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<Ringing>, Fault> {
+        // Whoever is being written or swept right now is skipped: its turn comes with the next sweep.
+        let sql = format!(
+            "UPDATE entities e SET claimed_until = {NOW} + $2 FROM (SELECT kind, id FROM entities \
+             WHERE alarm_at <= {NOW} - $1 AND claimed_until <= {NOW} ORDER BY alarm_at, id LIMIT $3 \
+             FOR UPDATE SKIP LOCKED) c WHERE e.kind = c.kind AND e.id = c.id \
+             RETURNING e.kind, e.id, e.alarm_at, e.alarm_rank"
+        );
+        let rows = self.database.query("sweeping", &sql, &[&ms(by), &ms(claim), &codes::limit(limit)]).await?;
+        let mut found = rows.iter().map(read::ringing).collect::<Result<Vec<Ringing>, Fault>>()?;
+        found.sort_by_key(|ringing| (ringing.at, ringing.entity.id));
+        Ok(found)
+    }
+
+    fn hints(&self) -> Box<dyn Hints> {
+        self.told.listen()
+    }
+}
+
+fn ms(length: Millis) -> i64 {
+    i64::try_from(length.ms()).unwrap_or(i64::MAX / 2)
+}
+
+fn node(row: &Row) -> Result<Node, Fault> {
+    Ok(Node {
+        life: row.get(0),
+        name: row.get(1),
+        about: row.get(2),
+        draining: row.get(3),
+        joined_at: codes::time(row.get(4))?,
+        beat_at: codes::time(row.get(5))?,
+        is_alive: row.get(6),
+    })
+}
+
+fn lease(row: &Row) -> Result<Lease, Fault> {
+    Ok(Lease {
+        shard: codes::shard_of(row.get(0))?,
+        life: row.get(1),
+        epoch: codes::version_of(row.get(2))?,
+        until: codes::time(row.get(3))?,
+    })
+}

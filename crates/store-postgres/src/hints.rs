@@ -1,0 +1,199 @@
+//! Hints: after a commit the other nodes are told in which shards, on a connection of its own, a few times a second.
+//!
+//! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is told
+//! as [`Hint::Lost`], so that a listener looks everywhere once.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ordo_store::{Fault, Hint, Hints, Shard};
+use tokio::sync::{broadcast, mpsc};
+use tokio_postgres::{AsyncMessage, Client, Config};
+use uuid::Uuid;
+
+use crate::fault::Trouble;
+use crate::tls::MakeTls;
+use crate::url::Target;
+
+/// What is committed within this time is told together.
+const GATHERING: Duration = Duration::from_millis(15);
+/// How long a database that is away is left alone.
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
+/// Hints a listener may be behind with before it looks everywhere instead.
+const BEHIND_MAX: usize = 256;
+
+/// Tells others, and lets listen, once somebody listens here: a process alone tells nobody.
+pub(crate) struct Told {
+    name: Uuid,
+    config: Config,
+    tls: MakeTls,
+    channel: String,
+    changed: Mutex<BTreeSet<Shard>>,
+    running: OnceLock<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    hints: broadcast::Sender<Hint>,
+    /// Something changed; what, is gathered beside it.
+    wake: mpsc::Sender<()>,
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Told").field("channel", &self.channel).finish_non_exhaustive()
+    }
+}
+
+impl Told {
+    pub(crate) fn new(name: Uuid, target: &Target) -> Result<Told, Fault> {
+        Ok(Told {
+            name,
+            config: target.config.clone(),
+            tls: MakeTls::of(target)?,
+            channel: format!("ordo_{}", target.schema),
+            changed: Mutex::default(),
+            running: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn committed(&self, shards: &[Shard]) {
+        let Some(running) = self.running.get() else { return };
+        if !shards.is_empty() {
+            self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(shards);
+            // Full: it is about to look anyway.
+            let _ = running.wake.try_send(());
+        }
+    }
+
+    fn take(&self) -> BTreeSet<Shard> {
+        std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn listen(self: &std::sync::Arc<Told>) -> Box<dyn Hints> {
+        let running = self.running.get_or_init(|| {
+            let (hints, _) = broadcast::channel(BEHIND_MAX);
+            let (wake, woken) = mpsc::channel(1);
+            tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
+            Running { hints, wake }
+        });
+        Box::new(Listener(running.hints.subscribe()))
+    }
+}
+
+struct Listener(broadcast::Receiver<Hint>);
+
+#[async_trait]
+impl Hints for Listener {
+    async fn next(&mut self) -> Option<Hint> {
+        match self.0.recv().await {
+            Ok(hint) => Some(hint),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(Hint::Lost),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+/// As long as the store is open.
+async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
+    while let Some(open) = told.upgrade() {
+        let connected = connect(&open, hints.clone()).await;
+        drop(open);
+        match connected {
+            Ok((client, ended)) => {
+                // Nobody listened until now.
+                let _ = hints.send(Hint::Lost);
+                if tell(&told, &client, ended, &mut woken).await == End::Closed {
+                    return;
+                }
+            }
+            Err(trouble) => tracing::debug!(?trouble, "no hints for now"),
+        }
+        tokio::time::sleep(AWAY_PAUSE).await;
+    }
+}
+
+type Ended = tokio::task::JoinHandle<()>;
+
+async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client, Ended), Trouble> {
+    let (client, mut connection) = told.config.connect(told.tls.clone()).await?;
+    let (name, channel) = (told.name, told.channel.clone());
+    let ended = tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && notification.channel() == channel
+                && let Some(hint) = read(notification.payload(), name)
+            {
+                // Nobody listens: nobody misses it.
+                let _ = hints.send(hint);
+            }
+        }
+    });
+    client.batch_execute(&format!("LISTEN {}", told.channel)).await?;
+    Ok((client, ended))
+}
+
+#[derive(PartialEq, Eq)]
+enum End {
+    /// The connection is gone.
+    Lost,
+    /// The store is closed.
+    Closed,
+}
+
+async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, woken: &mut mpsc::Receiver<()>) -> End {
+    loop {
+        tokio::select! {
+            _ = &mut ended => return End::Lost,
+            changed = woken.recv() => if changed.is_none() { return End::Closed },
+        }
+        tokio::time::sleep(GATHERING).await;
+        let Some(open) = told.upgrade() else { return End::Closed };
+        let payload = write(open.name, &open.take());
+        if client.query("SELECT pg_notify($1, $2)", &[&open.channel, &payload]).await.is_err() {
+            return End::Lost;
+        }
+    }
+}
+
+/// Who says it, and a bit for each shard.
+fn write(name: Uuid, shards: &BTreeSet<Shard>) -> String {
+    let mut bits = [0u8; 32];
+    for Shard(shard) in shards {
+        bits[usize::from(shard / 8)] |= 1 << (shard % 8);
+    }
+    let hex: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}:{hex}", name.simple())
+}
+
+/// Nothing, if it is our own word. What cannot be read was said by another version: look everywhere.
+fn read(payload: &str, own: Uuid) -> Option<Hint> {
+    let Some((name, hex)) = payload.split_once(':') else { return Some(Hint::Lost) };
+    if name == own.simple().to_string() {
+        return None;
+    }
+    let byte = |place: usize| hex.get(2 * place..2 * place + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let Some(bits) = (0..32).map(byte).collect::<Option<Vec<u8>>>() else { return Some(Hint::Lost) };
+    let is_set = |Shard(shard): &Shard| bits[usize::from(shard / 8)] & (1 << (shard % 8)) != 0;
+    Some(Hint::Shards(Shard::all().filter(is_set).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_reads_back_for_everybody_but_its_author() {
+        let (author, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let shards = [0, 7, 8, 255].map(Shard);
+        let said = write(author, &BTreeSet::from(shards));
+        assert_eq!(read(&said, other), Some(Hint::Shards(shards.to_vec())));
+        assert_eq!(read(&said, author), None);
+        assert_eq!(read("what?", other), Some(Hint::Lost));
+        assert_eq!(read(&format!("{}:zz", author.simple()), other), Some(Hint::Lost));
+    }
+}

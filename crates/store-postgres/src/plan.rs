@@ -1,0 +1,219 @@
+//! What batches come to, decided in memory on what the database says under the locks of their shards.
+//!
+//! Invariant: pure. Items apply in order and see what earlier ones left; a refused item leaves nothing behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, Outcome, RowWrite, Shard, Trim, Version, View};
+use uuid::Uuid;
+
+use crate::codes;
+use crate::position::Vector;
+
+/// What must be locked and read before batches can be decided.
+#[derive(Debug, Default)]
+pub(crate) struct Concerned {
+    pub(crate) shards: BTreeSet<Shard>,
+    pub(crate) entities: BTreeSet<EntityId>,
+    pub(crate) keys: BTreeSet<Vec<u8>>,
+}
+
+impl Concerned {
+    pub(crate) fn of(batches: &[Batch]) -> Concerned {
+        let mut concerned = Concerned::default();
+        for item in batches.iter().flat_map(|batch| &batch.items) {
+            concerned.shards.insert(Shard::of(item.entity));
+            concerned.entities.insert(item.entity);
+            for entry in &item.dedup {
+                concerned.shards.insert(Shard::of_key(&entry.key));
+                concerned.keys.insert(entry.key.clone());
+            }
+        }
+        concerned
+    }
+}
+
+/// What the database says.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// The last number given out in each shard.
+    pub(crate) last: BTreeMap<Shard, u64>,
+    pub(crate) versions: BTreeMap<EntityId, Version>,
+    pub(crate) taken: BTreeMap<Vec<u8>, (Timestamp, Vec<u8>)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept<'a> {
+    pub(crate) version: Version,
+    pub(crate) alarm: Option<Alarm>,
+    pub(crate) state: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Appended<'a> {
+    pub(crate) number: u64,
+    pub(crate) version: Version,
+    pub(crate) event: &'a NewEvent,
+}
+
+/// Stored events up to `through` go. The checkpoint takes the place of the last of them, unless that one is appended
+/// by this very plan and carries it already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut<'a> {
+    pub(crate) through: Version,
+    pub(crate) checkpoint: Option<&'a NewEvent>,
+}
+
+/// View and key.
+type RowKey<'a> = (i32, &'a [u8]);
+
+/// What is to be written. Deletions come first, so that what is made anew stays.
+#[derive(Debug, Default)]
+pub(crate) struct Writes<'a> {
+    /// The last number given out in each shard that gave out any.
+    pub(crate) last: BTreeMap<Shard, u64>,
+    /// None: it goes.
+    pub(crate) entities: BTreeMap<EntityId, Option<Kept<'a>>>,
+    /// Streams whose stored events all go.
+    pub(crate) purged: BTreeSet<EntityId>,
+    pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
+    pub(crate) events: BTreeMap<EntityId, Vec<Appended<'a>>>,
+    /// By view and key; None: it goes. The shard is that of the entity that wrote it last.
+    pub(crate) rows: BTreeMap<RowKey<'a>, (Shard, Option<&'a [u8]>)>,
+    pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
+    pub(crate) forgotten: BTreeSet<Uuid>,
+    pub(crate) chunks: BTreeMap<(Uuid, u64), &'a [u8]>,
+}
+
+impl<'a> Writes<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Writes { last: _, entities, purged, cuts, events, rows, dedup, forgotten, chunks } = self;
+        entities.is_empty()
+            && purged.is_empty()
+            && cuts.is_empty()
+            && events.is_empty()
+            && rows.is_empty()
+            && dedup.is_empty()
+            && forgotten.is_empty()
+            && chunks.is_empty()
+    }
+
+    pub(crate) fn put_rows(&mut self, shard: Shard, rows: &'a [RowWrite]) {
+        for RowWrite { view, key, value } in rows {
+            self.rows.insert((code_of(*view), key), (shard, value.as_deref()));
+        }
+    }
+
+    /// Shards in which something became visible.
+    pub(crate) fn shards(&self) -> Vec<Shard> {
+        let touched: BTreeSet<Shard> = self.entities.keys().map(|entity| Shard::of(*entity)).collect();
+        touched.into_iter().collect()
+    }
+}
+
+fn code_of(view: View) -> i32 {
+    codes::view(view)
+}
+
+/// Outcomes by batch, and what they rest on.
+#[derive(Debug, Default)]
+pub(crate) struct Plan<'a> {
+    pub(crate) outcomes: Vec<Vec<Outcome>>,
+    pub(crate) writes: Writes<'a>,
+    known: Known,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn of(batches: &'a [Batch], known: Known) -> Plan<'a> {
+        let mut plan = Plan { known, ..Plan::default() };
+        for batch in batches {
+            for chunk in &batch.chunks {
+                plan.writes.chunks.insert((chunk.owner, chunk.seq), &chunk.bytes);
+            }
+            let outcomes = batch.items.iter().map(|item| plan.take(item)).collect();
+            plan.outcomes.push(outcomes);
+        }
+        plan
+    }
+
+    fn take(&mut self, item: &'a Item) -> Outcome {
+        if let Some(duplicate) = self.duplicate(&item.dedup) {
+            return duplicate;
+        }
+        let actual = self.known.versions.get(&item.entity).copied().unwrap_or(0);
+        if actual != item.expected {
+            return Outcome::Conflict { actual };
+        }
+        let outcome = match &item.fate {
+            Fate::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
+            Fate::Purge => self.purge(item.entity),
+        };
+        self.writes.put_rows(Shard::of(item.entity), &item.rows);
+        for entry in &item.dedup {
+            self.known.taken.insert(entry.key.clone(), (entry.until, entry.value.clone()));
+            self.writes.dedup.insert(&entry.key, entry);
+        }
+        for owner in &item.forget_chunks {
+            self.writes.chunks.retain(|(known, _), _| known != owner);
+            self.writes.forgotten.insert(*owner);
+        }
+        outcome
+    }
+
+    fn duplicate(&self, entries: &[Dedup]) -> Option<Outcome> {
+        entries.iter().find_map(|entry| {
+            let (until, value) = self.known.taken.get(&entry.key)?;
+            (*until > entry.at).then(|| Outcome::Duplicate { key: entry.key.clone(), value: value.clone() })
+        })
+    }
+
+    fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> Outcome {
+        let shard = Shard::of(item.entity);
+        let (mut version, mut last) = (item.expected, None);
+        for event in &item.events {
+            version += 1;
+            let number = self.next_number(shard);
+            last = Some(number);
+            self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
+        }
+        self.known.versions.insert(item.entity, version);
+        self.writes.entities.insert(item.entity, Some(Kept { version, alarm, state }));
+        if let Some(trim) = &item.trim {
+            self.cut(item.entity, trim);
+        }
+        Outcome::Committed { version, last: last.map(|number| Vector::single(shard, number).write()) }
+    }
+
+    fn next_number(&mut self, shard: Shard) -> u64 {
+        let last = self.known.last.entry(shard).or_default();
+        *last += 1;
+        self.writes.last.insert(shard, *last);
+        *last
+    }
+
+    fn purge(&mut self, entity: EntityId) -> Outcome {
+        self.known.versions.remove(&entity);
+        self.writes.events.remove(&entity);
+        self.writes.cuts.remove(&entity);
+        self.writes.entities.insert(entity, None);
+        self.writes.purged.insert(entity);
+        Outcome::Committed { version: 0, last: None }
+    }
+
+    fn cut(&mut self, entity: EntityId, trim: &'a Trim) {
+        let Trim { through, checkpoint } = trim;
+        if *through == 0 || self.writes.cuts.get(&entity).is_some_and(|cut| cut.through > *through) {
+            return;
+        }
+        let appended = self.writes.events.get_mut(&entity);
+        let here = appended.and_then(|events| {
+            let place = events.iter().position(|event| event.version == *through)?;
+            events[place].event = checkpoint;
+            events.drain(..place);
+            Some(())
+        });
+        let checkpoint = if here.is_some() { None } else { Some(checkpoint) };
+        self.writes.cuts.insert(entity, Cut { through: *through, checkpoint });
+    }
+}

@@ -1,0 +1,108 @@
+//! A place in the log: for each shard, the number of the last event seen there.
+//!
+//! Invariant: inside a shard numbers grow in the order in which events became visible, so a vector of numbers misses
+//! nothing. Written as base64url of varints, shard by shard, those at 0 left out.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ordo_store::{Fault, Position, Shard};
+
+/// The first byte: how the rest is written.
+const FORM: u8 = 1;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Vector(BTreeMap<Shard, u64>);
+
+impl Vector {
+    /// Of one event alone.
+    pub(crate) fn single(shard: Shard, number: u64) -> Vector {
+        Vector(BTreeMap::from([(shard, number)]))
+    }
+
+    pub(crate) fn at(&self, shard: Shard) -> u64 {
+        self.0.get(&shard).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn advance(&mut self, shard: Shard, number: u64) {
+        self.0.insert(shard, number);
+    }
+
+    pub(crate) fn read(position: &Position) -> Result<Vector, Fault> {
+        if position.0.is_empty() {
+            return Ok(Vector::default());
+        }
+        Vector::decode(&position.0).ok_or_else(|| Fault::NotAPosition { given: position.0.clone() })
+    }
+
+    fn decode(text: &str) -> Option<Vector> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (form, mut rest) = bytes.split_first()?;
+        let (mut numbers, mut next_shard) = (BTreeMap::new(), 0);
+        while !rest.is_empty() && *form == FORM {
+            let shard = take(&mut rest)?.checked_add(next_shard)?;
+            let number = take(&mut rest).filter(|number| i64::try_from(*number).is_ok_and(|number| number > 0))?;
+            numbers.insert(Shard(u8::try_from(shard).ok()?), number);
+            next_shard = shard + 1;
+        }
+        (!numbers.is_empty()).then_some(Vector(numbers))
+    }
+
+    pub(crate) fn write(&self) -> Position {
+        let (mut bytes, mut next_shard) = (vec![FORM], 0);
+        for (shard, number) in &self.0 {
+            put(&mut bytes, u64::from(shard.0) - next_shard);
+            put(&mut bytes, *number);
+            next_shard = u64::from(shard.0) + 1;
+        }
+        Position(URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_reads_back_and_is_short() {
+        let mut vector = Vector::default();
+        for shard in Shard::all() {
+            vector.advance(shard, 1 + u64::from(shard.0) * 1_000_003);
+        }
+        let position = vector.write();
+        assert_eq!(Vector::read(&position).unwrap(), vector);
+        assert!(position.0.len() < 2_000, "{}", position.0.len());
+        assert!(Vector::single(Shard(255), 7).write().0.len() < 8);
+        assert_eq!(Vector::read(&Position::default()).unwrap(), Vector::default());
+    }
+
+    #[test]
+    fn what_was_not_given_out_is_refused() {
+        for made_up in ["no such position", "12", "AQ", "AgEB", "AQEA", "AQGAgICAgICAgICAAQ"] {
+            let read = Vector::read(&Position(made_up.into()));
+            assert!(matches!(read, Err(Fault::NotAPosition { .. })), "{made_up}: {read:?}");
+        }
+    }
+}

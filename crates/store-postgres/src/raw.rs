@@ -1,0 +1,66 @@
+//! The rows of a batch, written by a bare loop: no guards, no decisions, no counters. What a store could reach at best
+//! with these tables on this server; `ordo bench` compares itself with it.
+//!
+//! Only new entities: each item begins its stream.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::Object;
+use ordo_store::{Batch, Fate, Fault, Shard};
+use uuid::Uuid;
+
+use crate::commit::write;
+use crate::connect::Database;
+use crate::migrate;
+use crate::plan::{Appended, Kept, Writes};
+use crate::url::{BadUrl, Target};
+
+/// Removes a throw-away schema with everything in it.
+pub async fn drop_schema(url: &str) -> Result<(), Fault> {
+    let (client, target) = connect(url).await?;
+    let dropped = client.batch_execute(&format!("DROP SCHEMA IF EXISTS {} CASCADE", target.schema)).await;
+    dropped.map_err(|error| crate::fault::Trouble::from(error).into_fault("removing a schema"))
+}
+
+async fn connect(url: &str) -> Result<(Object, Target), Fault> {
+    let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+    let client = Database::new(&target, 1)?.writer().await;
+    Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
+}
+
+#[derive(Debug)]
+pub struct RawLoop {
+    client: Object,
+    last: BTreeMap<Shard, u64>,
+}
+
+impl RawLoop {
+    /// On new tables.
+    pub async fn open(url: &str) -> Result<RawLoop, Fault> {
+        let (client, target) = connect(url).await?;
+        let made = migrate::run(&client, &target.schema).await;
+        made.map_err(|trouble| trouble.into_fault("opening the database"))?;
+        Ok(RawLoop { client, last: BTreeMap::new() })
+    }
+
+    /// Writes one batch in one durable transaction.
+    pub async fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let mut writes = Writes::default();
+        for item in &batch.items {
+            let shard = Shard::of(item.entity);
+            let last = self.last.entry(shard).or_default();
+            let mut version = 0;
+            for event in &item.events {
+                (version, *last) = (version + 1, *last + 1);
+                writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
+            }
+            if let Fate::Keep { snapshot, alarm } = &item.fate {
+                writes.entities.insert(item.entity, Some(Kept { version, alarm: *alarm, state: snapshot }));
+            }
+            writes.put_rows(shard, &item.rows);
+        }
+        let failed = |trouble: crate::fault::Trouble| trouble.into_fault("writing");
+        self.client.batch_execute("BEGIN").await.map_err(|error| failed(error.into()))?;
+        write(&self.client, &writes, Uuid::nil(), None).await.map_err(failed)
+    }
+}

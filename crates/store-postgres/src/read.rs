@@ -1,0 +1,165 @@
+//! Reads of what stands: snapshots, alarms, rows, chunks, dedup keys, counts. Each is one statement, one moment.
+//!
+//! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
+
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Alarm, Chunk, Fault, KeyRange, Order, Ringing, Row, Shard, Snapshot, Stats, View};
+use tokio_postgres::Row as Found;
+use uuid::Uuid;
+
+use crate::codes;
+use crate::connect::Database;
+use crate::migrate::LAYOUT;
+
+pub(crate) async fn load(database: &Database, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+    if entities.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kinds: Vec<i16> = entities.iter().map(|entity| codes::kind(entity.kind)).collect();
+    let ids: Vec<Uuid> = entities.iter().map(|entity| entity.id).collect();
+    let sql = "SELECT k.place, e.version, e.alarm_at, e.alarm_rank, e.state \
+         FROM unnest($1::smallint[], $2::uuid[]) WITH ORDINALITY AS k (kind, id, place) \
+         JOIN entities e ON e.kind = k.kind AND e.id = k.id";
+    let mut found: Vec<Option<Snapshot>> = vec![None; entities.len()];
+    for row in database.query("loading snapshots", sql, &[&kinds, &ids]).await? {
+        let place = usize::try_from(row.get::<_, i64>(0)).ok().and_then(|place| found.get_mut(place.wrapping_sub(1)));
+        if let Some(place) = place {
+            *place = Some(snapshot(&row, 1)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Version, time and rank of the alarm, state, from this column on.
+fn snapshot(row: &Found, first: usize) -> Result<Snapshot, Fault> {
+    let rank = rank(row.get(first + 2))?;
+    let at = row.get::<_, Option<i64>>(first + 1).map(codes::time).transpose()?;
+    let alarm = at.map(|at| Alarm { at, rank });
+    Ok(Snapshot { version: codes::version_of(row.get(first))?, alarm, state: row.get(first + 3) })
+}
+
+fn rank(number: i16) -> Result<u8, Fault> {
+    u8::try_from(number).map_err(|_| Fault::damaged(format!("an alarm of rank {number}")))
+}
+
+pub(crate) async fn entities(
+    database: &Database,
+    after: Option<EntityId>,
+    limit: usize,
+) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
+    let (kind, id) = edge(after);
+    let sql = "SELECT kind, id, version, alarm_at, alarm_rank, state FROM entities \
+         WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3";
+    let rows = database.query("listing entities", sql, &[&kind, &id, &codes::limit(limit)]).await?;
+    rows.iter().map(|row| Ok((codes::entity(row.get(0), row.get(1))?, snapshot(row, 2)?))).collect()
+}
+
+/// Before the first entity, or at one.
+pub(crate) fn edge(after: Option<EntityId>) -> (i16, Uuid) {
+    after.map_or((-1, Uuid::nil()), |entity| (codes::kind(entity.kind), entity.id))
+}
+
+const DUE: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
+     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) ORDER BY alarm_at, id, kind LIMIT $5";
+const DUE_IN: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
+     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) AND shard = ANY($6::smallint[]) \
+     ORDER BY alarm_at, id, kind LIMIT $5";
+
+/// Of some shards, or of all.
+pub(crate) async fn due(
+    database: &Database,
+    shards: Option<&[Shard]>,
+    until: Timestamp,
+    after: Option<Ringing>,
+    limit: usize,
+) -> Result<Vec<Ringing>, Fault> {
+    let (kind, id) = edge(after.map(|after| after.entity));
+    let (until, at, limit) = (until.ms(), after.map_or(-1, |after| after.at.ms()), codes::limit(limit));
+    let rows = match shards {
+        None => database.query("reading alarms", DUE, &[&until, &at, &id, &kind, &limit]).await?,
+        Some(shards) => {
+            let shards: Vec<i16> = shards.iter().map(|shard| codes::shard(*shard)).collect();
+            database.query("reading alarms", DUE_IN, &[&until, &at, &id, &kind, &limit, &shards]).await?
+        }
+    };
+    rows.iter().map(ringing).collect()
+}
+
+/// Kind, id, time and rank.
+pub(crate) fn ringing(row: &Found) -> Result<Ringing, Fault> {
+    Ok(Ringing {
+        entity: codes::entity(row.get(0), row.get(1))?,
+        at: codes::time(row.get(2))?,
+        rank: rank(row.get(3))?,
+    })
+}
+
+pub(crate) async fn row(database: &Database, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    let sql = "SELECT value FROM rows WHERE view = $1 AND key = $2";
+    let rows = database.query("reading a row", sql, &[&codes::view(view), &key]).await?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+pub(crate) async fn rows(
+    database: &Database,
+    view: View,
+    range: &KeyRange,
+    order: Order,
+    limit: usize,
+) -> Result<Vec<Row>, Fault> {
+    let sql = match (order, &range.to) {
+        (Order::Ascending, None) => "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3",
+        (Order::Descending, None) => {
+            "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key DESC LIMIT $3"
+        }
+        (Order::Ascending, Some(_)) => {
+            "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key LIMIT $3"
+        }
+        (Order::Descending, Some(_)) => {
+            "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key DESC LIMIT $3"
+        }
+    };
+    let (view, limit) = (codes::view(view), codes::limit(limit));
+    let rows = match &range.to {
+        None => database.query("reading rows", sql, &[&view, &range.from, &limit]).await?,
+        Some(to) => database.query("reading rows", sql, &[&view, &range.from, &limit, to]).await?,
+    };
+    Ok(rows.iter().map(|row| Row { key: row.get(0), value: row.get(1) }).collect())
+}
+
+pub(crate) async fn chunks(database: &Database, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+    let sql = "SELECT seq, bytes FROM chunks WHERE owner = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+    let rows = database.query("reading chunks", sql, &[&owner, &codes::seq(from), &codes::limit(limit)]).await?;
+    Ok(rows.iter().map(|row| Chunk { owner, seq: codes::seq_of(row.get(0)), bytes: row.get(1) }).collect())
+}
+
+pub(crate) async fn dedup(database: &Database, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+    let sql = "SELECT value FROM dedup WHERE key = $1 AND until > $2";
+    let rows = database.query("reading a dedup key", sql, &[&key, &now.ms()]).await?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+/// Repeatable: what is forgotten is not forgotten twice, and the count is for people.
+pub(crate) async fn forget_dedup(database: &Database, now: Timestamp, limit: usize) -> Result<usize, Fault> {
+    let sql = "DELETE FROM dedup WHERE until <= $1 AND key IN \
+         (SELECT key FROM dedup WHERE until <= $1 ORDER BY until LIMIT $2) RETURNING 1";
+    Ok(database.query("forgetting dedup keys", sql, &[&now.ms(), &codes::limit(limit)]).await?.len())
+}
+
+pub(crate) async fn stats(database: &Database) -> Result<Stats, Fault> {
+    let sql = "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM entities), \
+         (SELECT count(*) FROM entities WHERE alarm_at IS NOT NULL), (SELECT count(*) FROM chunks), \
+         (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
+          JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r')";
+    let counted = database.query("counting", sql, &[]).await?;
+    let row = counted.first().ok_or_else(|| Fault::damaged("the database does not count"))?;
+    let count = |column: usize| u64::try_from(row.get::<_, i64>(column)).unwrap_or(0);
+    let (events, entities, alarms, chunks, bytes_on_disk) = (count(0), count(1), count(2), count(3), count(4));
+    let by_view = database.query("counting", "SELECT view, count(*) FROM rows GROUP BY view", &[]).await?;
+    let rows_of = |view: View| {
+        let row = by_view.iter().find(|row| row.get::<_, i32>(0) == codes::view(view));
+        row.map_or(0, |row| u64::try_from(row.get::<_, i64>(1)).unwrap_or(0))
+    };
+    let rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
+    Ok(Stats { driver: "postgres", format: LAYOUT, bytes_on_disk, events, entities, alarms, chunks, rows })
+}

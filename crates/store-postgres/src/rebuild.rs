@@ -1,0 +1,72 @@
+//! Rebuilding what is derived: snapshots, alarms and rows, from what a fold over the events found.
+//!
+//! Invariant: from the moment the derived tables are emptied until the end of the rebuild every shard says that it is
+//! incomplete, and commits are refused: a crash in between cannot become a silent miss.
+
+use deadpool_postgres::Object;
+use ordo_store::{Fault, Rebuilt, Shard};
+use uuid::Uuid;
+
+use crate::commit::write;
+use crate::connect::Database;
+use crate::fault::Trouble;
+use crate::plan::{Kept, Writes};
+
+/// How often a step is tried; each is the same twice as once.
+const TRIES: usize = 4;
+
+const CLEAR: &str = "BEGIN; SELECT shard FROM shards ORDER BY shard FOR UPDATE; \
+     UPDATE shards SET rebuilding = true; TRUNCATE entities; TRUNCATE rows; COMMIT";
+const END: &str = "BEGIN; SELECT shard FROM shards ORDER BY shard FOR UPDATE; \
+     UPDATE shards SET rebuilding = false; COMMIT";
+
+pub(crate) async fn clear(database: &Database) -> Result<(), Fault> {
+    run(database, Step::Command(CLEAR)).await
+}
+
+pub(crate) async fn end(database: &Database) -> Result<(), Fault> {
+    run(database, Step::Command(END)).await
+}
+
+pub(crate) async fn put(database: &Database, found: &[Rebuilt]) -> Result<(), Fault> {
+    let mut writes = Writes::default();
+    for Rebuilt { entity, snapshot, rows } in found {
+        let kept = Kept { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
+        writes.entities.insert(*entity, Some(kept));
+        writes.put_rows(Shard::of(*entity), rows);
+    }
+    if writes.is_empty() { Ok(()) } else { run(database, Step::Write(&writes)).await }
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Command(&'static str),
+    Write(&'a Writes<'a>),
+}
+
+async fn run(database: &Database, step: Step<'_>) -> Result<(), Fault> {
+    let mut tries = 1;
+    loop {
+        match try_once(database, step).await {
+            Err(Trouble::Passing(_)) if tries < TRIES => tries += 1,
+            done => return done.map_err(|trouble| trouble.into_fault("rebuilding")),
+        }
+    }
+}
+
+async fn try_once(database: &Database, step: Step<'_>) -> Result<(), Trouble> {
+    let client = database.writer().await?;
+    let done = match step {
+        Step::Command(sql) => client.batch_execute(sql).await.map_err(Trouble::from),
+        Step::Write(writes) => put_once(&client, writes).await,
+    };
+    if done.is_err() {
+        drop(Object::take(client));
+    }
+    done
+}
+
+async fn put_once(client: &Object, writes: &Writes<'_>) -> Result<(), Trouble> {
+    client.batch_execute("BEGIN").await?;
+    write(client, writes, Uuid::new_v4(), None).await
+}

@@ -1,0 +1,166 @@
+//! The contract, kept by PostgreSQL: commits go to the writer, reads to any free connection.
+//!
+//! Invariant: the store holds nothing that the database does not: any number of them may be open on one schema.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{
+    Batch, Chunk, Cluster, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Ringing, Row, Snapshot,
+    Stats, Store, Version, View,
+};
+use uuid::Uuid;
+
+use crate::connect::Database;
+use crate::hints::Told;
+use crate::url::{BadUrl, Target};
+use crate::writer::Writer;
+use crate::{migrate, read, read_log, rebuild};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many connections read; two more write, and one carries hints where nodes work together.
+    pub readers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { readers: 8 }
+    }
+}
+
+/// A store in one schema of a PostgreSQL database.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pub(crate) database: Database,
+    pub(crate) told: Arc<Told>,
+    target: Target,
+    writer: Writer,
+}
+
+impl PostgresStore {
+    /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
+    pub async fn open(url: &str, options: Options) -> Result<PostgresStore, Fault> {
+        let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+        let database = Database::new(&target, options.readers.max(1))?;
+        prepare(&database, &target.schema).await?;
+        let name = Uuid::new_v4();
+        sign_on(&database, name).await?;
+        let told = Arc::new(Told::new(name, &target)?);
+        let writer = Writer::start(database.clone(), name, told.clone());
+        Ok(PostgresStore { database, told, target, writer })
+    }
+
+    /// The same store whose reads all see the moment of the first of them: for whoever reads all of it.
+    /// If its connection is lost, the moment is another from then on.
+    pub fn at_this_moment(&self) -> Result<PostgresStore, Fault> {
+        Ok(PostgresStore {
+            database: self.database.at_one_moment(&self.target)?,
+            told: self.told.clone(),
+            target: self.target.clone(),
+            writer: self.writer.clone(),
+        })
+    }
+}
+
+async fn prepare(database: &Database, schema: &str) -> Result<(), Fault> {
+    let opening = |trouble: crate::fault::Trouble| trouble.into_fault("opening the database");
+    let client = database.writer().await.map_err(opening)?;
+    let migrated = migrate::run(&client, schema).await;
+    if migrated.is_err() {
+        drop(deadpool_postgres::Object::take(client));
+    }
+    migrated.map_err(opening)
+}
+
+/// Writers that have not been seen for a week are forgotten: nobody asks for their last commit any more.
+async fn sign_on(database: &Database, name: Uuid) -> Result<(), Fault> {
+    let now = crate::cluster::NOW;
+    let forget = format!("DELETE FROM writers WHERE seen_at < {now} - 7 * 86400000");
+    database.query("signing on", &forget, &[]).await?;
+    let sign = format!(
+        "INSERT INTO writers (writer, committed, seen_at) VALUES ($1, $1, {now}) ON CONFLICT (writer) DO NOTHING"
+    );
+    database.query("signing on", &sign, &[&name]).await.map(drop)
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+        batch.check()?;
+        if batch.items.is_empty() && batch.chunks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.writer.commit(batch).await
+    }
+
+    async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+        read::load(&self.database, entities).await
+    }
+
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+        read_log::history(&self.database, entity, from, limit).await
+    }
+
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+        read_log::events(&self.database, after, limit).await
+    }
+
+    async fn due(&self, until: Timestamp, after: Option<Ringing>, limit: usize) -> Result<Vec<Ringing>, Fault> {
+        read::due(&self.database, None, until, after, limit).await
+    }
+
+    async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
+        read::entities(&self.database, after, limit).await
+    }
+
+    async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
+        read_log::streams(&self.database, after, limit).await
+    }
+
+    async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        read::row(&self.database, view, key).await
+    }
+
+    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+        read::rows(&self.database, view, range, order, limit).await
+    }
+
+    async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+        read::chunks(&self.database, owner, from, limit).await
+    }
+
+    async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+        read::dedup(&self.database, key, now).await
+    }
+
+    async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault> {
+        read::forget_dedup(&self.database, now, limit).await
+    }
+
+    async fn clear_derived(&self) -> Result<(), Fault> {
+        rebuild::clear(&self.database).await
+    }
+
+    async fn rebuild(&self, found: Vec<Rebuilt>) -> Result<(), Fault> {
+        rebuild::put(&self.database, &found).await
+    }
+
+    async fn end_rebuild(&self) -> Result<(), Fault> {
+        rebuild::end(&self.database).await
+    }
+
+    async fn stats(&self) -> Result<Stats, Fault> {
+        read::stats(&self.database).await
+    }
+
+    async fn ping(&self) -> Result<(), Fault> {
+        let answer = self.database.ask("SELECT 1", &[]).await;
+        answer.map(drop).map_err(|trouble| trouble.into_fault("asking the database whether it is there"))
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
+    }
+}

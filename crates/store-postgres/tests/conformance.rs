@@ -1,0 +1,30 @@
+//! All promises of the contract, kept by a real PostgreSQL server.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_store::Store;
+use ordo_store::conformance::Place;
+use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::{Options, PostgresStore};
+
+struct Schema {
+    _server: Server,
+    url: String,
+}
+
+#[async_trait]
+impl Place for Schema {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(PostgresStore::open(&self.url, Options::default()).await.unwrap())
+    }
+}
+
+fn schema() -> Schema {
+    let server = Server::join();
+    Schema { url: server.fresh_url(), _server: server }
+}
+
+ordo_store::conformance!(crate::schema);

@@ -1,0 +1,42 @@
+//! The SQL stays in what databases with PostgreSQL's wire share.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+/// What such databases lack, or do differently.
+const BARRED: [&str; 9] = [
+    "create trigger",
+    "create function",
+    "advisory",
+    "xmin",
+    "txid_",
+    "pg_current_xact",
+    "pg_snapshot",
+    "lock table",
+    "ctid",
+];
+
+#[test]
+fn no_statement_uses_what_other_databases_lack() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in ["src", "migrations"] {
+        for file in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
+            for barred in BARRED {
+                assert!(!text.contains(barred), "{} uses {barred}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_table_of_the_contract_carries_the_shard() {
+    let sql = include_str!("../migrations/0001_the_contract.sql");
+    for table in ["shards", "events", "entities", "rows", "dedup", "chunks", "leases"] {
+        let start = sql.find(&format!("CREATE TABLE {table} (")).unwrap();
+        let columns = &sql[start..start + sql[start..].find(';').unwrap()];
+        assert!(columns.contains("shard "), "{table}");
+    }
+}

@@ -1,0 +1,41 @@
+//! The dashboard in a real browser: `tests/browser/run` against the binary of this build.
+//!
+//! Invariant: pictures are taken only when asked for, so that a check changes no file.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::cargo::cargo;
+use crate::tree;
+
+/// What the flows need besides the binary.
+const NEEDED: [&str; 3] = ["node", "npm", "chromium"];
+
+/// Answers with a note when this machine cannot do it.
+pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
+    if let Some(missing) = NEEDED.iter().find(|program| !is_here(program)) {
+        return Ok(Some(format!("{missing} is not installed (tests/browser/run installs what it needs)")));
+    }
+    cargo(&["build", "--quiet", "--package", "ordo"])?;
+    let status = Command::new(tree::root().join("tests/browser/run"))
+        .args(if args.is_empty() { vec!["--no-pictures".to_owned()] } else { args.to_vec() })
+        .env("ORDO_BINARY", target().join("debug").join("ordo"))
+        .stdin(Stdio::null())
+        .status()
+        .context("starting tests/browser/run")?;
+    if !status.success() {
+        bail!("the dashboard does not behave: {status}");
+    }
+    Ok(None)
+}
+
+fn is_here(program: &str) -> bool {
+    let probe = Command::new(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).status();
+    probe.is_ok_and(|status| status.success())
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tree::root().join("target"), PathBuf::from)
+}

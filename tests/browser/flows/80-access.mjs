@@ -1,0 +1,57 @@
+// Accessible to everybody: axe finds nothing serious, and the accessibility tree of each page stays what it was.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { complaints } from "../browser.mjs";
+import { check, flow } from "../main.mjs";
+
+const PAGES = [
+  ["home", "/"],
+  ["jobs", "/jobs?q=nightly"],
+  ["form", "/jobs/new"],
+  ["job", (jobs) => `/jobs/${jobs["nightly-report"].id}`],
+  ["busy-job", (jobs) => `/jobs/${jobs["backup-database"].id}`],
+  ["runs", "/runs"],
+  ["run", (jobs) => `/runs/${jobs.exportRun}`],
+  ["executors", "/executors"],
+  ["nodes", "/nodes"],
+  ["incidents", "/incidents"],
+];
+const address = (place, jobs) => (typeof place === "function" ? place(jobs) : place);
+
+for (const theme of ["light", "dark"]) {
+  flow(`axe finds nothing serious, ${theme}`, { theme, reduced: true }, async ({ page, url, jobs }) => {
+    const found = [];
+    for (const [name, place] of PAGES) {
+      await page.goto(url + address(place, jobs));
+      found.push(...(await complaints(page)).map((one) => `${name}: ${one}`));
+    }
+    check(found.length === 0, found.join("\n"));
+  });
+}
+
+/** Names that never change; what depends on the moment is left out. */
+const SNAPPED = ["form", "jobs", "job", "executors", "incidents"];
+
+flow("the accessibility tree of the pages is as it was", async ({ page, url, jobs }) => {
+  for (const [name, place] of PAGES.filter(([name]) => SNAPPED.includes(name))) {
+    await page.goto(url + address(place, jobs));
+    const tree = steady(await page.locator("main").ariaSnapshot());
+    const file = new URL(`../snapshots/${name}.yml`, import.meta.url);
+    if (!existsSync(file) || process.env.ORDO_BROWSER_ACCEPT) writeFileSync(file, tree);
+    const before = readFileSync(file, "utf8");
+    const [left, right] = [before.split("\n"), tree.split("\n")];
+    const at = left.findIndex((line, place) => line !== right[place]);
+    check(before === tree, `${name}, line ${at + 1}: was ${left[at]}, is ${right[at]} (accept with ORDO_BROWSER_ACCEPT=1)`);
+  }
+});
+
+function steady(tree) {
+  return tree
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "ID")
+    .replace(/\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} [A-Z+0-9]+/g, "TIME")
+    .replace(/\b(in|up to)? ?\d+ (s|min|h|d|ms)( \d+ (s|min|h))?( ago)?\b/g, " LENGTH")
+    .replace(/\b[A-Z][a-z]{2} \d{2}, \d{2}:\d{2}|\b\d{2}:\d{2}:\d{2}\b/g, "TIME")
+    .replace(/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{2}\b/g, "DAY")
+    .replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/g, "TIME")
+    .replace(/127\.0\.0\.1:\d+/g, "SERVER")
+    .replace(/(\d+) (running|waiting|failing)/g, "N $2");
+}

@@ -20,7 +20,8 @@ export function check(it, what) {
 async function perform({ name, options, steps }, browser, world, jobs) {
   const began = Date.now();
   const { context, page } = await open(browser, world, options);
-  page.setDefaultTimeout(15000);
+  // A busy machine is slow, not wrong.
+  page.setDefaultTimeout(30000);
   try {
     await steps({ page, context, world, jobs, browser, url: world.url });
     const wrongs = page.wrongs.filter((wrong) => !page.expected.some((words) => wrong.includes(words)));

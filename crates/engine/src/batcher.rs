@@ -31,6 +31,9 @@ const IN_FLIGHT_MAX: usize = 2_048;
 const FAULT_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 /// How often an order is decided anew because another node was faster.
 const CONTENTION_MAX: u32 = 16;
+/// The same for reports and orders with a key. Of those that share a round with keys that are taken, each round settles
+/// one, and a round has no more than this.
+const SHARED_ROUND_MAX: u32 = ROUND_MAX as u32;
 
 #[derive(Debug)]
 pub enum Message {
@@ -187,6 +190,12 @@ impl Batcher {
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
         for Submission { request, reply, tries } in submissions {
+            if tries > 0
+                && let Some(value) = self.claimed(&request).await
+            {
+                reply.into_iter().for_each(|reply| drop(reply.send(Err(SubmitError::Duplicate(value.clone())))));
+                continue;
+            }
             waiting.push((keepsake(&request, shared), reply, tries));
             requests.push(request);
         }
@@ -206,6 +215,13 @@ impl Batcher {
             }
         };
         (Box::pin(landing), weight)
+    }
+
+    /// What stands under the key of an order that lost once. One round tells of one key that was used before; asking
+    /// for the others spares each of them a round of its own. A store that cannot be read is found out by the commit.
+    async fn claimed(&self, request: &Request) -> Option<Vec<u8>> {
+        let claim = request.claim.as_ref()?;
+        self.committer.store().dedup(&claim.key, self.clock.now()).await.ok().flatten()
     }
 
     /// Tells everybody what became of a round. Answers whether the store failed.
@@ -243,7 +259,8 @@ impl Batcher {
                 drop(self.live.send(Live::Job(accepted.job.id)));
             }
         }
-        let contended = matches!(answer, Err(SubmitError::Contended)) && tries < CONTENTION_MAX;
+        let most = kept.as_ref().map_or(0, tries_of);
+        let contended = matches!(answer, Err(SubmitError::Contended)) && tries < most;
         let lost = matches!(answer, Err(SubmitError::Store(_)));
         match kept {
             Some(request) if contended || (lost && is_report(&request)) => {
@@ -290,6 +307,10 @@ fn keepsake(request: &Request, shared: bool) -> Option<Request> {
     let kept = is_report(request) || (plain && (shared || request.claim.is_some()));
     let again = || Request::new(request.job_id, request.order.command.clone());
     kept.then(|| Request { claim: request.claim.clone(), ..again() })
+}
+
+fn tries_of(request: &Request) -> u32 {
+    if is_report(request) || request.claim.is_some() { SHARED_ROUND_MAX } else { CONTENTION_MAX }
 }
 
 /// A report must reach the store however often that takes: its attempt cannot be run again to find out.

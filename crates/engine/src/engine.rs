@@ -105,6 +105,8 @@ struct Shared {
     attend: mpsc::UnboundedSender<EntityId>,
     stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    /// They end by themselves when they are told to.
+    attendants: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -164,6 +166,7 @@ impl Engine {
             flushes: flush_tx,
             sampling: options.sampling,
             running: Default::default(),
+            ending: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let roll = Arc::new(Roll::default());
@@ -206,6 +209,7 @@ impl Engine {
                 attend: attend_tx,
                 stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
+                attendants: std::sync::Mutex::default(),
             }),
         };
         engine.recover().await?;
@@ -213,7 +217,7 @@ impl Engine {
         engine.keep_task(tokio::spawn(shell.run()));
         engine.keep_task(tokio::spawn(keepers(engine.clone())));
         engine.keep_task(tokio::spawn(remote::watch(engine.clone())));
-        engine.keep_task(tokio::spawn(attendants.run()));
+        *engine.attendants() = Some(tokio::spawn(attendants.run()));
         if store.is_shared() {
             engine.be_a_member(store, store_clock, input_tx, reviewer);
         }
@@ -235,6 +239,10 @@ impl Engine {
         self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
         let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
         self.keep_task(tokio::spawn(member.run()));
+    }
+
+    fn attendants(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.shared.attendants.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn keep_task(&self, task: JoinHandle<()>) {
@@ -440,6 +448,7 @@ impl Engine {
 
     /// Stops firing, lets what runs come to its end within `grace`, ends and records the rest.
     pub async fn shutdown(&self, grace: Duration) {
+        cluster::hand_over(self.shared.queries.store().as_ref(), &self.shared.me.executor).await;
         let (drained, done) = oneshot::channel();
         drop(self.shared.core.send(CoreMessage::Drain(drained)));
         tokio::pin!(done);
@@ -456,7 +465,8 @@ impl Engine {
         }
         // Those who attend let go of what they hold before they are gone.
         self.shared.stopping.cancel();
-        if let Some(attendants) = tasks.next_back() {
+        let attendants = self.attendants().take();
+        if let Some(attendants) = attendants {
             drop(attendants.await);
         }
         for task in tasks {

@@ -3,6 +3,7 @@
 //! Invariant: every attempt given to the runner comes back exactly once, whatever its tool does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::Report;
@@ -43,6 +44,8 @@ pub struct Runner {
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
     pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
+    /// Everything was told to end: what still begins is told at once.
+    pub(crate) ending: Arc<AtomicBool>,
 }
 
 /// An attempt that runs here.
@@ -74,6 +77,9 @@ impl Runner {
             started.run_id,
             Running { job_id: started.job_id, token: started.token, cancel: cancel.clone(), why: None },
         );
+        if self.ending.load(Ordering::SeqCst) {
+            self.stop(started.run_id, Stop::Shutdown);
+        }
         let runner = self.clone();
         tokio::spawn(async move { runner.attempt(started, cancel).await });
     }
@@ -94,6 +100,7 @@ impl Runner {
 
     /// Ends everything that still runs.
     pub fn stop_all(&self) {
+        self.ending.store(true, Ordering::SeqCst);
         let runs: Vec<RunId> = self.lock().keys().copied().collect();
         for run in runs {
             self.stop(run, Stop::Shutdown);

@@ -19,7 +19,7 @@ use ordo_model::{JobId, Millis};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-fn listening(tool: &str, more: Value) -> Value {
+fn listening(tool: &str, more: &Value) -> Value {
     let mut job = json!({
         "label": "listener", "tool_name": tool, "trigger": { "type": "webhook", "hook": "push" },
         "block": { "concurrent": { "max": 256 } },
@@ -77,8 +77,8 @@ async fn run_of(world: &World, job: JobId) -> Run {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_job_that_listens_gets_the_payload_once_and_then_it_is_forgotten() {
     let world = World::new().await;
-    let jobs = [world.add(listening("unpack", json!({}))).await, world.add(listening("unpack", json!({}))).await];
-    let other = world.add(listening("unpack", json!({"trigger": {"type": "webhook", "hook": "pushed"}}))).await;
+    let jobs = [world.add(listening("unpack", &json!({}))).await, world.add(listening("unpack", &json!({}))).await];
+    let other = world.add(listening("unpack", &json!({"trigger": {"type": "webhook", "hook": "pushed"}}))).await;
     // More than one part, and bytes that are no text.
     let body: Vec<u8> = (0..2_500_000_u32).map(|n| (n % 251) as u8).collect();
     let id = receive(&world, arrival(Some("d-1"), body.clone())).await;
@@ -103,7 +103,7 @@ fn sum(body: &[u8]) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_delivery_sent_many_times_at_once_is_one() {
     let world = World::new().await;
-    let job = world.add(listening("unpack", json!({}))).await;
+    let job = world.add(listening("unpack", &json!({}))).await;
     let sends = (0..50).map(|_| world.engine.receive(arrival(Some("d-1"), "{}")));
     let received: Vec<Received> = join_all(sends).await.into_iter().map(Result::unwrap).collect();
     let id = Delivery::id("push", "d-1").id;
@@ -120,7 +120,7 @@ async fn the_same_delivery_sent_many_times_at_once_is_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_run_keeps_the_payload_and_a_replay_runs_it_again() {
     let world = World::new().await;
-    let job = world.add(listening("flaky", json!({"tool_input": {"times": 1}}))).await;
+    let job = world.add(listening("flaky", &json!({"tool_input": {"times": 1}}))).await;
     let id = receive(&world, arrival(Some("d-1"), "{}")).await;
     let delivery = over(&world, id).await;
     assert_eq!((delivery.status(), delivery.payload.is_some()), ("failed", true));
@@ -143,7 +143,7 @@ async fn what_nobody_heard_can_be_replayed_once_somebody_listens() {
     let world = World::new().await;
     let id = receive(&world, arrival(None, "{}")).await;
     assert_eq!(over(&world, id).await.status(), "unheard");
-    let job = world.add(listening("unpack", json!({}))).await;
+    let job = world.add(listening("unpack", &json!({}))).await;
     world.engine.replay("push", id, Along::default()).await.unwrap();
     let run = run_of(&world, job.id).await;
     assert_eq!(run.cause.delivery(), Some(id));
@@ -152,8 +152,8 @@ async fn what_nobody_heard_can_be_replayed_once_somebody_listens() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_job_records_what_it_did_not_run_and_a_cancelled_one_hears_nothing() {
     let world = World::new().await;
-    let paused = world.add(listening("unpack", json!({}))).await.id;
-    let cancelled = world.add(listening("unpack", json!({}))).await.id;
+    let paused = world.add(listening("unpack", &json!({}))).await.id;
+    let cancelled = world.add(listening("unpack", &json!({}))).await.id;
     world.engine.submit(paused, Command::Pause { reason: None }).await.unwrap();
     world.engine.submit(cancelled, Command::Cancel { reason: None }).await.unwrap();
     let id = receive(&world, arrival(None, "{}")).await;
@@ -167,7 +167,7 @@ async fn a_paused_job_records_what_it_did_not_run_and_a_cancelled_one_hears_noth
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deliveries_wait_for_a_full_queue_and_none_is_lost() {
     let world = World::new().await;
-    let job = world.add(listening("unpack", json!({"block": "serial"}))).await;
+    let job = world.add(listening("unpack", &json!({"block": "serial"}))).await;
     let sends = (0..300).map(|_| world.engine.receive(arrival(None, "{}")));
     let ids: Vec<Received> = join_all(sends).await.into_iter().map(Result::unwrap).collect();
     for received in ids {
@@ -181,7 +181,7 @@ async fn deliveries_wait_for_a_full_queue_and_none_is_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_by_a_former_life_is_recognised() {
     let world = World::new().await;
-    let job = world.add(listening("unpack", json!({}))).await;
+    let job = world.add(listening("unpack", &json!({}))).await;
     let id = receive(&world, arrival(None, "{}")).await;
     over(&world, id).await;
     let key = [b"hook-run/".as_slice(), id.as_bytes(), &[0; 4], job.id.0.as_bytes()].concat();
@@ -197,7 +197,7 @@ async fn a_claim_by_a_former_life_is_recognised() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_on_one_job_are_told_apart_however_they_are_gathered() {
     let world = Arc::new(World::new().await);
-    let job = world.add(listening("unpack", json!({}))).await.id;
+    let job = world.add(listening("unpack", &json!({}))).await.id;
     let until = world.engine.clock().now().plus(Millis::from_hours(1));
     let trigger = |key: u32| {
         let world = world.clone();
@@ -228,7 +228,7 @@ async fn keys_on_one_job_are_told_apart_however_they_are_gathered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_is_not_lost_when_the_process_dies() {
     let mut world = World::new().await;
-    let job = world.add(listening("hang", json!({"idempotent": true, "retry": {"max_attempts": 9}}))).await;
+    let job = world.add(listening("hang", &json!({"idempotent": true, "retry": {"max_attempts": 9}}))).await;
     let id = receive(&world, arrival(Some("d-1"), "{}")).await;
     until(&world, id, |delivery| !delivery.has_waiting()).await;
     world = world.restart().await;

@@ -128,7 +128,7 @@ fn bearer() {
     assert_eq!(check("Bearer s3cret"), Ok(()));
     assert_eq!(check("bearer  s3cret "), Ok(()));
     for wrong in ["Bearer s3cre", "Bearer s3cret2", "Bearer "] {
-        assert_eq!(check(wrong).is_err(), true, "{wrong}");
+        assert!(check(wrong).is_err(), "{wrong}");
     }
     assert!(matches!(check("Basic s3cret"), Err(Unverified::Unreadable(_))));
 }

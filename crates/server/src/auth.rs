@@ -88,8 +88,8 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
     // Others call by whatever name leads here, and prove themselves in ways of their own.
     if !route.is_some_and(|route| CALLED_BY_OTHERS.iter().any(|prefix| route.starts_with(prefix))) {
         peer.check_host(headers).map_err(answer)?;
-        origin::refuse_foreign(method, headers).map_err(answer)?;
     }
+    origin::refuse_foreign(method, headers).map_err(answer)?;
     let need = route.map(|route| need(method, route));
     if peer.is_local() {
         return Ok(Admitted { caller: Some(Caller::socket()), allowance: None });

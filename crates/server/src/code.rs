@@ -58,6 +58,7 @@ codes! {
     IncidentNotFound { 404, "incident_not_found", "No such incident" }
     LetterNotFound { 404, "letter_not_found", "No such letter" }
     MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
+    SlackNotConfigured { 404, "slack_not_configured", "Slack is not configured" }
     SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
@@ -102,7 +103,6 @@ codes! {
     ShuttingDown { 503, "shutting_down", "The server is shutting down" }
     NotReady { 503, "not_ready", "The server is not ready yet" }
     SecretsUnavailable { 503, "secrets_unavailable", "The key for secrets cannot be used" }
-    SlackNotConfigured { 503, "slack_not_configured", "Slack is not configured" }
 }
 
 impl Code {

@@ -63,7 +63,7 @@ pub(crate) async fn replay(
         Err(AskError::Duplicate(_)) if once.is_some() => {
             Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
         }
-        Err(error) => Err(hooks::lost(error, refused)),
+        Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),
     }
 }
 
@@ -81,7 +81,7 @@ fn accepted(delivery: &Kept<Delivery>) -> Response {
     (StatusCode::ACCEPTED, Json(hook_json::delivery(delivery.id, delivery))).into_response()
 }
 
-fn refused(refusal: DeliveryRefusal) -> Problem {
+fn refused(refusal: &DeliveryRefusal) -> Problem {
     let code = match refusal {
         DeliveryRefusal::NoSuchDelivery => Code::DeliveryNotFound,
         DeliveryRefusal::NotOver => Code::WrongState,

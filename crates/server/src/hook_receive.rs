@@ -64,10 +64,11 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),
         body,
     };
-    let told = match app.engine.receive(arrival).await.map_err(|error| hooks::lost(error, refused))? {
-        Received::New(id) => json!({ "id": id }),
-        Received::Duplicate(id) => json!({ "id": id, "duplicate": true }),
-    };
+    let told =
+        match app.engine.receive(arrival).await.map_err(|error| hooks::lost(error, |refusal| refused(&refusal)))? {
+            Received::New(id) => json!({ "id": id }),
+            Received::Duplicate(id) => json!({ "id": id, "duplicate": true }),
+        };
     Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }
 
@@ -128,6 +129,6 @@ fn challenge(scheme: Option<&Scheme>, body: &[u8]) -> Option<String> {
     body["challenge"].as_str().filter(|_| asks).map(str::to_owned)
 }
 
-fn refused(refusal: DeliveryRefusal) -> Problem {
+fn refused(refusal: &DeliveryRefusal) -> Problem {
     Problem::new(Code::Internal, refusal.to_string())
 }

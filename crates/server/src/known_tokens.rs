@@ -4,7 +4,7 @@
 //! longer than that; its expiry is looked at every time. Only tokens that exist are remembered, and a bounded number.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_engine::Kept;
 use ordo_engine::clock::Stopwatch;
@@ -25,9 +25,12 @@ pub(crate) enum TokenKey {
     Id(Uuid),
 }
 
+/// A token, and for how long it has been known.
+type Known = HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>;
+
 #[derive(Debug, Default)]
 pub(crate) struct KnownTokens {
-    known: Mutex<HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>>,
+    known: Mutex<Known>,
 }
 
 impl KnownTokens {
@@ -69,7 +72,7 @@ impl KnownTokens {
         known.insert(key, (token, Stopwatch::start()));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,8 +53,8 @@ pub(crate) async fn by_form(
     enter(&app, remote, &headers, &token.ok_or_else(missing)?, next).await
 }
 
-pub(crate) async fn leave(headers: HeaderMap) -> Response {
-    redirect("/login", session::forgotten(&headers))
+pub(crate) async fn leave(State(app): State<App>, headers: HeaderMap) -> Response {
+    redirect(&format!("{}/login", app.base_path), session::forgotten(&headers))
 }
 
 async fn enter(
@@ -69,7 +69,8 @@ async fn enter(
         return Err(refusal);
     }
     let cookie = cookie(app, headers, token).await.map_err(Problem::into_response)?;
-    Ok(redirect(next.as_deref().filter(|next| is_here(next)).unwrap_or("/"), Some(cookie)))
+    let home = format!("{}/", app.base_path);
+    Ok(redirect(next.as_deref().filter(|next| is_here(next)).unwrap_or(&home), Some(cookie)))
 }
 
 async fn cookie(app: &App, headers: &HeaderMap, token: &str) -> Result<HeaderValue, Problem> {

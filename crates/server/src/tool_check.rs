@@ -17,7 +17,7 @@ pub(crate) async fn check(engine: &Engine, definition: &Definition, input: &Valu
     }
     // The tool sees what it will get; what it says about it is told without the values.
     let resolved = engine.secrets().resolve(input).await.map_err(unresolved)?;
-    check_input(engine, definition, &resolved.input).map_err(|problem| masked(&resolved.mask, problem))
+    check_input(engine, definition, &resolved.input).map_err(|problem| masked(&resolved.mask, &problem))
 }
 
 fn check_input(engine: &Engine, definition: &Definition, input: &Value) -> Result<(), Problem> {
@@ -42,7 +42,7 @@ fn unresolved(error: SecretsError) -> Problem {
     }
 }
 
-fn masked(mask: &Mask, problem: Problem) -> Problem {
+fn masked(mask: &Mask, problem: &Problem) -> Problem {
     let cover = |text: &str| mask.text(text).into_owned();
     let errors = problem.errors.iter().map(|error| FieldError { message: cover(&error.message), ..error.clone() });
     Problem { detail: cover(&problem.detail), errors: errors.collect(), code: problem.code }

@@ -98,16 +98,21 @@ flow("a keyboard reaches the content past the navigation", async ({ page, url })
 
 flow("a command is copied", async ({ page, url, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
-  await page.goto(`${url}/hooks`);
+  await page.goto(`${url}/executors`);
   await page.getByRole("button", { name: "Copy" }).first().click();
-  check((await page.evaluate(() => navigator.clipboard.readText())).startsWith("ordo hook add"), "the command");
+  check((await page.evaluate(() => navigator.clipboard.readText())).startsWith("ordo executor"), "the command");
 });
 
-flow("every empty page shows the command to begin with", async ({ page, url }) => {
-  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/dead-letters", "ordo run list"], ["/tokens", "ordo token add"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
+flow("every empty page shows the command to begin with", async ({ browser }) => {
+  const fresh = await World.start();
+  const { url } = fresh;
+  const { context, page } = await open(browser, fresh);
+  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/dead-letters", "ordo run list"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
     await page.goto(url + path);
     await page.getByText(words).first().waitFor();
   }
+  await context.close();
+  await fresh.stop();
 });
 
 flow("without a token a browser is asked for one", { signedIn: false }, async ({ page, url }) => {

@@ -48,6 +48,15 @@ pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About)
     })
 }
 
+/// A node that is going down leaves its shards to the others at once, while what runs on it comes to its end.
+pub(crate) async fn hand_over(store: &dyn Store, name: &str) {
+    if let Some(cluster) = store.cluster()
+        && let Err(fault) = cluster.drain(name, true).await
+    {
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be told to take over");
+    }
+}
+
 /// The last word of a node.
 pub(crate) async fn leave(store: &dyn Store, life: Uuid) {
     if let Some(cluster) = store.cluster()

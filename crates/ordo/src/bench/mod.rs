@@ -3,6 +3,7 @@
 //! Invariant: everything measured goes through the same engine and store as in a daemon; figures that are compared
 //! come from one run.
 
+mod api;
 mod fire;
 mod incidents;
 mod mass;
@@ -46,6 +47,8 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare loop on the same engine beside them
     Schedule,
+    /// The same by 64 clients of a real server over TCP, beside 64 callers of the engine alone
+    Api,
     /// Many jobs due at one instant
     Burst,
     /// So many jobs every second
@@ -79,6 +82,9 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
     let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": engine, "cores": cores() });
     if wanted(What::Schedule) {
         report["schedule"] = runtime.block_on(schedule::measure(&ground, args.jobs))?;
+    }
+    if wanted(What::Api) && args.store.is_none() {
+        report["api"] = runtime.block_on(api::measure(&ground, args.jobs))?;
     }
     if wanted(What::Burst) {
         report["burst"] = runtime.block_on(fire::burst(&ground, args.jobs))?;

@@ -17,7 +17,7 @@ use super::stage::{Ground, Scratch, Stage, bar, one_off};
 use crate::opened::Whereabouts;
 
 /// Far enough away that nothing fires while we measure.
-const AHEAD: Millis = Millis::from_hours(1);
+pub(super) const AHEAD: Millis = Millis::from_hours(1);
 const BATCHES: [usize; 3] = [256, 1_024, 4_096];
 /// One caller that waits for each answer gets this long.
 const SINGLE_SECONDS: u64 = 3;
@@ -50,7 +50,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 }
 
 /// So many callers, each waiting for its answer before it asks again.
-async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
+pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
     let stage = Stage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
@@ -137,6 +137,6 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     Ok(rate)
 }
 
-fn per_second(count: usize, watch: &Stopwatch) -> f64 {
+pub(super) fn per_second(count: usize, watch: &Stopwatch) -> f64 {
     count as f64 * 1e6 / watch.elapsed_micros().max(1) as f64
 }

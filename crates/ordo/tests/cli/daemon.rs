@@ -127,7 +127,7 @@ fn what_cannot_be_a_store_is_refused() {
     world.ordo(&["serve", "--store", "letter.txt"]).refused(1, &["letter.txt", "not an Ordo store"]);
     assert!(world.read("letter.txt").starts_with("Dear Sir"), "it is untouched");
     world.ordo(&["serve", "--store", "no/such/folder.db"]).refused(1, &["folder does not exist"]);
-    world.ordo(&["serve", "--store", "postgres://localhost/x"]).refused(1, &["PostgreSQL"]);
+    world.ordo(&["serve", "--store", "postgres://127.0.0.1:1/x"]).refused(1, &["unavailable", "database"]);
     world.ordo(&["serve", "--roles", "api,executor"]).refused(1, &["roles"]);
     world.ordo(&["serve", "--roles", "cook"]).refused(2, &["cook"]);
     world.ordo(&["serve", "--tick-rate", "soon"]).refused(1, &["--tick-rate", "soon"]);

@@ -22,7 +22,7 @@ fn a_node_runs_on_a_database_and_finds_everything_again() {
     assert_eq!(world.ordo(&["run", "logs", "a"]).done().out, "hi\n");
     world.ordo(&["job", "add", "often", "--every", "300ms", "--", "true"]).done();
     eventually("it fired three times", || (world.runs("often").len() >= 3).then_some(()));
-    assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 2 jobs,"));
+    assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 3 streams,"));
     assert_eq!(world.json(&["store", "stats"])["driver"], "postgres");
     world.ordo(&["store", "backup", "copy.db"]).refused(1, &["pg_dump"]);
     assert_eq!(daemon.stop().0, 0);
@@ -30,9 +30,9 @@ fn a_node_runs_on_a_database_and_finds_everything_again() {
     let daemon = world.serve_with(&["--store", &url]);
     assert_eq!(labels(&world), ["a", "often"]);
     assert_eq!(daemon.stop().0, 0);
-    assert!(world.ordo(&["store", "check", "--store", &url]).done().out.starts_with("clean: 2 jobs,"));
+    assert!(world.ordo(&["store", "check", "--store", &url]).done().out.starts_with("clean: 3 streams,"));
     assert!(world.ordo(&["store", "reindex", "--store", &url]).done().out.contains("rebuilt"));
-    assert!(world.ordo(&["store", "check", "--store", &url]).done().out.starts_with("clean: 2 jobs,"));
+    assert!(world.ordo(&["store", "check", "--store", &url]).done().out.starts_with("clean: 3 streams,"));
     world.ordo(&["store", "compact", "--store", &url]).refused(1, &["VACUUM"]);
 }
 
@@ -47,7 +47,7 @@ fn a_deployment_moves_to_a_database_and_back() {
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["is held by process"]);
     assert_eq!(daemon.stop().0, 0);
     let told = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
-    assert!(told.starts_with("copied 2 jobs"), "{told}");
+    assert!(told.starts_with("copied 3 streams"), "{told}");
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["already"]);
     world.ordo(&["store", "copy", "nowhere.db", &url]).refused(1, &["there is no store at"]);
     let daemon = world.serve_with(&["--store", &url]);
@@ -56,7 +56,7 @@ fn a_deployment_moves_to_a_database_and_back() {
     world.ordo(&["job", "trigger", "b", "--wait"]).done();
     assert_eq!(daemon.stop().0, 0);
     world.ordo(&["store", "copy", &url, "back.db"]).done();
-    assert!(world.ordo(&["store", "check", "--store", "back.db"]).done().out.starts_with("clean: 2 jobs,"));
+    assert!(world.ordo(&["store", "check", "--store", "back.db"]).done().out.starts_with("clean: 3 streams,"));
     let daemon = world.serve_with(&["--store", "back.db"]);
     assert_eq!((labels(&world).len(), world.runs("b").len()), (2, 1));
     assert_eq!(daemon.stop().0, 0);

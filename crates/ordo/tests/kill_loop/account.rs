@@ -117,7 +117,11 @@ fn check_occurrences(job: &Value, told: &Told, account: &mut Account) {
     let id: JobId = job["id"].as_str().unwrap().parse().unwrap();
     let trigger: Trigger = serde_json::from_value(job["trigger"].clone()).unwrap();
     let promised = trigger.schedule().unwrap().between(Timestamp::MIN, Timestamp::MAX, MANY, id.0);
-    let promised: BTreeSet<Timestamp> = promised.into_iter().map(|occurrence| occurrence.nominal).collect();
+    // A job that arrived after its start promises what comes from then on; one for a single moment is still run.
+    let arrived: Timestamp = job["created_at"].as_str().unwrap().parse().unwrap();
+    let from = if job["trigger"]["every"].is_null() { Timestamp::MIN } else { arrived };
+    let promised: BTreeSet<Timestamp> =
+        promised.into_iter().map(|occurrence| occurrence.nominal).filter(|nominal| *nominal >= from).collect();
     account.occurrences += promised.len();
     for nominal in &promised {
         let in_gaps = told.gaps.iter().filter(|gap| (gap.from..=gap.to).contains(nominal)).count();

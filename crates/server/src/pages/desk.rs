@@ -81,7 +81,7 @@ impl Desk {
     pub(crate) fn operator(&self) -> Result<(), Problem> {
         match self.viewer.may_operate {
             true => Ok(()),
-            false => Err(Problem::new(Code::Unauthorized, "your token lets you look, not act")),
+            false => Err(Problem::new(Code::Forbidden, "your token lets you look, not act")),
         }
     }
 

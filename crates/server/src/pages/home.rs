@@ -4,9 +4,11 @@
 
 use askama::Template;
 use axum::response::Response;
+use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::metrics::Metrics;
 use ordo_engine::queries::RunFilter;
 use ordo_engine::series::lateness_ms;
+use ordo_model::incident::Status;
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::limits::MISFIRE_WINDOW;
 use ordo_model::{Millis, Timestamp};
@@ -19,12 +21,13 @@ use super::desk::Desk;
 use super::html::Html;
 use super::job_row::JobRow;
 use super::moment::length;
-use super::outcome::grouped;
+use super::outcome::{Badge, grouped};
 use super::run_row::RunRow;
 use super::shell::{Section, Shell, queries};
-use super::{answer, trouble};
+use super::{answer, incidents, trouble};
 use crate::problem::Problem;
 
+const INCIDENTS_SHOWN: usize = 5;
 const FAILING_SHOWN: usize = 8;
 const RUNNING_SHOWN: usize = 8;
 /// How many jobs the ring and the day look at.
@@ -42,6 +45,7 @@ const COUNTED: usize = 1_000;
 struct HomePage {
     shell: Shell,
     is_empty: bool,
+    incidents: Vec<OpenIncident>,
     failing: Vec<Failing>,
     failing_more: usize,
     overdue: Vec<JobRow>,
@@ -57,6 +61,15 @@ struct HomePage {
     charts: Charts,
     counts: Vec<(&'static str, String, String)>,
     health: Health,
+}
+
+struct OpenIncident {
+    id: String,
+    href: String,
+    title: String,
+    severity: Badge,
+    assignee: String,
+    since: Html,
 }
 
 struct Failing {
@@ -102,6 +115,7 @@ pub(crate) async fn show(desk: Desk) -> Result<Response, Problem> {
     let (running, pending) = (by_status(&desk, "running").await?, by_status(&desk, "pending").await?);
     let counts = counts(&desk).await?;
     let page = HomePage {
+        incidents: open_incidents(&desk).await?,
         is_empty: counts.iter().all(|(_, count, _)| count == "0"),
         failing_more: failing.len().saturating_sub(FAILING_SHOWN),
         failing: failing_rows(&desk, &failing).await?,
@@ -165,6 +179,22 @@ fn told_day(day: &Day, is_cut: bool) -> String {
 async fn by_status(desk: &Desk, status: &str) -> Result<Vec<Run>, Fault> {
     let filter = RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
     Ok(queries(desk).runs(&filter, None, 50).await?.items)
+}
+
+/// Those that somebody should be working on, newest first.
+async fn open_incidents(desk: &Desk) -> Result<Vec<OpenIncident>, Fault> {
+    let filter = IncidentFilter { status: Some(Status::Open), ..IncidentFilter::default() };
+    let found = queries(desk).incidents(&filter, None, INCIDENTS_SHOWN).await?;
+    let times = desk.times();
+    let shown = found.items.iter().map(|incident| OpenIncident {
+        id: incident.id.to_string(),
+        href: desk.link(&format!("/incidents/{}", incident.id)),
+        title: incident.title.clone(),
+        severity: incidents::severity(incident.severity),
+        assignee: incident.assignee.clone().unwrap_or_default(),
+        since: times.relative(incident.created_at),
+    });
+    Ok(shown.collect())
 }
 
 async fn failing_rows(desk: &Desk, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {

@@ -15,6 +15,8 @@ pub(crate) mod frame;
 mod history;
 mod home;
 mod html;
+mod incident;
+mod incidents;
 mod job;
 mod job_actions;
 mod job_edit;
@@ -22,9 +24,11 @@ mod job_fields;
 mod job_row;
 mod jobs;
 mod json_view;
+mod listing;
 mod live;
 pub(crate) mod login;
 mod moment;
+mod others;
 mod outcome;
 mod places;
 mod policies;
@@ -66,12 +70,20 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/runs/{id}/log.txt", get(run_log::download)),
         ("/runs/{id}/cancel", post(run::cancel)),
         ("/runs/{id}/retry", post(run::retry)),
-        ("/incidents", get(places::incidents)),
-        ("/monitors", get(places::monitors)),
-        ("/hooks", get(places::hooks)),
+        ("/incidents", get(incidents::show).post(incidents::start)),
+        ("/incidents/{id}", get(incident::show)),
+        ("/incidents/{id}/ack", post(incident::acknowledge)),
+        ("/incidents/{id}/status", post(incident::set_status)),
+        ("/incidents/{id}/severity", post(incident::set_severity)),
+        ("/incidents/{id}/assignee", post(incident::set_assignee)),
+        ("/incidents/{id}/notes", post(incident::note)),
+        ("/monitors", get(others::monitors)),
+        ("/hooks", get(others::hooks)),
+        ("/deliveries/{slug}/{id}/replay", post(others::replay_delivery)),
         ("/executors", get(places::executors)),
         ("/nodes", get(places::nodes)),
-        ("/dead-letters", get(places::dead_letters)),
-        ("/tokens", get(places::tokens)),
+        ("/dead-letters", get(others::dead_letters)),
+        ("/dead-letters/{id}/replay", post(others::replay_letter)),
+        ("/tokens", get(others::tokens)),
     ]
 }

@@ -105,6 +105,6 @@ async fn what_is_no_request_of_slacks_is_refused_although_it_is_signed() {
 #[tokio::test]
 async fn without_a_secret_nothing_is_believed() {
     let world = World::new().await;
-    let answer = event(&world, mention("Ev1")).await.refused(503, "slack_not_configured");
+    let answer = event(&world, mention("Ev1")).await.refused(404, "slack_not_configured");
     assert!(answer["detail"].as_str().unwrap().contains("slack.signing_secret"));
 }

@@ -1,6 +1,6 @@
 //! Every error code has a page under `docs/errors/`, and every page there belongs to a code.
 //!
-//! The codes are the string literals in the files called `code.rs`: one enum there, one `=> "code"` per variant.
+//! The codes stand in the table of the file called `code.rs`: one line `Name { status, "code", "title" }` each.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,9 +31,10 @@ fn codes(root: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// The code in a line like `Code::UnknownTool => "unknown_tool",`.
+/// The code in a line like `UnknownTool { 422, "unknown_tool", "No such tool" }`.
 fn code_in(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("=> \"")?;
+    let (_, row) = line.split_once(" { ")?;
+    let (_, rest) = row.split_once(", \"")?;
     let (code, _) = rest.split_once('"')?;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     (!code.is_empty() && code.chars().all(plain)).then(|| code.to_owned())
@@ -58,7 +59,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("crates/server/src")).unwrap();
         std::fs::create_dir_all(root.path().join(PAGES)).unwrap();
-        let source = "Code::UnknownTool => \"unknown_tool\",\nCode::Conflict => \"conflict\",";
+        let source = "    UnknownTool { 422, \"unknown_tool\", \"No\" }\n    Conflict { 409, \"conflict\", \"Yes\" }";
         std::fs::write(root.path().join("crates/server/src/code.rs"), source).unwrap();
         for page in ["README", "conflict", "old"] {
             std::fs::write(root.path().join(PAGES).join(format!("{page}.md")), "").unwrap();

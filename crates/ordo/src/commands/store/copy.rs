@@ -38,7 +38,7 @@ pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
     let target = to.open(CACHE_BYTES).await?.moving();
     let entities = copy(source.as_ref(), target.as_ref(), &to).await?;
     let answer = json!({ "from": from.shown(), "to": to.shown(), "entities": entities });
-    say(talk, &answer, || format!("copied {} to {}; both say the same", words::counted(entities, "job"), to.shown()))
+    say(talk, &answer, || format!("copied {} to {}; both say the same", words::counted(entities, "stream"), to.shown()))
 }
 
 /// A database goes on while it is read: it is read as of one moment.

@@ -103,7 +103,7 @@ async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
         Place::Database(database) => database.reindex().await?,
     };
     say(talk, &json!({ "entities": entities }), || {
-        format!("rebuilt everything that follows from the events of {}", words::counted(entities, "job"))
+        format!("rebuilt everything that follows from the events of {}", words::counted(entities, "stream"))
     })
 }
 

@@ -1,0 +1,101 @@
+//! The API: how many jobs per second a real server acknowledges over TCP, beside the engine alone with as many callers.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context;
+use ordo_engine::clock::{Stopwatch, new_id};
+use ordo_model::Millis;
+use serde_json::{Value, json};
+
+use super::schedule::{self, AHEAD, per_second};
+use super::stage::Ground;
+
+const CLIENTS: usize = 64;
+const SECONDS: u64 = 5;
+
+pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
+    // Twice and in turns, so that a noisy moment of the machine hits both.
+    let mut engine = 0.0_f64;
+    let mut api = 0.0_f64;
+    for _ in 0..2 {
+        engine = engine.max(schedule::clients(ground, CLIENTS, jobs).await?);
+        api = api.max(over_tcp(ground, jobs).await?);
+    }
+    let ratio = (api / engine * 100.0).round() / 100.0;
+    Ok(json!({ "clients": CLIENTS, "acks_per_s": api.round(), "engine_acks_per_s": engine.round(), "ratio": ratio }))
+}
+
+/// A daemon of this very binary in a folder of its own. Ended when dropped.
+struct Server {
+    child: Child,
+    folder: PathBuf,
+    url: String,
+    token: String,
+}
+
+impl Server {
+    fn start(below: &Path) -> anyhow::Result<Server> {
+        let folder = below.join(format!("ordo-bench-{}", new_id()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let said = child.stderr.take().context("the server's words cannot be read")?;
+        let mut lines = BufReader::new(said).lines();
+        let ready = lines.find_map(|line| line.ok()?.strip_prefix("ordo is ready at ").map(str::to_owned));
+        let url = ready.context("the server ended before it was ready")?;
+        // What it says from here on is nobody's concern, but it must be able to say it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let token = std::fs::read_to_string(folder.join(".ordo/token"))?.trim().to_owned();
+        Ok(Server { child, folder, url, token })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; the folder goes in any case.
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            eprintln!("{} stays behind: {error}", self.folder.display());
+        }
+    }
+}
+
+async fn over_tcp(ground: &Ground, jobs: usize) -> anyhow::Result<f64> {
+    let Ground::Folder(below) = ground else { anyhow::bail!("the API is measured on the embedded store: use --dir") };
+    let server = Server::start(below)?;
+    let (url, token) = (format!("{}/v1/jobs", server.url), server.token.clone());
+    let at = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock).plus(AHEAD);
+    let body =
+        json!({ "label": "bench", "tool_name": "noop", "trigger": { "type": "scheduled", "at": at } }).to_string();
+    let acks = Arc::new(AtomicUsize::new(0));
+    let watch = Stopwatch::start();
+    let mut tasks = Vec::new();
+    for _ in 0..CLIENTS {
+        let (url, token, body, acks) = (url.clone(), token.clone(), body.clone(), acks.clone());
+        tasks.push(tokio::spawn(async move {
+            let client = reqwest::Client::builder().no_proxy().build()?;
+            while acks.load(Ordering::Relaxed) < jobs && watch.elapsed() < Millis::from_secs(SECONDS) {
+                let request = client.post(&url).bearer_auth(&token).header("content-type", "application/json");
+                let answer = request.body(body.clone()).send().await?;
+                anyhow::ensure!(answer.status() == 201, "answered {}", answer.status());
+                answer.bytes().await?;
+                acks.fetch_add(1, Ordering::Relaxed);
+            }
+            anyhow::Ok(())
+        }));
+    }
+    for task in tasks {
+        task.await??;
+    }
+    Ok(per_second(acks.load(Ordering::Relaxed), &watch))
+}

@@ -1,0 +1,204 @@
+//! One incident: how bad, how far, what happened, who was told; and what people do about it.
+
+use askama::Template;
+use axum::extract::Form;
+use axum::response::Response;
+use ordo_engine::incidents::Happened;
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, Status};
+use ordo_model::letter::LetterState;
+use ordo_model::{EntityId, Kind};
+use uuid::Uuid;
+
+use super::answer;
+use super::desk::{Desk, Flash};
+use super::html::Html;
+use super::incidents::{by, severity, status};
+use super::job_actions::field;
+use super::outcome::Badge;
+use super::run_row::short_id;
+use super::shell::{Section, Shell, queries};
+use crate::incidents::find;
+use crate::path::{IncidentId, Named};
+use crate::problem::Problem;
+
+const LETTERS_SHOWN: usize = 50;
+
+#[derive(Template)]
+#[template(path = "incident.html")]
+struct IncidentPage {
+    shell: Shell,
+    id: String,
+    title: String,
+    description: String,
+    severity: Badge,
+    severities: Vec<(&'static str, bool)>,
+    status: Badge,
+    moves: Vec<(&'static str, &'static str)>,
+    assignee: String,
+    acknowledged: Option<(String, Html)>,
+    can_acknowledge: bool,
+    started: Html,
+    ended: Option<Html>,
+    links: Vec<(String, String)>,
+    steps: Vec<Step>,
+    letters: Vec<LetterRow>,
+    export: String,
+}
+
+struct Step {
+    version: u64,
+    class: &'static str,
+    at: Html,
+    text: String,
+    who: String,
+}
+
+struct LetterRow {
+    sender: String,
+    event: String,
+    state: Badge,
+    at: Html,
+    error: Option<String>,
+    /// Where to have it tried again.
+    replay: Option<String>,
+}
+
+pub(crate) async fn show(desk: Desk, Named(IncidentId(id)): Named<IncidentId>) -> Result<Response, Problem> {
+    let kept = find(&desk.app, id).await?;
+    let times = desk.times();
+    let timeline = queries(&desk).timeline(id).await?;
+    let entity = EntityId { kind: Kind::Incident, id };
+    let letters = queries(&desk).letters_about(entity, None, LETTERS_SHOWN).await?.items;
+    let page = IncidentPage {
+        shell: Shell::new(&desk, Section::Incidents, kept.title.clone()).await?,
+        id: id.to_string(),
+        title: kept.title.clone(),
+        description: kept.description.clone(),
+        severity: severity(kept.severity),
+        severities: Severity::ALL.map(|one| (one.name(), one == kept.severity)).to_vec(),
+        status: status(kept.status),
+        moves: kept.status.moves().iter().map(|to| (to.name(), verb(*to))).collect(),
+        assignee: kept.assignee.clone().unwrap_or_default(),
+        acknowledged: kept.acknowledged.as_ref().map(|ack| (ack.by.actor.clone(), times.relative(ack.at))),
+        can_acknowledge: kept.acknowledged.is_none() && !kept.status.is_ended(),
+        started: times.relative(kept.created_at),
+        ended: kept.ended_at.map(|at| times.relative(at)),
+        links: kept.links.iter().map(|link| place(&desk, link)).collect(),
+        steps: timeline.iter().rev().map(|happened| step(happened, &times)).collect(),
+        letters: letters.iter().map(|letter| letter_row(&desk, letter, &times)).collect(),
+        export: desk.link(&format!("/v1/incidents/{id}/export")),
+    };
+    answer::ok(&page)
+}
+
+const fn verb(to: Status) -> &'static str {
+    match to {
+        Status::Open => "Reopen",
+        Status::Mitigating => "Mitigating",
+        Status::Resolved => "Resolve",
+        Status::Declined => "Decline",
+    }
+}
+
+fn place(desk: &Desk, link: &Link) -> (String, String) {
+    match link {
+        Link::Job { id } => (desk.link(&format!("/jobs/{id}")), "the job".to_owned()),
+        Link::Run { id } => (desk.link(&format!("/runs/{id}")), format!("run {}", short_id(&id.to_string()))),
+    }
+}
+
+fn step(happened: &Happened, times: &super::moment::Times) -> Step {
+    let (class, text) = told(&happened.event);
+    let who = happened.event.by().map_or_else(String::new, |by| format!("{} · {}", by.actor, by.source.name()));
+    Step { version: happened.version, class, at: times.short(happened.at), text, who }
+}
+
+fn told(event: &IncidentEvent) -> (&'static str, String) {
+    match event {
+        IncidentEvent::IncidentStarted { severity, .. } => ("failed", format!("started as {severity}")),
+        IncidentEvent::SeveritySet { severity, .. } => ("quiet", format!("severity is {severity}")),
+        IncidentEvent::AssigneeSet { assignee: Some(name), .. } => ("quiet", format!("assigned to {name}")),
+        IncidentEvent::AssigneeSet { assignee: None, .. } => ("quiet", "assigned to nobody".to_owned()),
+        IncidentEvent::StatusUpdated { status, message, .. } => {
+            let class = if status.is_ended() { "completed" } else { "running" };
+            (class, format!("{status}{}", message.as_ref().map_or_else(String::new, |text| format!(": {text}"))))
+        }
+        IncidentEvent::Acknowledged { .. } => ("running", "acknowledged".to_owned()),
+        IncidentEvent::AcknowledgementExpired { .. } => ("skipped", "the acknowledgement ran out".to_owned()),
+        IncidentEvent::NoteAdded { text, .. } => ("quiet", text.clone()),
+        IncidentEvent::Linked { link: Link::Job { id }, .. } => ("quiet", format!("linked to job {id}")),
+        IncidentEvent::Linked { link: Link::Run { id }, .. } => ("quiet", format!("linked to run {id}")),
+        IncidentEvent::Escalated { notify, .. } => ("failed", format!("escalated to {notify}")),
+        IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => ("quiet", String::new()),
+    }
+}
+
+fn letter_row(
+    desk: &Desk,
+    letter: &ordo_engine::Kept<ordo_model::letter::Letter>,
+    times: &super::moment::Times,
+) -> LetterRow {
+    let replay = matches!(letter.state, LetterState::Parked { .. }) && desk.viewer.may_operate;
+    LetterRow {
+        sender: letter.sender.clone(),
+        event: letter.message.event.clone(),
+        state: letter_state(&letter.state),
+        at: times.relative(letter.written_at),
+        error: letter.last_error.clone(),
+        replay: replay.then(|| desk.link(&format!("/dead-letters/{}/replay", letter.id))),
+    }
+}
+
+pub(crate) fn letter_state(state: &LetterState) -> Badge {
+    let (class, icon) = match state {
+        LetterState::Waiting { .. } => ("pending", "pending"),
+        LetterState::Delivered { .. } => ("completed", "completed"),
+        LetterState::Parked { .. } => ("failed", "failed"),
+        LetterState::Forgotten => ("skipped", "skipped"),
+    };
+    Badge { text: state.name().to_owned(), class, icon }
+}
+
+type Fields = Form<Vec<(String, String)>>;
+type Of = Named<IncidentId>;
+
+pub(crate) async fn acknowledge(desk: Desk, Named(IncidentId(id)): Of) -> Response {
+    let command = IncidentCommand::Acknowledge { by: by(&desk) };
+    change(&desk, id, command, "Acknowledged").await
+}
+
+pub(crate) async fn set_status(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+    let Some(status) = field(&fields, "status").and_then(Status::named) else {
+        return desk.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
+    };
+    let message = field(&fields, "message").map(str::to_owned);
+    change(&desk, id, IncidentCommand::UpdateStatus { status, message, by: by(&desk) }, "Saved").await
+}
+
+pub(crate) async fn set_severity(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+    let Some(severity) = field(&fields, "severity").and_then(|text| text.parse().ok()) else {
+        return desk.go(&format!("/incidents/{id}"), &Flash::bad("There is no such severity"));
+    };
+    change(&desk, id, IncidentCommand::SetSeverity { severity, by: by(&desk) }, "Saved").await
+}
+
+pub(crate) async fn set_assignee(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+    let assignee = field(&fields, "assignee").map(str::to_owned);
+    change(&desk, id, IncidentCommand::SetAssignee { assignee, by: by(&desk) }, "Saved").await
+}
+
+pub(crate) async fn note(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+    let text = field(&fields, "text").unwrap_or_default().to_owned();
+    change(&desk, id, IncidentCommand::AddNote { text, by: by(&desk) }, "Noted").await
+}
+
+async fn change(desk: &Desk, id: Uuid, command: IncidentCommand, done: &str) -> Response {
+    let to = format!("/incidents/{id}");
+    if let Err(problem) = desk.operator() {
+        return desk.go(&to, &Flash::bad(problem.detail));
+    }
+    match desk.app.engine.ask::<Incident>(id, command).await {
+        Ok(_) => desk.go(&to, &Flash::good(done)),
+        Err(error) => desk.go(&to, &Flash::bad(error.to_string())),
+    }
+}

@@ -24,6 +24,7 @@
 mod client;
 mod connection;
 mod error;
+pub mod executor;
 mod follow;
 mod sse;
 mod target;

@@ -303,7 +303,7 @@ impl Flight {
 /// What is decided anew if others were faster: reports; orders with a key, which meet their like in one round; and, where
 /// other nodes write too, everybody's: losing to one of them is no reason to refuse.
 fn keepsake(request: &Request, shared: bool) -> Option<Request> {
-    let plain = request.pool.is_none() && matches!(request.extra, Extra::Nothing);
+    let plain = request.place.is_none() && matches!(request.extra, Extra::Nothing);
     let kept = is_report(request) || (plain && (shared || request.claim.is_some()));
     let again = || Request::new(request.job_id, request.order.command.clone());
     kept.then(|| Request { claim: request.claim.clone(), ..again() })

@@ -1,23 +1,23 @@
 //! What a commit changed, as far as the engine must act on it.
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use ordo_model::job::Pool;
 use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Which pool a seat belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PoolName {
-    Fast,
-    Slow,
-}
+use crate::dispatch::need::Need;
+use crate::tool::Shard;
 
-impl PoolName {
-    pub const fn name(self) -> &'static str {
-        match self {
-            PoolName::Fast => "fast",
-            PoolName::Slow => "slow",
-        }
-    }
+/// Where a seat was reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// In a pool of this process.
+    Here(Pool),
+    /// In this life of a remote executor.
+    There(Uuid),
 }
 
 /// One entity after the orders of one round.
@@ -26,15 +26,17 @@ pub struct Change {
     pub entity: EntityId,
     pub rank: u8,
     pub alarm: Option<Timestamp>,
+    /// The pool that runs the job.
+    pub pool: Pool,
     /// Attempts that may begin now.
     pub started: Vec<Started>,
     /// Seats that were offered and not taken.
-    pub returned: Vec<PoolName>,
-    /// `Start` orders that were carried out or refused.
+    pub returned: Vec<Place>,
+    /// `Start` and `Broadcast` orders that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
     pub cancel: Vec<RunId>,
-    /// Runs that came to their end.
+    /// Runs whose attempt came to its end.
     pub ended: Vec<RunId>,
     /// Runs that could start if there were a place.
     pub waiting: Vec<Waiting>,
@@ -50,6 +52,7 @@ impl Change {
             entity: entity.into(),
             rank: 0,
             alarm: None,
+            pool: Pool::Fast,
             started: Vec::new(),
             returned: Vec::new(),
             answered: Vec::new(),
@@ -65,7 +68,7 @@ impl Change {
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Started {
-    pub pool: PoolName,
+    pub place: Place,
     pub executor: Incarnation,
     pub job_id: JobId,
     pub run_id: RunId,
@@ -78,15 +81,44 @@ pub struct Started {
     pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,
+    pub shard: Option<Shard>,
     /// The trace of whoever asked for the run.
     pub traceparent: Option<TraceParent>,
 }
 
-/// A run that waits for a place: by rank, then by the time it came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A run that waits for a place, in the order of its turn.
+#[derive(Debug, Clone)]
 pub struct Waiting {
+    /// See `Job::turn_of`.
+    pub turn: Timestamp,
     pub rank: u8,
-    pub since: Timestamp,
     pub run_id: RunId,
     pub job_id: JobId,
+    pub need: Arc<Need>,
+}
+
+impl Waiting {
+    fn order(&self) -> (Timestamp, u8, RunId) {
+        (self.turn, self.rank, self.run_id)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.order().cmp(&other.order())
+    }
 }

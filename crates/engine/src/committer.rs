@@ -11,7 +11,7 @@ use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Batch, Chunk, Fault, Outcome, Store};
 
 use crate::cache::Cache;
-use crate::change::{Change, PoolName};
+use crate::change::{Change, Place};
 use crate::codec;
 use crate::object;
 use crate::object::ask::{Ask, Lost};
@@ -290,7 +290,7 @@ pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fau
 
 /// Nothing of it happened: places go back, the wake is tried again.
 fn undone(change: Change) -> Change {
-    let returned = change.returned.into_iter().chain(change.started.iter().map(|started| started.pool)).collect();
+    let returned = change.returned.into_iter().chain(change.started.iter().map(|started| started.place)).collect();
     Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }
 
@@ -298,7 +298,7 @@ fn undone(change: Change) -> Change {
 #[derive(Debug)]
 struct Asked {
     job_id: JobId,
-    pool: Option<PoolName>,
+    place: Option<Place>,
     start: Option<RunId>,
     /// The key that the order claims.
     key: Option<Vec<u8>>,
@@ -307,12 +307,12 @@ struct Asked {
 impl Asked {
     fn of(request: &Request) -> Asked {
         let start = match request.order.command {
-            Command::Start { run_id } => Some(run_id),
+            Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
             _ => None,
         };
         Asked {
             job_id: request.job_id,
-            pool: request.pool,
+            place: request.place,
             start,
             key: request.claim.as_ref().map(|claim| claim.key.clone()),
         }
@@ -346,9 +346,9 @@ fn settle_asks(asks: Asks, outcomes: Vec<Outcome>, round: &mut Round) {
 
 fn failed_round(asked: &[Asked], asks: Vec<Box<dyn Ask>>, fault: &Arc<Fault>) -> Round {
     let mut changes: BTreeMap<JobId, Change> = BTreeMap::new();
-    for Asked { job_id, pool, start, .. } in asked {
+    for Asked { job_id, place, start, .. } in asked {
         let change = changes.entry(*job_id).or_insert_with(|| Change { failed: true, ..Change::of(*job_id) });
-        change.returned.extend(*pool);
+        change.returned.extend(*place);
         change.answered.extend(*start);
     }
     let answers = asked.iter().map(|_| Err(SubmitError::Store(fault.clone()))).collect();

@@ -3,12 +3,15 @@
 //! Invariant: `step` is a pure function of the core and its input: the same inputs give the same effects, in a
 //! server and in a simulation.
 
-use ordo_model::job::{Command, Order, Report};
-use ordo_model::{EntityId, Incarnation, JobId, Kind, Millis, RunId, Timestamp, Token};
+use ordo_model::executor::Offer;
+use ordo_model::job::{Command, Order, Report, Seat};
+use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
 use ordo_store::Ringing;
+use uuid::Uuid;
 
-use crate::change::{Change, PoolName, Started, Waiting};
-use crate::dispatcher::{Dispatcher, PoolSizes};
+use crate::change::{Change, Place, Started, Waiting};
+use crate::dispatch::need::LineName;
+use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::shards::Ownership;
 use crate::timekeeper::{Look, Timekeeper};
 
@@ -24,6 +27,7 @@ pub enum Input {
     LookFailed,
     /// The answer to `Effect::FindWaiting`.
     Waiting {
+        line: LineName,
         found: Vec<Waiting>,
         complete: bool,
     },
@@ -31,6 +35,13 @@ pub enum Input {
     Changed(Vec<Change>),
     /// An attempt executed here is over.
     Finished(Finished),
+    /// Something was heard of a remote executor.
+    Remote {
+        executor: Uuid,
+        news: News,
+    },
+    /// Attempts that remote executors run since before this process.
+    Restored(Vec<Restored>),
     /// This node looks after these shards now.
     Own(Ownership),
     /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
@@ -45,12 +56,22 @@ pub enum Input {
     Stop,
 }
 
+/// What is heard of a remote executor.
+#[derive(Debug)]
+pub enum News {
+    Enrolled(Offer),
+    Heartbeat,
+    /// It has fetched these attempts.
+    Took(Vec<(RunId, Token)>),
+    Draining,
+    Gone,
+}
+
 #[derive(Debug)]
 pub struct Finished {
     pub job_id: JobId,
     pub run_id: RunId,
     pub token: Token,
-    pub took: Millis,
     pub report: Report,
 }
 
@@ -58,24 +79,37 @@ pub struct Finished {
 pub enum Effect {
     /// Read this page of the alarm index.
     Look(Look),
-    /// Read the waiting runs, at most so many.
-    FindWaiting {
-        limit: usize,
-    },
+    /// Read waiting runs.
+    FindWaiting(Find),
     /// Put these orders through a commit.
     Submit(Vec<Ticketed>),
     Execute(Box<Started>),
     Kill(RunId),
+    /// Give the attempt to the remote executor it was started for.
+    Deliver(Box<Started>),
+    /// A remote executor is to end this attempt.
+    Recall {
+        executor: Uuid,
+        run_id: RunId,
+    },
+    /// An attempt of a remote executor is over, whatever the executor thinks.
+    Forget {
+        executor: Uuid,
+        run_id: RunId,
+        token: Token,
+    },
+    /// An offer ran out: unless it was taken in the last moment, the run is given back.
+    Withdraw(Overdue),
     /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
     Attend(EntityId),
 }
 
-/// An order of the core, with the pool its seat was reserved in.
+/// An order of the core, with where its seat was reserved.
 #[derive(Debug)]
 pub struct Ticketed {
     pub job_id: JobId,
     pub order: Order,
-    pub pool: Option<PoolName>,
+    pub place: Option<Place>,
 }
 
 #[derive(Debug)]
@@ -85,13 +119,14 @@ pub struct Core {
 }
 
 impl Core {
-    pub fn new(me: Incarnation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
+    /// `me` is a seat of the executor in this process.
+    pub fn new(me: Seat, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }
 
     /// When `Input::Time` is wanted next.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.timekeeper.next_wake()
+        self.timekeeper.next_wake().into_iter().chain(self.dispatcher.next_wake()).min()
     }
 
     pub fn running_len(&self) -> usize {
@@ -121,13 +156,18 @@ impl Core {
             Input::Time => {}
             Input::Seen { look, page } => effects.extend(self.timekeeper.seen(look, &page).map(Effect::Look)),
             Input::LookFailed => self.timekeeper.look_failed(now),
-            Input::Waiting { found, complete } => self.dispatcher.found_waiting(&found, complete, now),
+            Input::Waiting { line, found, complete } => {
+                let more = self.dispatcher.found_waiting(&line, found, complete, now);
+                effects.extend(more.map(Effect::FindWaiting));
+            }
             Input::Changed(changes) => {
                 for change in changes {
                     self.changed(change, now, &mut effects);
                 }
             }
-            Input::Finished(finished) => orders.push(self.finished(finished, now)),
+            Input::Finished(finished) => orders.push(self.finished(finished)),
+            Input::Remote { executor, news } => self.heard(executor, news, now),
+            Input::Restored(attempts) => self.dispatcher.restored(attempts),
             Input::Own(ours) => self.timekeeper.own(ours, now),
             Input::Hinted { ours } => {
                 if ours {
@@ -138,7 +178,7 @@ impl Core {
             Input::Resting(resting) => self.dispatcher.rest(resting),
             Input::Swept(alarms) => {
                 let due = self.timekeeper.take_over(&alarms);
-                orders.extend(self.wake(due, now, &mut effects));
+                orders.extend(self.wake(due, &mut effects));
             }
             Input::Stop => {
                 self.timekeeper.stop();
@@ -146,10 +186,12 @@ impl Core {
             }
         }
         effects.extend(self.timekeeper.tick(now).map(Effect::Look));
-        orders.extend(self.starts());
+        self.dispatcher.time_passed(now);
+        effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
+        orders.extend(self.starts(now));
         orders.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::Look));
-        effects.extend(self.dispatcher.wants_waiting().map(|limit| Effect::FindWaiting { limit }));
+        effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
         if !orders.is_empty() {
             effects.push(Effect::Submit(orders));
         }
@@ -159,79 +201,121 @@ impl Core {
     /// The wakes of what is due, each with a place to run in as far as there are any.
     fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
         let due = self.timekeeper.take_due(now);
-        self.wake(due, now, effects)
+        self.wake(due, effects)
     }
 
-    fn wake(&mut self, due: Vec<EntityId>, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
         let mut orders = Vec::new();
         for entity in due {
             match entity.kind {
-                Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake, now)),
+                Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake)),
                 _ => effects.push(Effect::Attend(entity)),
             }
         }
         orders
     }
 
-    fn order(&mut self, job_id: JobId, command: Command, now: Timestamp) -> Ticketed {
-        let (seat, pool) = self.dispatcher.reserve(job_id, now).unzip();
-        Ticketed { job_id, order: Order { command, seat }, pool }
+    fn order(&mut self, job_id: JobId, command: Command) -> Ticketed {
+        let (seat, place) = self.dispatcher.reserve(job_id).unzip();
+        Ticketed { job_id, order: Order { command, seat }, place }
     }
 
-    fn starts(&mut self) -> Vec<Ticketed> {
-        let starts = self.dispatcher.take_startable();
-        let seat = self.dispatcher.seat();
-        let order = |run_id| Order { command: Command::Start { run_id }, seat: Some(seat.clone()) };
-        starts
-            .into_iter()
-            .map(|start| Ticketed {
-                job_id: start.waiting.job_id,
-                order: order(start.waiting.run_id),
-                pool: Some(start.pool),
-            })
-            .collect()
+    fn starts(&mut self, now: Timestamp) -> Vec<Ticketed> {
+        let starts = self.dispatcher.take_startable(now).into_iter();
+        let ordered = starts.map(|start| {
+            let (seat, place) = start.seat.unzip();
+            Ticketed { job_id: start.job_id, order: Order { command: start.command, seat }, place }
+        });
+        ordered.collect()
     }
 
-    fn finished(&mut self, finished: Finished, now: Timestamp) -> Ticketed {
-        let Finished { job_id, run_id, token, took, report } = finished;
-        self.dispatcher.finished((run_id, token), job_id, took, now);
-        self.order(job_id, Command::Report { run_id, token, report }, now)
+    fn finished(&mut self, finished: Finished) -> Ticketed {
+        let Finished { job_id, run_id, token, report } = finished;
+        self.dispatcher.finished((run_id, token));
+        self.order(job_id, Command::Report { run_id, token, report })
+    }
+
+    fn heard(&mut self, executor: Uuid, news: News, now: Timestamp) {
+        match news {
+            News::Enrolled(offer) => self.dispatcher.enrolled(executor, &offer, now),
+            News::Heartbeat => self.dispatcher.heard(executor, now),
+            News::Took(attempts) => {
+                self.dispatcher.heard(executor, now);
+                self.dispatcher.taken(executor, &attempts);
+            }
+            News::Draining => self.dispatcher.draining(executor),
+            News::Gone => self.dispatcher.gone(executor),
+        }
     }
 
     fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
         let entity = change.entity;
-        for pool in change.returned {
-            self.dispatcher.give_back(pool);
-        }
-        for run_id in change.answered {
-            self.dispatcher.answered(run_id);
+        for place in change.returned {
+            self.dispatcher.give_back(place);
         }
         // An attempt that was given up is ended before the next one of its run begins: the kill must not hit that one.
         for run_id in change.ended {
-            self.kill(run_id, effects);
+            self.ended(run_id, effects);
         }
         for started in change.started {
-            self.dispatcher.began(&started);
-            effects.push(Effect::Execute(Box::new(started)));
+            effects.push(self.began(started, now));
+        }
+        for run_id in change.answered {
+            self.dispatcher.answered(run_id);
         }
         if change.failed {
             self.timekeeper.wake_failed(entity, change.rank, now);
             return;
         }
         for run_id in change.cancel {
-            self.kill(run_id, effects);
+            self.cancel(run_id, effects);
         }
         effects.extend(change.attend.into_iter().map(Effect::Attend));
         let alarm = change.alarm.map(|at| Ringing { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
+        if entity.kind == Kind::Job {
+            self.dispatcher.note_pool(JobId(entity.id), change.pool);
+        }
         for waiting in change.waiting {
             self.dispatcher.add_waiting(waiting, now);
         }
     }
 
-    fn kill(&self, run_id: RunId, effects: &mut Vec<Effect>) {
-        if self.dispatcher.is_running(run_id) {
-            effects.push(Effect::Kill(run_id));
+    fn began(&mut self, started: Started, now: Timestamp) -> Effect {
+        let is_there = self.dispatcher.began(&started, now);
+        match started.place {
+            Place::Here(_) => Effect::Execute(Box::new(started)),
+            Place::There(_) if is_there => Effect::Deliver(Box::new(started)),
+            // It left while its attempt was being written down: nobody has seen it.
+            Place::There(_) => Effect::Submit(vec![given_back(&started)]),
         }
     }
+
+    /// The attempt of a run is over. What executes here is told to end; what is elsewhere is no longer counted.
+    fn ended(&mut self, run_id: RunId, effects: &mut Vec<Effect>) {
+        for (token, place) in self.dispatcher.places_of(run_id) {
+            match place {
+                Place::Here(_) => effects.push(Effect::Kill(run_id)),
+                Place::There(executor) => {
+                    self.dispatcher.finished((run_id, token));
+                    effects.push(Effect::Forget { executor, run_id, token });
+                }
+            }
+        }
+    }
+
+    fn cancel(&self, run_id: RunId, effects: &mut Vec<Effect>) {
+        for (_, place) in self.dispatcher.places_of(run_id) {
+            effects.push(match place {
+                Place::Here(_) => Effect::Kill(run_id),
+                Place::There(executor) => Effect::Recall { executor, run_id },
+            });
+        }
+    }
+}
+
+fn given_back(started: &Started) -> Ticketed {
+    let report = Report::Unclaimed { reason: format!("{} left", started.executor.executor) };
+    let command = Command::Report { run_id: started.run_id, token: started.token, report };
+    Ticketed { job_id: started.job_id, order: Order { command, seat: None }, place: None }
 }

@@ -2,12 +2,12 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::incident::Escalation;
-use ordo_model::job::{Command, Job, Run};
+use ordo_model::job::{Command, Definition, Job, Run, Seat};
 use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Chunk, Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -20,8 +20,8 @@ use crate::batcher::{Asking, Batcher, Message, Submission, chain};
 use crate::clock::{SharedClock, StoreClock, new_id};
 use crate::cluster::{self, About, Member, Reviewer};
 use crate::committer::{Answer, Committer, SubmitError};
-use crate::core::{Core, Input};
-use crate::dispatcher::PoolSizes;
+use crate::core::{Core, Input, News};
+use crate::dispatch::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
@@ -29,7 +29,9 @@ use crate::object::ask::TypedAsk;
 use crate::object::{Along, AskError, Stored, Told};
 use crate::planner::{Claim, Request};
 use crate::queries::Queries;
-use crate::recovery::Whose;
+use crate::recovery::{RunningAttempt, Whose};
+use crate::remote::restore;
+use crate::remote::roll::Roll;
 use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::sender::Senders;
@@ -37,7 +39,7 @@ use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
 use crate::trace::Sampling;
-use crate::{recovery, retention};
+use crate::{recovery, remote, retention};
 
 pub use crate::shell::Load;
 
@@ -48,6 +50,8 @@ const KEEPER_EVERY: Duration = Duration::from_secs(60);
 pub struct Options {
     /// The name of this node; its executor is called the same.
     pub node: String,
+    /// The group of this node's own executor.
+    pub group: String,
     pub tick_rate: Millis,
     pub pools: PoolSizes,
     /// What secrets are sealed with.
@@ -66,6 +70,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             node: "local".into(),
+            group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
@@ -92,6 +97,8 @@ struct Shared {
     options: Options,
     batcher: mpsc::UnboundedSender<Message>,
     core: mpsc::UnboundedSender<CoreMessage>,
+    inputs: mpsc::UnboundedSender<Input>,
+    roll: Arc<Roll>,
     live: broadcast::Sender<Live>,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
@@ -162,7 +169,10 @@ impl Engine {
             ending: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
-        let mut core = Core::new(me.clone(), options.tick_rate, options.pools, clock.now());
+        let roll = Arc::new(Roll::default());
+        let names = Arc::new(tools.keys().cloned().collect());
+        let seat = Seat { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
+        let mut core = Core::new(seat, options.tick_rate, options.pools, clock.now());
         if store.is_shared() {
             core.step(Input::Own(Ownership::none()), clock.now());
         }
@@ -176,6 +186,7 @@ impl Engine {
             input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
+            roll: roll.clone(),
             attend: attend_tx.clone(),
             drained: None,
         };
@@ -191,6 +202,8 @@ impl Engine {
                 options,
                 batcher: batcher_tx,
                 core: core_tx,
+                inputs: input_tx.clone(),
+                roll,
                 live,
                 metrics,
                 attend: attend_tx,
@@ -203,6 +216,7 @@ impl Engine {
         let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
         engine.keep_task(tokio::spawn(keepers(engine.clone())));
+        engine.keep_task(tokio::spawn(remote::watch(engine.clone())));
         *engine.attendants() = Some(tokio::spawn(attendants.run()));
         if store.is_shared() {
             engine.be_a_member(store, store_clock, input_tx, reviewer);
@@ -292,6 +306,32 @@ impl Engine {
         &self.shared.metrics
     }
 
+    /// The group of this node's own executor.
+    pub fn group(&self) -> &str {
+        &self.shared.options.group
+    }
+
+    pub(crate) fn roll(&self) -> &Roll {
+        &self.shared.roll
+    }
+
+    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
+        &self.shared.batcher
+    }
+
+    pub(crate) fn tell(&self, input: Input) {
+        // The core is gone only while the process is going down.
+        drop(self.shared.inputs.send(input));
+    }
+
+    pub(crate) fn tell_core(&self, executor: Uuid, news: News) {
+        self.tell(Input::Remote { executor, news });
+    }
+
+    pub(crate) fn hint(&self, live: Live) {
+        drop(self.shared.live.send(live));
+    }
+
     pub fn watch(&self) -> broadcast::Receiver<Live> {
         self.shared.live.subscribe()
     }
@@ -306,7 +346,7 @@ impl Engine {
         self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
     }
 
-    async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
+    pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
         let waiting: Vec<_> = requests.into_iter().map(|request| self.queue(request)).collect();
         let mut answers = Vec::with_capacity(waiting.len());
         for answer in waiting {
@@ -330,7 +370,7 @@ impl Engine {
         self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
     }
 
-    fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
+    pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
         let (reply, answer) = oneshot::channel();
         let submission = Submission { request, reply: Some(reply), tries: 0 };
         // A batcher that is gone drops the reply, and the receiver says so.
@@ -437,21 +477,26 @@ impl Engine {
         cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.life).await;
     }
 
-    /// Attempts of former lives of this executor are settled by the model's rule.
+    /// Attempts of lives that are over are settled by the model's rule; what remote executors have, they keep.
     async fn recover(&self) -> Result<(), Fault> {
         let me = &self.shared.me;
         let shared = self.shared.queries.store().is_shared();
-        self.settle(if shared { Whose::FormerLivesOf(me) } else { Whose::Everybodys(me) }).await
+        let there = restore::executors(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        restore::attempts(self, &running).await;
+        self.settle(if shared { Whose::FormerLivesOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
     }
 
     /// A node is gone: what it was running is settled.
     pub(crate) async fn settle_attempts_of(&self, node: &str) -> Result<(), Fault> {
-        self.settle(Whose::Node(node)).await
+        let there = restore::living(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        self.settle(Whose::Node(node), &running, &there).await
     }
 
-    async fn settle(&self, whose: Whose<'_>) -> Result<(), Fault> {
+    async fn settle(&self, whose: Whose<'_>, running: &[RunningAttempt], there: &BTreeSet<Uuid>) -> Result<(), Fault> {
         let settle_after = self.shared.options.tick_rate.saturating_mul(2);
-        let orders = recovery::orders(&self.shared.queries, whose, settle_after).await?;
+        let orders = recovery::orders(running, whose, there, settle_after);
         let found = orders.len();
         for answer in self.send_all(orders).await {
             match answer {

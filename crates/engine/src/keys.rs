@@ -2,11 +2,14 @@
 //!
 //! Invariant: what is released never changes; times and numbers are big-endian so that byte order is their order.
 
-use ordo_model::job::JobState;
+use std::sync::Arc;
+
+use ordo_model::job::{JobState, Routing};
 use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
 use crate::change::Waiting;
+use crate::dispatch::need::{LineName, Need, Terms};
 
 /// Ends a text inside a key; texts have no control characters.
 const END: u8 = 0;
@@ -44,26 +47,40 @@ pub fn run_by_status(status_code: u8, run: RunId) -> Vec<u8> {
     [&[status_code], run.0.as_bytes().as_slice()].concat()
 }
 
-/// All waiting runs of a group.
-pub fn queue_prefix(group: &str) -> Vec<u8> {
-    label_prefix(group)
+/// All waiting runs of a line.
+pub fn queue_prefix(line: &LineName) -> Vec<u8> {
+    [line.group.as_bytes(), &[END, line.pool.code()], line.tool.as_bytes(), &[END]].concat()
 }
 
-pub fn queue(group: &str, waiting: &Waiting) -> Vec<u8> {
-    [queue_prefix(group).as_slice(), &[waiting.rank], &waiting.since.ms().to_be_bytes(), waiting.run_id.0.as_bytes()]
-        .concat()
+pub fn queue(waiting: &Waiting) -> Vec<u8> {
+    let turn = waiting.turn.ms().to_be_bytes();
+    [queue_prefix(&waiting.need.line).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
 }
 
-/// Reads back what `queue` wrote; the value of the row is the job.
-pub fn read_queue(group: &str, key: &[u8], value: &[u8]) -> Option<Waiting> {
-    let rest = key.strip_prefix(queue_prefix(group).as_slice())?;
-    let (rank, rest) = rest.split_first()?;
-    let (since, run) = rest.split_at_checked(8)?;
+/// The job, and what the run asks for if that is anything but the default.
+pub fn queue_value(waiting: &Waiting) -> Vec<u8> {
+    let mut value = waiting.job_id.0.as_bytes().to_vec();
+    if waiting.need.terms != PLAIN {
+        value.extend(serde_json::to_vec(&waiting.need.terms).expect("terms are plain data"));
+    }
+    value
+}
+
+const PLAIN: Terms = Terms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
+
+/// Reads back what `queue` and `queue_value` wrote.
+pub fn read_queue(line: &LineName, key: &[u8], value: &[u8]) -> Option<Waiting> {
+    let rest = key.strip_prefix(queue_prefix(line).as_slice())?;
+    let (turn, rest) = rest.split_at_checked(8)?;
+    let (rank, run) = rest.split_first()?;
+    let (job, terms) = value.split_at_checked(16)?;
+    let terms = if terms.is_empty() { PLAIN } else { serde_json::from_slice(terms).ok()? };
     Some(Waiting {
+        turn: Timestamp::from_ms(i64::from_be_bytes(turn.try_into().ok()?)).ok()?,
         rank: *rank,
-        since: Timestamp::from_ms(i64::from_be_bytes(since.try_into().ok()?)).ok()?,
         run_id: RunId(Uuid::from_slice(run).ok()?),
-        job_id: JobId(Uuid::from_slice(value).ok()?),
+        job_id: JobId(Uuid::from_slice(job).ok()?),
+        need: Arc::new(Need { line: line.clone(), terms }),
     })
 }
 
@@ -93,18 +110,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_key_reads_back_and_sorts_by_rank_then_time() {
-        let waiting = |rank, ms| Waiting {
+    fn a_queue_row_reads_back_and_sorts_by_turn() {
+        let waiting = |ms, rank, terms: Terms| Waiting {
+            turn: Timestamp::from_ms(ms).unwrap(),
             rank,
-            since: Timestamp::from_ms(ms).unwrap(),
             run_id: RunId(Uuid::from_u128(1)),
             job_id: JobId(Uuid::from_u128(2)),
+            need: Arc::new(Need { line: line("default", "shell"), terms }),
         };
-        let one = waiting(4, 1_000);
-        let key = queue("default", &one);
-        assert_eq!(read_queue("default", &key, one.job_id.0.as_bytes()), Some(one));
-        assert!(queue("g", &waiting(0, 9_999)) < queue("g", &waiting(1, 0)));
-        assert!(queue("g", &waiting(1, 5)) < queue("g", &waiting(1, 256)));
+        let lru = Terms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
+        for terms in [PLAIN, lru] {
+            let one = waiting(1_000, 4, terms);
+            let read = read_queue(&one.need.line, &queue(&one), &queue_value(&one)).unwrap();
+            assert_eq!((&read, &read.need), (&one, &one.need));
+        }
+        assert_eq!(queue_value(&waiting(0, 0, PLAIN)).len(), 16);
+        assert!(queue(&waiting(5, 9, PLAIN)) < queue(&waiting(256, 0, PLAIN)));
+        assert!(queue(&waiting(5, 0, PLAIN)) < queue(&waiting(5, 1, PLAIN)));
+    }
+
+    #[test]
+    fn a_line_is_not_mixed_up_with_one_of_a_longer_name() {
+        assert!(!queue_prefix(&line("gpu2", "x")).starts_with(&queue_prefix(&line("gpu", "x"))));
+        assert!(!queue_prefix(&line("gpu", "x2")).starts_with(&queue_prefix(&line("gpu", "x"))));
+    }
+
+    fn line(group: &str, tool: &str) -> LineName {
+        LineName { group: group.into(), pool: ordo_model::job::Pool::Fast, tool: tool.into() }
     }
 
     #[test]

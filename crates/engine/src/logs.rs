@@ -99,7 +99,7 @@ impl LogSink {
     }
 }
 
-fn shorten(text: &str) -> &str {
+pub(crate) fn shorten(text: &str) -> &str {
     if text.len() <= LOG_LINE_MAX_BYTES {
         return text;
     }

@@ -10,7 +10,8 @@ use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
-use crate::change::{Change, PoolName, Started};
+use crate::change::{Change, Place, Started};
+use crate::tool::Shard;
 use crate::{codec, projection};
 
 /// An order on a job, with what goes along with it.
@@ -19,7 +20,7 @@ pub struct Request {
     pub job_id: JobId,
     pub order: Order,
     /// Where the order's seat was reserved.
-    pub pool: Option<PoolName>,
+    pub place: Option<Place>,
     pub claim: Option<Claim>,
     pub extra: Extra,
 }
@@ -74,7 +75,7 @@ pub enum Extra {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, seat: None }, pool: None, claim: None, extra: Extra::Nothing }
+        Request { job_id, order: Order { command, seat: None }, place: None, claim: None, extra: Extra::Nothing }
     }
 }
 
@@ -174,11 +175,11 @@ impl Work {
 
     fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Denied> {
         let id = request.job_id;
-        if let Command::Start { run_id } = request.order.command {
+        if let Command::Start { run_id } | Command::Broadcast { run_id, .. } = request.order.command {
             self.change.answered.push(run_id);
         }
         if self.purge {
-            self.change.returned.extend(request.pool);
+            self.change.returned.extend(request.place);
             return Err(Denied::Refused(Refusal::NoSuchJob));
         }
         if let Extra::Purge { rows, forget } = request.extra {
@@ -192,11 +193,11 @@ impl Work {
         let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
             Ok(decided) => decided,
             Err(refusal) => {
-                self.change.returned.extend(request.pool);
+                self.change.returned.extend(request.place);
                 return Err(Denied::Refused(refusal));
             }
         };
-        self.note(&decided, request.pool);
+        self.note(&decided, request.place);
         self.dedup.extend(request.claim.map(|claim| claim.fulfilled(&decided.events, now)));
         if let Extra::Trim { trim, rows, forget } = request.extra {
             self.trim = trim.or(self.trim.take());
@@ -227,15 +228,16 @@ impl Work {
     }
 
     /// What the engine must act on after these events.
-    fn note(&mut self, decided: &Decided, mut pool: Option<PoolName>) {
+    fn note(&mut self, decided: &Decided, mut place: Option<Place>) {
         for event in &decided.events {
             match event {
                 Event::JobStarted { run_id, .. } => {
-                    self.change.started.extend(pool.take().and_then(|pool| started(&decided.job, *run_id, pool)));
+                    self.change.started.extend(place.take().and_then(|place| started(&decided.job, *run_id, place)));
                 }
                 Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
                 Event::JobExecuted { run_id, .. }
                 | Event::JobFailed { run_id, .. }
+                | Event::RunReturned { run_id, .. }
                 | Event::RunCancelled { run_id, .. } => self.change.ended.push(*run_id),
                 Event::JobScheduled { .. }
                 | Event::JobUpdated { .. }
@@ -245,6 +247,9 @@ impl Work {
                 | Event::JobTriggered { .. }
                 | Event::JobSkipped { .. }
                 | Event::RunReady { .. }
+                | Event::RunExpired { .. }
+                | Event::RunBroadcast { .. }
+                | Event::ShardTriggered { .. }
                 | Event::RunOrphaned { .. }
                 | Event::BackfillRequested { .. }
                 | Event::HistoryTrimmed { .. }
@@ -255,7 +260,7 @@ impl Work {
         let over = decided.runs.iter().filter(|run| run.status.is_terminal());
         let deliveries = over.filter_map(|run| run.cause.delivery());
         self.change.attend.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
-        self.change.returned.extend(pool);
+        self.change.returned.extend(place);
     }
 
     fn finish(mut self) -> (Option<Item>, Change) {
@@ -268,8 +273,8 @@ impl Work {
         if !job.outbox.is_empty() && !self.purge {
             self.change.attend.push(job.id.into());
         }
-        let group = &job.definition.group;
-        if *group == ordo_model::job::Definition::DEFAULT_GROUP && !self.purge {
+        self.change.pool = job.pool();
+        if !self.purge {
             self.change.waiting = projection::waiting(&job).collect();
         }
         if self.events.is_empty() && !self.purge {
@@ -296,11 +301,11 @@ impl Work {
     }
 }
 
-fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
+fn started(job: &Job, run_id: RunId, place: Place) -> Option<Started> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
     Some(Started {
-        pool,
+        place,
         executor: attempt.executor.clone(),
         job_id: job.id,
         run_id,
@@ -312,6 +317,7 @@ fn started(job: &Job, run_id: RunId, pool: PoolName) -> Option<Started> {
         tool_name: job.definition.tool_name.clone(),
         delivery: run.cause.delivery(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
         traceparent: run.traceparent,
     })
 }

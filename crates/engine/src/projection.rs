@@ -4,12 +4,14 @@
 //! (`ordo store check`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
 use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
 use crate::change::Waiting;
+use crate::dispatch::need::Need;
 use crate::{codec, keys};
 
 /// The rows that follow from the job's state alone.
@@ -19,7 +21,7 @@ pub fn job_rows(job: &Job) -> Vec<RowWrite> {
         put(View::JobsByState, keys::job_by_state(job.state(), job.id), Vec::new()),
     ];
     for waiting in waiting(job) {
-        rows.push(put(View::Queue, keys::queue(&job.definition.group, &waiting), job.id.0.as_bytes().to_vec()));
+        rows.push(put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
     }
     if let Trigger::Webhook { hook } = &job.definition.trigger
         && job.state() != JobState::Cancelled
@@ -35,10 +37,11 @@ pub fn job_rows(job: &Job) -> Vec<RowWrite> {
 /// Runs of the job that could start if there were a place for them.
 pub fn waiting(job: &Job) -> impl Iterator<Item = Waiting> {
     job.startable().map(|run| Waiting {
+        turn: job.turn_of(run),
         rank: job.rank(),
-        since: run.cause.occurrence().map_or(run.fired_at, |o| o.due),
         run_id: run.id,
         job_id: job.id,
+        need: Arc::new(Need::of(job, run)),
     })
 }
 

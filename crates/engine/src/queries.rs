@@ -9,6 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::change::Waiting;
+use crate::dispatch::Find;
 use crate::log_writer::RESULT_SEQ;
 use crate::{codec, keys};
 
@@ -221,12 +222,15 @@ impl Queries {
     }
 }
 
-/// Runs that wait for a place, best first.
-pub async fn waiting_runs(store: &dyn Store, limit: usize) -> Result<Vec<Waiting>, Fault> {
-    let group = ordo_model::job::Definition::DEFAULT_GROUP;
-    let range = KeyRange::prefix(&keys::queue_prefix(group));
-    let rows = store.rows(View::Queue, &range, Order::Ascending, limit).await?;
-    Ok(rows.iter().filter_map(|row| keys::read_queue(group, &row.key, &row.value)).collect())
+/// Runs that wait for a place, best first; whether these are all.
+pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting>, bool), Fault> {
+    let mut range = KeyRange::prefix(&keys::queue_prefix(&find.line));
+    if let Some(after) = &find.after {
+        range.from = [keys::queue(after).as_slice(), &[0]].concat();
+    }
+    let rows = store.rows(View::Queue, &range, Order::Ascending, find.limit).await?;
+    let complete = rows.len() < find.limit;
+    Ok((rows.iter().filter_map(|row| keys::read_queue(&find.line, &row.key, &row.value)).collect(), complete))
 }
 
 fn cut(mut ids: Vec<JobId>, limit: usize) -> (Vec<JobId>, bool) {

@@ -18,7 +18,12 @@ pub(crate) fn ended(started: &Started, took: Millis, report: &Report) {
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
         Report::Completed { .. } => tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended"),
-        Report::Failed { .. } | Report::Cancelled { .. } | Report::Interrupted { .. } => {
+        Report::Failed { .. }
+        | Report::Cancelled { .. }
+        | Report::Interrupted { .. }
+        | Report::Nack { .. }
+        | Report::Unclaimed { .. }
+        | Report::Lost { .. } => {
             tracing::info!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended");
         }
     }
@@ -30,5 +35,8 @@ pub(crate) fn outcome(report: &Report) -> &'static str {
         Report::Failed { .. } => "failed",
         Report::Cancelled { .. } => "cancelled",
         Report::Interrupted { .. } => "interrupted",
+        Report::Nack { .. } => "given back",
+        Report::Unclaimed { .. } => "unclaimed",
+        Report::Lost { .. } => "lost",
     }
 }

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::Report;
-use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
 use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
-use ordo_store::{Chunk, Fault};
+use ordo_store::Fault;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -18,8 +17,8 @@ use crate::batcher::{Message, chain};
 use crate::change::Started;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
-use crate::log_writer::RESULT_SEQ;
 use crate::logs::{LogLine, LogSink};
+use crate::result;
 use crate::secrets::Vault;
 use crate::tool::{Failure, Payload, Tool, Work};
 use crate::trace::{RunTrace, Sampling};
@@ -137,13 +136,7 @@ impl Runner {
         run_log::ended(&started, watch.elapsed(), &report);
         trace::end(&span, &report);
         drop(span);
-        let finished = Finished {
-            job_id: started.job_id,
-            run_id: started.run_id,
-            token: started.token,
-            took: watch.elapsed(),
-            report,
-        };
+        let finished = Finished { job_id: started.job_id, run_id: started.run_id, token: started.token, report };
         drop(self.core.send(Input::Finished(finished)));
     }
 
@@ -192,7 +185,7 @@ impl Runner {
             attempt: started.attempt,
             token: started.token,
             scheduled_for: started.scheduled_for,
-            shard: None,
+            shard: started.shard,
             input,
             trace,
             payload: self.payload(started).await?,
@@ -222,24 +215,10 @@ impl Runner {
     }
 
     async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {
-        let bytes = serde_json::to_vec(&result).unwrap_or_default();
-        if bytes.len() <= RESULT_INLINE_MAX_BYTES {
-            return Report::Completed { started_at, result, result_bytes: None };
-        }
-        if bytes.len() > RESULT_MAX_BYTES {
-            let reason = format!("the result has {} bytes, at most {RESULT_MAX_BYTES} are kept", bytes.len());
-            return Report::Failed { started_at: Some(started_at), reason };
-        }
-        let result_bytes = Some(bytes.len() as u64);
-        let chunk = Chunk { owner: started.run_id.0, seq: RESULT_SEQ, bytes };
-        let (reply, done) = oneshot::channel();
-        drop(self.batcher.send(Message::Chunks { chunks: vec![chunk], reply }));
-        match done.await {
-            Ok(Ok(())) => Report::Completed { started_at, result: Value::Null, result_bytes },
-            Ok(Err(_)) | Err(_) => {
-                Report::Failed { started_at: Some(started_at), reason: "the result could not be stored".into() }
-            }
-        }
+        result::bounded(&self.batcher, started.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
+            started_at: Some(started_at),
+            reason: "the result could not be stored".into(),
+        })
     }
 
     async fn flush(&self, run: RunId) {

@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::EntityId;
-use ordo_model::job::Command;
+use ordo_model::job::{Command, Report};
 use ordo_store::{Fault, Ringing, Shard, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batcher::{Message, Submission, chain};
+use crate::change::Started;
 use crate::clock::SharedClock;
 use crate::core::{Core, Effect, Input, Ticketed};
+use crate::dispatch::Find;
 use crate::planner::Request;
 use crate::queries::waiting_runs;
+use crate::remote::roll::Roll;
 use crate::runner::Runner;
 use crate::shards::Ownership;
 use crate::timekeeper::Look;
@@ -40,6 +43,8 @@ pub struct Load {
     pub ring: usize,
     /// (pool, running, waiting in memory)
     pub pools: Vec<(&'static str, usize, usize)>,
+    /// Places of both pools together.
+    pub slots: usize,
 }
 
 pub(crate) struct CoreShell {
@@ -51,6 +56,7 @@ pub(crate) struct CoreShell {
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
     pub(crate) runner: Runner,
+    pub(crate) roll: Arc<Roll>,
     pub(crate) attend: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
 }
@@ -87,17 +93,45 @@ impl CoreShell {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Look(look) => self.look(look),
-            Effect::FindWaiting { limit } => self.find_waiting(limit),
+            Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
-                for Ticketed { job_id, order, pool } in orders {
-                    let request = Request { order, pool, ..Request::new(job_id, Command::Wake) };
-                    drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
+                for Ticketed { job_id, order, place } in orders {
+                    self.submit(Request { order, place, ..Request::new(job_id, Command::Wake) });
                 }
             }
             Effect::Execute(started) => self.runner.execute(*started),
             Effect::Kill(run) => self.runner.kill(run),
+            Effect::Deliver(started) => {
+                if let Err(started) = self.roll.deliver(*started) {
+                    self.give_back(&started, "left");
+                }
+            }
+            Effect::Recall { executor, run_id } => {
+                if let Some(started) = self.roll.recall(executor, run_id) {
+                    self.report(&started, Report::Cancelled { started_at: None });
+                }
+            }
+            Effect::Forget { executor, run_id, token } => self.roll.forget(executor, run_id, token),
+            Effect::Withdraw(overdue) => {
+                if let Some(started) = self.roll.withdraw(&overdue) {
+                    self.give_back(&started, "did not take it in time");
+                }
+            }
             Effect::Attend(entity) => drop(self.attend.send(entity)),
         }
+    }
+
+    fn submit(&self, request: Request) {
+        drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
+    }
+
+    fn give_back(&self, started: &Started, why: &str) {
+        self.report(started, Report::Unclaimed { reason: format!("{} {why}", started.executor.executor) });
+    }
+
+    fn report(&self, started: &Started, report: Report) {
+        let command = Command::Report { run_id: started.run_id, token: started.token, report };
+        self.submit(Request::new(started.job_id, command));
     }
 
     fn look(&self, look: Look) {
@@ -115,21 +149,18 @@ impl CoreShell {
         });
     }
 
-    fn find_waiting(&self, limit: usize) {
+    fn find_waiting(&self, find: Find) {
         let (store, inputs) = (self.store.clone(), self.input_tx.clone());
         tokio::spawn(async move {
-            let (found, complete) = match waiting_runs(store.as_ref(), limit).await {
-                Ok(found) => {
-                    let complete = found.len() < limit;
-                    (found, complete)
-                }
+            let (found, complete) = match waiting_runs(store.as_ref(), &find).await {
+                Ok(found) => found,
                 Err(fault) => {
                     tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
                     tokio::time::sleep(FAULT_PAUSE).await;
                     (Vec::new(), false)
                 }
             };
-            drop(inputs.send(Input::Waiting { found, complete }));
+            drop(inputs.send(Input::Waiting { line: find.line, found, complete }));
         });
     }
 
@@ -138,7 +169,8 @@ impl CoreShell {
             CoreMessage::Load(reply) => {
                 let pools = self.core.dispatcher().load();
                 let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
-                drop(reply.send(Load { ring: self.core.ring_len(), pools }));
+                let slots = self.core.dispatcher().slots_len();
+                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots }));
             }
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);

@@ -99,8 +99,10 @@ pub(crate) fn begin(started: &Started, trace: &RunTrace) -> Span {
 pub(crate) fn end(span: &Span, report: &Report) {
     span.record("ordo.run.outcome", run_log::outcome(report));
     match report {
-        Report::Completed { .. } | Report::Cancelled { .. } => {}
-        Report::Failed { .. } | Report::Interrupted { .. } => drop(span.record("otel.status_code", "ERROR")),
+        Report::Completed { .. } | Report::Cancelled { .. } | Report::Nack { .. } | Report::Unclaimed { .. } => {}
+        Report::Failed { .. } | Report::Interrupted { .. } | Report::Lost { .. } => {
+            span.record("otel.status_code", "ERROR");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{World, every, failed, manual};
 use ordo_engine::clock::{Clock, SystemClock};
-use ordo_engine::dispatcher::{PoolSize, PoolSizes};
+use ordo_engine::dispatch::{PoolSize, PoolSizes};
 use ordo_engine::log_reader::LogReader;
 use ordo_engine::{Options, SubmitError};
 use ordo_model::Millis;

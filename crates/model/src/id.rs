@@ -63,7 +63,7 @@ impl RunId {
 }
 
 /// The finalizer of splitmix64.
-pub(crate) fn mix(mut x: u64) -> u64 {
+pub fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -92,6 +92,7 @@ pub enum Kind {
     Delivery,
     ApiToken,
     Secret,
+    Executor,
     Subscription,
     Monitor,
     Letter,
@@ -105,13 +106,14 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
         Kind::Delivery,
         Kind::ApiToken,
         Kind::Secret,
+        Kind::Executor,
         Kind::Monitor,
         Kind::Subscription,
         Kind::Letter,
@@ -125,6 +127,7 @@ impl Kind {
             Kind::Delivery => "delivery",
             Kind::ApiToken => "token",
             Kind::Secret => "secret",
+            Kind::Executor => "executor",
             Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
             Kind::Letter => "letter",
@@ -140,6 +143,7 @@ impl Kind {
             Kind::Delivery => 4,
             Kind::ApiToken => 5,
             Kind::Secret => 6,
+            Kind::Executor => 7,
             Kind::Subscription => 9,
             Kind::Monitor => 8,
             Kind::Letter => 10,

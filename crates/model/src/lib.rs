@@ -3,6 +3,7 @@
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
 
 pub mod api_token;
+pub mod executor;
 pub mod hook;
 pub mod id;
 pub mod incident;
@@ -13,6 +14,7 @@ pub mod monitor;
 pub mod object;
 pub mod outbox;
 pub mod role;
+pub mod routing;
 pub mod schedule;
 pub mod secret;
 pub mod secret_reference;

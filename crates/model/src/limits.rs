@@ -52,6 +52,11 @@ pub const BACKOFF_DEFAULT: Millis = Millis::from_secs(2);
 pub const BACKOFF_MAX: Millis = Millis::from_hours(1);
 /// Runs of one job waiting behind its block strategy; one more is recorded as skipped.
 pub const BLOCK_QUEUE_MAX: usize = 100;
+/// A run may be given back by executors so often; once more counts as a failed attempt.
+pub const RETURNS_MAX: u32 = 20;
+/// The longest an executor may ask to be left alone with a run it gives back.
+pub const NACK_DELAY_MAX: Millis = Millis::from_days(1);
+pub const EXPIRE_MAX: Millis = Millis::from_days(366);
 pub const CONCURRENT_DEFAULT: u32 = 16;
 pub const CONCURRENT_MAX: u32 = 256;
 /// How many failed attempts of one run keep their error.
@@ -60,6 +65,39 @@ pub const REASON_MAX_BYTES: usize = 4 * 1024;
 /// A result up to this size lives inside its event; a larger one in chunks beside it.
 pub const RESULT_INLINE_MAX_BYTES: usize = 4 * 1024;
 pub const RESULT_MAX_BYTES: usize = 1024 * 1024;
+
+// --- who runs what ------------------------------------------------------------------------------
+/// Each step of priority is worth so much waiting: a run that has waited longer by this goes before the next higher one.
+pub const AGEING_STEP: Millis = Millis::from_secs(30);
+/// A run that took longer than this was slow.
+pub const SLOW_AFTER: Millis = Millis::from_ms(500);
+/// More slow runs than this within a minute move a job to the slow pool.
+pub const SLOW_RUNS: u32 = 10;
+/// How many executors share one broadcast; more get nothing.
+pub const SHARDS_MAX: usize = 256;
+pub const KEY_POINTER_MAX_BYTES: usize = 200;
+/// A longer value of a key is told apart by its beginning and its hash.
+pub const KEY_VALUE_MAX_BYTES: usize = 200;
+pub const KEY_CONCURRENCY_MAX: u32 = 10_000;
+pub const RATE_LIMIT_MAX: u32 = 10_000;
+pub const RATE_PER_MAX: Millis = Millis::from_days(1);
+pub const UNIQUE_WINDOW_MAX: Millis = Millis::from_days(366);
+pub const EXECUTOR_NAME_MAX_BYTES: usize = 200;
+pub const EXECUTOR_TOOLS_MAX: usize = 100;
+pub const EXECUTOR_CAPACITY_MAX: u32 = 10_000;
+/// An executor that was not heard of for this long is lost, and what it ran is settled.
+pub const LEASE: Millis = Millis::from_secs(15);
+/// How often an executor should let itself be heard.
+pub const HEARTBEAT: Millis = Millis::from_secs(5);
+/// An offer under `failover` that is not taken within this time goes to the next executor.
+pub const OFFER: Millis = Millis::from_secs(2);
+/// How long a lost executor is still shown.
+pub const LOST_SHOWN: Millis = Millis::from_hours(1);
+/// The longest a poll waits.
+pub const POLL_WAIT_MAX: Millis = Millis::from_secs(60);
+pub const POLL_MAX: usize = 1_000;
+/// How many reports or chunks of log one request may bring.
+pub const REPORTS_MAX: usize = 10_000;
 
 // --- hooks --------------------------------------------------------------------------------------
 /// The largest payload of a hook unless it says otherwise.
@@ -160,6 +198,8 @@ const _: () = assert!(RESULT_INLINE_MAX_BYTES <= RESULT_MAX_BYTES);
 const _: () = assert!(LOG_LINE_MAX_BYTES < LOG_MAX_BYTES);
 const _: () = assert!(CONCURRENT_DEFAULT <= CONCURRENT_MAX);
 const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
+const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
+const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
 const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());

@@ -58,6 +58,7 @@ enum Answer {
     Failed,
     Cancelled,
     Interrupted,
+    GivenBack,
 }
 
 /// How the clock moves before a step.
@@ -122,7 +123,8 @@ fn policies() -> impl Strategy<Value = Value> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let answer = select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted]);
+    let answer =
+        select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted, Answer::GivenBack]);
     prop_oneof![
         10 => any::<bool>().prop_map(|seat| Step::Wake { seat }),
         6 => any::<bool>().prop_map(|seat| Step::WakeAtAlarm { seat }),
@@ -253,6 +255,7 @@ fn answer(answer: Answer, story: &Story) -> Report {
         Answer::Failed => Report::Failed { started_at: Some(story.now), reason: "boom".into() },
         Answer::Cancelled => Report::Cancelled { started_at: None },
         Answer::Interrupted => Report::Interrupted { started_at: Some(story.now) },
+        Answer::GivenBack => Report::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
     }
 }
 

@@ -132,7 +132,11 @@ fn policies_out_of_bounds_are_refused_with_the_bounds() {
         (json!({"misfire": {"fire_all": {"cap": 101}}}), ["misfire", "1 and 100"]),
         (json!({"retention": {"runs": 0}}), ["retention.runs", "1 and 1000000"]),
         (json!({"retention": {"age": "1ms"}}), ["retention.age", "1s"]),
-        (json!({"routing": "sharding_broadcast"}), ["routing", "remote executors"]),
+        (json!({"concurrency_key": {"key": "label", "max": 0}}), ["concurrency_key.max", "between 1 and"]),
+        (json!({"rate_limit": {"key": "/tenant", "limit": 1, "per": "0s"}}), ["rate_limit.per", "between"]),
+        (json!({"rate_limit": {"key": "tenant", "limit": 1, "per": "1s"}}), ["tenant", "JSON pointer"]),
+        (json!({"unique_key": {"key": "label", "window": "0s"}}), ["unique_key.window", "between"]),
+        (json!({"expire_after": "0s"}), ["expire_after", "between"]),
     ] {
         assert_says(refused(fields), &words);
     }

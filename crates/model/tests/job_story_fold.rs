@@ -24,6 +24,9 @@ fn an_event_about_a_run_that_is_not_there_is_unfoldable() {
     let run_id = RunId::derive(JOB, 9, noon());
     for event in [
         Event::RunReady { run_id },
+        Event::RunExpired { run_id },
+        Event::RunReturned { run_id, attempt: 1, reason: None, until: noon() },
+        Event::RunBroadcast { run_id, total: 2 },
         Event::RunCancelled { run_id, reason: "x".into() },
         Event::RunOrphaned { run_id, settle_at: noon() },
         Event::JobFailed { run_id, attempt: 1, reason: "x".into(), started_at: None, retry_at: None },

@@ -51,6 +51,12 @@ impl Folder {
         self.path.join(PROCESSES)
     }
 
+    /// Of a remote executor of this name that was started here.
+    pub(crate) fn processes_of(&self, executor: &str) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+        self.path.join(format!("{PROCESSES}-{}", executor.chars().map(plain).collect::<String>()))
+    }
+
     /// Where a copy lies while it is checked.
     pub(crate) fn checking(&self) -> PathBuf {
         self.path.join("checking.db")

@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod daemon;
 mod error;
+mod executor;
 mod folder;
 mod hidden;
 mod import;

@@ -169,6 +169,7 @@ pub(crate) const fn to_see(kind: Kind) -> Right {
         | Kind::Incident
         | Kind::Hook
         | Kind::Delivery
+        | Kind::Executor
         | Kind::Monitor
         | Kind::Subscription
         | Kind::Letter => Right::Read,

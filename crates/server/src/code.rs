@@ -49,6 +49,7 @@ codes! {
     JobNotFound { 404, "job_not_found", "No such job" }
     RunNotFound { 404, "run_not_found", "No such run" }
     StreamNotFound { 404, "stream_not_found", "No such stream" }
+    ExecutorNotFound { 404, "executor_not_found", "No such executor" }
     HookNotFound { 404, "hook_not_found", "No such hook" }
     DeliveryNotFound { 404, "delivery_not_found", "No such delivery" }
     NodeNotFound { 404, "node_not_found", "No such node" }
@@ -65,6 +66,7 @@ codes! {
     RunOver { 409, "run_over", "The run is over" }
     StaleToken { 409, "stale_token", "The attempt is no longer the current one" }
     TooManyBackfills { 409, "too_many_backfills", "Too many backfills under way" }
+    UniqueKeyTaken { 409, "unique_key_taken", "There is one with this key already" }
     Contended { 409, "contended", "Others kept changing the job" }
     MaintenanceRefused { 409, "maintenance_refused", "Not possible as asked" }
     HookExists { 409, "hook_exists", "The hook exists already" }

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ordo_model::job::{Definition, Job, JobState, Last, Phase, Trigger};
+use ordo_model::job::{Definition, Job, JobState, Last, Phase, Pool, Trigger};
+use ordo_model::limits::{SLOW_AFTER, SLOW_RUNS};
 use ordo_model::{JobId, Timestamp};
 use serde::Serialize;
 
@@ -27,6 +28,9 @@ pub(crate) struct JobJson<'a> {
     active: usize,
     /// How many backfills are under way.
     backfills: usize,
+    /// Which pool of the server's own executor runs it, and why.
+    pool: Pool,
+    pool_reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     paused_since: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,8 +57,24 @@ impl JobJson<'_> {
             failures_in_row: job.history.failures_in_row,
             active: job.active.len(),
             backfills: job.backfills.len(),
+            pool: job.pool(),
+            pool_reason: pool_reason(job),
             paused_since,
             paused_reason,
+        }
+    }
+}
+
+fn pool_reason(job: &Job) -> String {
+    let pace = job.pace.seen_at(job.updated_at);
+    let slow = pace.slow.max(pace.slow_before);
+    match job.pool() {
+        Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
+        Pool::Fast => {
+            format!("{slow} runs within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
+        }
+        Pool::Slow => {
+            format!("{slow} runs within a minute took longer than {SLOW_AFTER}, which is more than {SLOW_RUNS}")
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
 use crate::request_span::Caller;
-use crate::tool_check;
+use crate::{tool_check, unique};
 
 /// How many occurrences a preview shows unless told.
 const PREVIEW_DEFAULT: usize = 10;
@@ -47,9 +47,12 @@ pub(crate) async fn trigger(
     if let Some(run) = earlier(&app, once.as_ref()).await? {
         return Ok(run);
     }
+    let job = find(&app, id).await?;
     if let Some(input) = &tool_input {
-        let job = find(&app, id).await?;
         tool_check::check(&app.engine, &job.definition, input).await?;
+    }
+    if let Some(unique) = &job.definition.unique_key {
+        return unique::trigger(&app, &headers, &job, unique, tool_input, caller.0).await;
     }
     let command = Command::Trigger { tool_input, traceparent: caller.0 };
     begin_run(&app, id, command, once).await?.map_err(|error| named(id, error))

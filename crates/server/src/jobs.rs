@@ -18,13 +18,22 @@ use crate::job_json::{answer, created};
 use crate::params::Params;
 use crate::path::Named;
 use crate::problem::Problem;
-use crate::tool_check;
+use crate::{tool_check, unique};
 
 /// How often a change without a condition is laid on what somebody else wrote meanwhile.
 const UPDATE_TRIES: u32 = 8;
 
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let fields: Map<String, Value> = body.parse()?;
+    if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
+        let form = JobForm::read(fields)?;
+        let definition = form.definition.clone();
+        let command = form.into_command(&app.engine).await?;
+        if let Some(unique) = &definition.unique_key {
+            return unique::create(&app, &headers, &definition, unique, command).await;
+        }
+        return Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job));
+    }
     match Once::read(&headers, "POST /v1/jobs", &body.bytes)? {
         None => {
             let command = JobForm::read(fields)?.into_command(&app.engine).await?;

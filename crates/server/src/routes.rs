@@ -11,9 +11,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
-    armour, auth, batch, compression, cron, events, health, hook_deliveries, hook_receive, hooks, incidents, job_list,
-    job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, pages, runs, secrets, slack, status,
-    store, streams, subscriptions, tokens, trace,
+    armour, auth, batch, compression, cron, events, executors, health, hook_deliveries, hook_receive, hooks, incidents,
+    job_list, job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, pages, reports, runs, secrets,
+    slack, status, store, streams, subscriptions, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -42,6 +42,12 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/runs/{id}/logs", get(logs::read)),
         ("/v1/runs/{id}/cancel", post(runs::cancel)),
         ("/v1/runs/{id}/retry", post(runs::retry)),
+        ("/v1/runs/report", post(reports::report).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/runs/logs", post(reports::logs).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/executors", get(executors::list).post(executors::register)),
+        ("/v1/executors/{id}", delete(executors::leave)),
+        ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
+        ("/v1/executors/{id}/poll", post(executors::poll)),
         ("/hooks/{slug}", post(hook_receive::receive)),
         ("/v1/hooks", get(hooks::list).post(hooks::create)),
         ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),

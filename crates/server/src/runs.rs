@@ -11,6 +11,7 @@ use ordo_engine::queries::RunFilter;
 use ordo_model::job::{Command, Refusal, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::app::App;
 use crate::body::Body;
@@ -31,7 +32,23 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let before = params.take_cursor::<Cursor>()?.map(|cursor| cursor.0);
     params.finish()?;
     let page = app.engine.queries().runs(&filter, before, limit).await?;
-    Ok(Json(List { items: page.items, next_cursor: next_cursor(page.next) }).into_response())
+    let mut items = Vec::with_capacity(page.items.len());
+    for run in &page.items {
+        items.push(shown(&app, run).await?);
+    }
+    Ok(Json(List { items, next_cursor: next_cursor(page.next) }).into_response())
+}
+
+/// The run as it is answered: a pending one says what it waits for.
+async fn shown(app: &App, run: &Run) -> Result<Value, Problem> {
+    let mut form = serde_json::to_value(run).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    if let RunStatus::Pending { .. } = run.status
+        && let Some(job) = app.engine.job(run.job_id).await?
+        && let Some(waiting_for) = app.engine.waits_for(&job, run.id)
+    {
+        form["status"]["waiting_for"] = Value::from(waiting_for);
+    }
+    Ok(form)
 }
 
 fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
@@ -68,7 +85,7 @@ impl Since {
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<RunId>) -> Result<Response, Problem> {
     let run = app.engine.queries().run_with_result(id).await?;
-    Ok(Json(run.ok_or_else(|| Problem::no_run(id))?).into_response())
+    Ok(Json(shown(&app, &run.ok_or_else(|| Problem::no_run(id))?).await?).into_response())
 }
 
 pub(crate) async fn find(app: &App, id: RunId) -> Result<Run, Problem> {

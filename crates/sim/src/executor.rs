@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ordo_engine::change::Started;
 use ordo_engine::core::{Finished, Input};
 use ordo_model::job::Report;
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, Token};
 use serde_json::json;
 
 use crate::happening::Happening;
@@ -28,7 +28,6 @@ pub(crate) enum Ended {
 struct Attempt {
     job: JobId,
     timeout_ms: i64,
-    started_mono: i64,
     started_at: Timestamp,
     /// Never ends, whatever it is told.
     deaf: bool,
@@ -60,7 +59,7 @@ impl World {
         self.fact(What::Executing { life, job, run, attempt, token });
         let timeout_ms = i64::try_from(started.timeout.ms()).expect("a short timeout");
         let deaf = !self.calm && self.rng.chance(10);
-        let begun = Attempt { job, timeout_ms, started_mono: self.mono, started_at: self.now(), deaf };
+        let begun = Attempt { job, timeout_ms, started_at: self.now(), deaf };
         let executor = &mut self.node().executor;
         executor.attempts.insert((run, token), begun);
         executor.held.insert(run, Hold { token, stopped: false });
@@ -104,8 +103,7 @@ impl World {
         let report = report(&attempt, token, ended, stopped);
         self.burn()?;
         self.fact(What::Reported { run, token, report: report.clone() });
-        let took = Millis::from_ms((self.mono - attempt.started_mono).unsigned_abs());
-        let finished = Finished { job_id: attempt.job, run_id: run, token: Token(token), took, report };
+        let finished = Finished { job_id: attempt.job, run_id: run, token: Token(token), report };
         let life = self.life();
         self.soon(3, Happening::Input { life, input: Box::new(Input::Finished(finished)) });
         Ok(())

@@ -1,6 +1,7 @@
 //! What can happen next in a world.
 
 use ordo_engine::core::Input;
+use ordo_engine::dispatch::Find;
 use ordo_engine::timekeeper::Look;
 use ordo_model::{JobId, RunId};
 
@@ -24,7 +25,7 @@ pub(crate) enum Happening {
     },
     FindWaiting {
         life: u32,
-        limit: usize,
+        find: Find,
     },
     Attend {
         life: u32,

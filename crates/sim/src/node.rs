@@ -2,16 +2,18 @@
 //!
 //! Invariant: a life never touches the disk after its end, and nothing of it is left but what was written.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ordo_engine::change::Change;
 use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
+use ordo_engine::dispatch::Find;
 use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::Look;
 use ordo_engine::{queries, recovery, retention};
+use ordo_model::job::{Definition, Seat};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
@@ -106,15 +108,18 @@ impl World {
         let me = Incarnation { executor: "local".into(), life };
         let shared: Arc<dyn Store> = store.clone();
         let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
-        let orders =
-            ready(recovery::orders(&queries, recovery::Whose::Everybodys(&me), self.tick_rate().saturating_mul(2)))?;
+        let running = ready(recovery::attempts(&queries))?;
+        let whose = recovery::Whose::Everybodys(&me);
+        let orders = recovery::orders(&running, whose, &BTreeSet::new(), self.tick_rate().saturating_mul(2));
         let round = ready(committer.round(orders, Vec::new(), self.now()));
         let failed = round.answers.iter().any(|answer| matches!(answer, Err(ordo_engine::SubmitError::Store(_))));
         self.tail(store.as_ref(), (!failed).then(|| self.wall_ms()));
         if failed || self.plug.is_cut() {
             return Err(Fault::damaged("recovery stopped"));
         }
-        let core = Core::new(me, self.tick_rate(), self.scenario.pools, self.now());
+        let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
+        let seat = Seat { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
+        let core = Core::new(seat, self.tick_rate(), self.scenario.pools, self.now());
         self.node = Some(Node {
             number: self.lives,
             life,
@@ -205,16 +210,19 @@ impl World {
         let (life, read_ms) = (self.life(), self.read_takes());
         match effect {
             Effect::Look(look) => self.soon(read_ms, Happening::Look { life, look }),
-            Effect::FindWaiting { limit } => self.soon(read_ms, Happening::FindWaiting { life, limit }),
+            Effect::FindWaiting(find) => self.soon(read_ms, Happening::FindWaiting { life, find }),
             Effect::Submit(orders) => {
                 for order in orders {
                     let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
-                    let request = Request { order: order.order, pool: order.pool, ..request };
+                    let request = Request { order: order.order, place: order.place, ..request };
                     self.submit(Submission { request, to: To::Nobody });
                 }
             }
             Effect::Execute(started) => self.execute(&started),
             Effect::Kill(run) => self.kill(run),
+            Effect::Deliver(_) | Effect::Recall { .. } | Effect::Forget { .. } | Effect::Withdraw(_) => {
+                unreachable!("this world has no executors elsewhere")
+            }
             Effect::Attend(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
                 self.soon(read_ms, Happening::Attend { life, job: JobId(entity.id) });
@@ -232,15 +240,10 @@ impl World {
         self.deliver_read(input)
     }
 
-    pub(crate) fn find_waiting(&mut self, limit: usize) -> Result<(), Crash> {
-        let read = ready(queries::waiting_runs(self.node().store.as_ref(), limit));
-        let input = match read {
-            Ok(found) => {
-                let complete = found.len() < limit;
-                Input::Waiting { found, complete }
-            }
-            Err(_) => Input::Waiting { found: Vec::new(), complete: false },
-        };
+    pub(crate) fn find_waiting(&mut self, find: &Find) -> Result<(), Crash> {
+        let read = ready(queries::waiting_runs(self.node().store.as_ref(), find));
+        let (found, complete) = read.unwrap_or_default();
+        let input = Input::Waiting { line: find.line.clone(), found, complete };
         self.deliver_read(input)
     }
 

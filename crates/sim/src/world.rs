@@ -173,7 +173,7 @@ impl World {
             Happening::Timer { generation, .. } => self.timer(generation),
             Happening::Input { input, .. } => self.step(*input),
             Happening::Look { look, .. } => self.look(look),
-            Happening::FindWaiting { limit, .. } => self.find_waiting(limit),
+            Happening::FindWaiting { find, .. } => self.find_waiting(&find),
             Happening::Attend { job, .. } => self.attend(job),
             Happening::TakeOff { .. } => self.take_off(),
             Happening::Commit { .. } => self.commit(),

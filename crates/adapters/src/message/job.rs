@@ -73,6 +73,7 @@ fn skipped(told: impl Fn(String, Mood) -> Words, reason: SkipReason, gap: Option
         SkipReason::Overlap => "an earlier run was not over",
         SkipReason::QueueFull => "too many of its runs are waiting already",
         SkipReason::Changed => "its trigger was changed before",
+        SkipReason::Expired => "no executor took it in the time it was given",
         SkipReason::Held => "it is held and was not released yet",
     };
     match gap.filter(|gap| gap.count > 1) {

@@ -66,6 +66,7 @@ const fn place(reason: SkipReason) -> usize {
         SkipReason::QueueFull => 4,
         SkipReason::Changed => 5,
         SkipReason::Held => 6,
+        SkipReason::Expired => 7,
     }
 }
 
@@ -122,6 +123,7 @@ impl Metrics {
             Event::JobSkipped { reason, gap, .. } => {
                 add(&self.skipped[place(*reason)], gap.map_or(1, |gap| gap.count));
             }
+            Event::RunExpired { .. } => add(&self.skipped[place(SkipReason::Expired)], 1),
             // The report of the first attempt: only now is it known when that one began.
             Event::JobExecuted { run_id, attempt: 1, .. } | Event::JobFailed { run_id, attempt: 1, .. } => {
                 let run = runs.iter().find(|run| run.id == *run_id);
@@ -142,6 +144,9 @@ impl Metrics {
             | Event::JobCancelled { .. }
             | Event::JobStarted { .. }
             | Event::RunReady { .. }
+            | Event::RunReturned { .. }
+            | Event::RunBroadcast { .. }
+            | Event::ShardTriggered { .. }
             | Event::RunCancelRequested { .. }
             | Event::RunCancelled { .. }
             | Event::RunOrphaned { .. }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ordo_model::api_token::{ApiToken, ApiTokenCommand};
+use ordo_model::executor::Executor;
 use ordo_model::hook::{Delivery, Hook};
 use ordo_model::incident::Incident;
 use ordo_model::letter::Letter;
@@ -31,6 +32,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
         Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
         Kind::Secret => decode_as::<Secret>(entity, snapshot),
+        Kind::Executor => decode_as::<Executor>(entity, snapshot),
         Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
         Kind::Letter => decode_as::<Letter>(entity, snapshot),
@@ -46,6 +48,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Delivery => fold_as::<Delivery>(before, stored),
         Kind::ApiToken => fold_as::<ApiToken>(before, stored),
         Kind::Secret => fold_as::<Secret>(before, stored),
+        Kind::Executor => fold_as::<Executor>(before, stored),
         Kind::Subscription => fold_as::<Subscription>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
         Kind::Letter => fold_as::<Letter>(before, stored),
@@ -56,6 +59,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
 pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended, Fault> {
     match entity.kind {
+        Kind::Executor => crate::remote::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
         Kind::Letter => post::attend(engine, entity.id).await,

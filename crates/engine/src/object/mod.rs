@@ -5,6 +5,7 @@
 
 pub(crate) mod api_token;
 pub(crate) mod ask;
+mod executor;
 mod hook;
 pub(crate) mod incident;
 mod kinds;

@@ -3,9 +3,12 @@
 //! Invariant: applying never fails on a stream that `decide` wrote and never computes anything from a clock or a
 //! schedule; folding the same events always gives the same job and the same runs.
 
+use super::event::SkipReason;
 use super::event::{Cause, Event};
 use super::outbox;
+use super::pace::Pace;
 use super::run::{AttemptError, Run, RunStatus};
+use super::shard::{Shard, ShardEnd};
 use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
 use crate::id::{JobId, RunId, Token};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
@@ -43,6 +46,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             history: History::default(),
             followed: false,
             outbox: Outbox::default(),
+            pace: Pace::default(),
         }),
         other => Err(Unfoldable::NoBeginning(other.name())),
     }
@@ -81,20 +85,12 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
         Event::JobTriggered { run_id, cause, timeliness, tool_input, traceparent } => {
             advance(job, cause);
             job.run_count += 1;
+            job.pace.turn(at);
             let run = ActiveRun {
-                id: *run_id,
-                cause: *cause,
                 timeliness: *timeliness,
-                fired_at: at,
-                version: job.version,
                 tool_input: tool_input.clone(),
                 traceparent: *traceparent,
-                stage: Stage::Queued,
-                attempts: 0,
-                first_started_at: None,
-                errors: Vec::new(),
-                cancelling: None,
-                overran: false,
+                ..new_run(job, *run_id, *cause, at)
             };
             let view = run.view(job);
             job.active.push(run);
@@ -104,7 +100,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             advance(job, cause);
             job.run_count += 1;
             let status = RunStatus::Skipped { reason: *reason, gap: *gap };
-            let run = skipped_run(job, *run_id, *cause, at).view_as(job, status, Some(at));
+            let run = new_run(job, *run_id, *cause, at).view_as(job, status, Some(at));
             remember(job, &run, at);
             Ok(Some(run))
         }
@@ -125,10 +121,14 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
         }
         Event::JobExecuted { run_id, started_at, result, result_bytes, .. } => {
             started(active(job, event, *run_id)?, Some(*started_at));
+            job.pace.note(at.since(*started_at), at);
             let status = RunStatus::Completed { result: result.clone(), result_bytes: *result_bytes };
             end(job, event, *run_id, status, at)
         }
         Event::JobFailed { run_id, attempt, reason, started_at, retry_at } => {
+            if let Some(started_at) = started_at {
+                job.pace.note(at.since(*started_at), at);
+            }
             let run = active(job, event, *run_id)?;
             started(run, *started_at);
             if run.errors.len() == ATTEMPT_ERRORS_KEPT {
@@ -153,6 +153,35 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
         }
         Event::RunCancelled { run_id, reason } => {
             end(job, event, *run_id, RunStatus::Cancelled { reason: reason.clone() }, at)
+        }
+        Event::RunReturned { run_id, until, .. } => {
+            let run = active(job, event, *run_id)?;
+            run.returned += 1;
+            run.stage = if *until > at { Stage::Backoff { until: *until } } else { Stage::Queued };
+            view(job, *run_id)
+        }
+        Event::RunExpired { run_id } => {
+            let status = RunStatus::Skipped { reason: SkipReason::Expired, gap: None };
+            end(job, event, *run_id, status, at)
+        }
+        Event::RunBroadcast { run_id, total } => {
+            let run = active(job, event, *run_id)?;
+            run.first_started_at.get_or_insert(at);
+            run.stage = Stage::Broadcast { total: *total, done: Vec::new() };
+            view(job, *run_id)
+        }
+        Event::ShardTriggered { run_id, parent, index, executor } => {
+            let whole = active(job, event, *parent)?.clone();
+            job.run_count += 1;
+            let total = whole.shards();
+            let run = ActiveRun {
+                timeliness: whole.timeliness,
+                tool_input: whole.tool_input,
+                shard: Some(Shard { parent: *parent, index: *index, total, executor: executor.life }),
+                ..new_run(job, *run_id, whole.cause, at)
+            };
+            job.active.push(run);
+            view(job, *run_id)
         }
         Event::RunOrphaned { run_id, settle_at } => {
             if let Stage::Running(attempt) = &mut active(job, event, *run_id)?.stage {
@@ -222,9 +251,26 @@ fn end(
 ) -> Result<Option<Run>, Unfoldable> {
     let unknown = Unfoldable::UnknownRun { event: event.name(), run_id };
     let place = job.active.iter().position(|run| run.id == run_id).ok_or(unknown)?;
-    let ended = job.active.remove(place).view_as(job, status, Some(at));
-    remember(job, &ended, at);
+    let run = job.active.remove(place);
+    let ended = run.view_as(job, status, Some(at));
+    match run.shard {
+        Some(shard) => {
+            let end = ShardEnd { index: shard.index, run_id, status: ended.status.name().to_owned() };
+            remember_shard(job, shard.parent, end, at);
+        }
+        None => remember(job, &ended, at),
+    }
     Ok(Some(ended))
+}
+
+/// A share counts in what is kept, and in its whole; what the job did last is told by the whole.
+fn remember_shard(job: &mut Job, parent: RunId, end: ShardEnd, at: Timestamp) {
+    job.history.kept = job.history.kept.saturating_add(1);
+    job.history.oldest.get_or_insert(at);
+    let parent = job.active.iter_mut().find(|run| run.id == parent);
+    if let Some(Stage::Broadcast { done, .. }) = parent.map(|run| &mut run.stage) {
+        done.push(end);
+    }
 }
 
 fn remember(job: &mut Job, run: &Run, at: Timestamp) {
@@ -244,7 +290,7 @@ fn remember(job: &mut Job, run: &Run, at: Timestamp) {
     }
 }
 
-fn skipped_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
+fn new_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
     ActiveRun {
         id,
         cause,
@@ -255,6 +301,8 @@ fn skipped_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         traceparent: None,
         stage: Stage::Queued,
         attempts: 0,
+        returned: 0,
+        shard: None,
         first_started_at: None,
         errors: Vec::new(),
         cancelling: None,

@@ -1,5 +1,8 @@
 //! What can be asked of a job, and how it may be refused.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -21,6 +24,16 @@ pub struct Order {
 pub struct Seat {
     pub executor: Incarnation,
     pub group: String,
+    /// What the executor can do; None: whatever is asked.
+    pub tools: Option<Arc<BTreeSet<String>>>,
+}
+
+impl Seat {
+    /// Whether a run of such a job may take the seat.
+    pub fn suits(&self, definition: &Definition) -> bool {
+        let has_tool = self.tools.as_ref().is_none_or(|tools| tools.contains(&definition.tool_name));
+        self.group == definition.group && has_tool
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -62,6 +75,11 @@ pub enum Command {
     Start {
         run_id: RunId,
     },
+    /// Each of these executors gets its share of a waiting run.
+    Broadcast {
+        run_id: RunId,
+        executors: Vec<Incarnation>,
+    },
     Report {
         run_id: RunId,
         token: Token,
@@ -75,7 +93,7 @@ pub enum Command {
     RetryRun {
         run: Box<Run>,
     },
-    /// An executor came up with a new life: what its former lives had is settled after a delay counted from its start.
+    /// This life of an executor is over: what it had is settled after a delay counted from the start of each attempt.
     Orphan {
         executor: Incarnation,
         settle_after: Millis,
@@ -112,6 +130,19 @@ pub enum Report {
     /// Ended by the executor going down: what it had done by then is unknown.
     Interrupted {
         started_at: Option<Timestamp>,
+    },
+    /// Given back without having been begun: somebody gets it after `delay`.
+    Nack {
+        delay: Millis,
+        reason: Option<String>,
+    },
+    /// Nobody fetched it: somebody else gets it at once. The run is not to blame.
+    Unclaimed {
+        reason: String,
+    },
+    /// Nobody will report any more: what it had done by then is unknown.
+    Lost {
+        reason: String,
     },
 }
 

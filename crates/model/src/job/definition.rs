@@ -5,12 +5,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::key::{ConcurrencyKey, RateLimit, UniqueKey};
 use super::policy::{Block, Misfire, Retention, Retry, Routing};
 use super::reaction::Reaction;
 use super::trigger::Trigger;
 use crate::limits::{
-    AT_GRACE, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT, PRIORITY_MAX,
-    TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+    AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT,
+    PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
 use crate::time::{Millis, Timestamp};
@@ -50,6 +51,15 @@ pub struct Definition {
     /// What to do when an occurrence did not happen when it should have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_missed: Option<Reaction>,
+    /// A run that found no executor in this time is given up; None: it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_after: Option<Millis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency_key: Option<ConcurrencyKey>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique_key: Option<UniqueKey>,
 }
 
 fn empty_object() -> Value {
@@ -148,13 +158,17 @@ impl Definition {
         if self.timeout < Millis::from_ms(1) || self.timeout > TIMEOUT_MAX {
             return Err(Invalid::new("timeout", format!("must be between 1ms and {TIMEOUT_MAX}")));
         }
-        if self.routing == Routing::ShardingBroadcast {
-            return Err(Invalid::new(
-                "routing",
-                "sharding_broadcast needs remote executors, which this version does not have",
-            ));
+        if self.expire_after.is_some_and(|length| length < Millis::from_ms(1) || length > EXPIRE_MAX) {
+            return Err(Invalid::new("expire_after", format!("must be between 1ms and {EXPIRE_MAX}")));
         }
-        Ok(())
+        self.concurrency_key.as_ref().map_or(Ok(()), ConcurrencyKey::validate)?;
+        self.rate_limit.as_ref().map_or(Ok(()), RateLimit::validate)?;
+        self.unique_key.as_ref().map_or(Ok(()), UniqueKey::validate)
+    }
+
+    /// Whether only the dispatcher may say when and where a run begins: a free place alone is not enough.
+    pub fn needs_dispatch(&self) -> bool {
+        self.routing == Routing::ShardingBroadcast || self.concurrency_key.is_some() || self.rate_limit.is_some()
     }
 }
 

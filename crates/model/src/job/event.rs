@@ -101,6 +101,30 @@ pub enum Event {
         run_id: RunId,
         reason: String,
     },
+    /// The executor gave the attempt back without having begun it; the run waits until then.
+    RunReturned {
+        run_id: RunId,
+        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        until: Timestamp,
+    },
+    /// The run found no executor in the time it was given.
+    RunExpired {
+        run_id: RunId,
+    },
+    /// The run becomes so many runs, one for each executor; they follow.
+    RunBroadcast {
+        run_id: RunId,
+        total: u32,
+    },
+    /// One share of a broadcast, meant for this executor.
+    ShardTriggered {
+        run_id: RunId,
+        parent: RunId,
+        index: u32,
+        executor: Incarnation,
+    },
     /// The executor that had the attempt is gone; it is settled at `settle_at`.
     RunOrphaned {
         run_id: RunId,
@@ -143,6 +167,10 @@ impl Event {
             Event::RunReady { .. } => "RunReady",
             Event::RunCancelRequested { .. } => "RunCancelRequested",
             Event::RunCancelled { .. } => "RunCancelled",
+            Event::RunReturned { .. } => "RunReturned",
+            Event::RunExpired { .. } => "RunExpired",
+            Event::RunBroadcast { .. } => "RunBroadcast",
+            Event::ShardTriggered { .. } => "ShardTriggered",
             Event::RunOrphaned { .. } => "RunOrphaned",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
@@ -243,10 +271,12 @@ pub enum SkipReason {
     Changed,
     /// The job was held: it had not been released yet.
     Held,
+    /// No executor could take the run in the time it was given.
+    Expired,
 }
 
 impl SkipReason {
-    pub const ALL: [SkipReason; 7] = [
+    pub const ALL: [SkipReason; 8] = [
         SkipReason::Misfire,
         SkipReason::CatchUpLimit,
         SkipReason::Paused,
@@ -254,6 +284,7 @@ impl SkipReason {
         SkipReason::QueueFull,
         SkipReason::Changed,
         SkipReason::Held,
+        SkipReason::Expired,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -265,6 +296,7 @@ impl SkipReason {
             SkipReason::QueueFull => "queue_full",
             SkipReason::Changed => "changed",
             SkipReason::Held => "held",
+            SkipReason::Expired => "expired",
         }
     }
 }

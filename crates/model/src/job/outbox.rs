@@ -69,6 +69,7 @@ impl Notice {
             Notice::Late { timeliness, .. } => matches!(timeliness, Timeliness::Misfire),
             Notice::Skipped { reason, .. } => match reason {
                 SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::QueueFull => true,
+                SkipReason::Expired => true,
                 SkipReason::Paused | SkipReason::Held | SkipReason::Overlap | SkipReason::Changed => false,
             },
             Notice::Failed { .. } | Notice::Recovered { .. } | Notice::Overran { .. } | Notice::Ended { .. } => false,
@@ -79,6 +80,13 @@ impl Notice {
 /// Puts what the event makes worth telling into the outbox. The job is as it was before the event, but counts it.
 pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
     match event {
+        // A share of a run is not told of: its whole is.
+        Event::JobFailed { run_id, .. } | Event::JobExecuted { run_id, .. } | Event::RunCancelled { run_id, .. }
+            if is_shard(job, *run_id) => {}
+        Event::RunExpired { run_id } => {
+            put(job, at, Notice::Skipped { run_id: *run_id, reason: SkipReason::Expired, gap: None });
+            ended(job, at, *run_id, "skipped");
+        }
         Event::JobFailed { run_id, reason, retry_at: None, .. } => {
             let failures_in_row = job.history.failures_in_row + 1;
             put(job, at, Notice::Failed { run_id: *run_id, reason: reason.clone(), failures_in_row });
@@ -105,10 +113,15 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
                 | SkipReason::CatchUpLimit
                 | SkipReason::Paused
                 | SkipReason::Held
+                | SkipReason::Expired
                 | SkipReason::Changed => {}
             }
             match reason {
-                SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => {
+                SkipReason::Misfire
+                | SkipReason::CatchUpLimit
+                | SkipReason::Overlap
+                | SkipReason::QueueFull
+                | SkipReason::Expired => {
                     put(job, at, Notice::Skipped { run_id: *run_id, reason: *reason, gap: *gap });
                 }
                 // Whoever paused, held or changed the job knows.
@@ -125,11 +138,18 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
         | Event::JobStarted { .. }
         | Event::RunReady { .. }
         | Event::RunCancelRequested { .. }
+        | Event::RunReturned { .. }
+        | Event::RunBroadcast { .. }
+        | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::Published { .. } => {}
     }
+}
+
+fn is_shard(job: &Job, run_id: RunId) -> bool {
+    job.active_run(run_id).is_some_and(|run| run.shard.is_some())
 }
 
 fn put(job: &mut Job, at: Timestamp, notice: Notice) {

@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::definition::Definition;
 use super::event::{Cause, Timeliness};
 use super::outbox::Notice;
+use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
+use super::shard::{Shard, ShardEnd};
 use super::trigger::Trigger;
 use crate::id::{Incarnation, JobId, RunId, Token};
-use crate::limits::{PRIORITY_MAX, RETENTION_SLACK};
+use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
 use crate::time::Timestamp;
@@ -53,6 +55,8 @@ pub struct Job {
     /// What people outside have still to be told.
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<Notice>,
+    #[serde(default, skip_serializing_if = "Pace::is_default")]
+    pub pace: Pace,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +129,12 @@ pub struct ActiveRun {
     pub stage: Stage,
     /// Attempts begun so far.
     pub attempts: u32,
+    /// How many of them were given back without having been begun by their executor.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub returned: u32,
+    /// Set when it is one share of another run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -146,6 +156,11 @@ pub enum Stage {
         until: Timestamp,
     },
     Running(Attempt),
+    /// Its shards are under way; it is over when all of them are.
+    Broadcast {
+        total: u32,
+        done: Vec<ShardEnd>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -232,9 +247,10 @@ impl Job {
     /// The next moment at which something must be decided: what waits in the outbox needs no decision.
     pub fn next_turn(&self) -> Option<Timestamp> {
         let runs = self.active.iter().filter_map(|run| match &run.stage {
-            Stage::Queued => None,
+            Stage::Queued => self.expires_at(run),
             Stage::Backoff { until } => Some(*until),
             Stage::Running(attempt) => Some(attempt.settle_at.map_or(attempt.deadline, |at| at.min(attempt.deadline))),
+            Stage::Broadcast { .. } => None,
         });
         runs.chain(self.next_tick_at()).min()
     }
@@ -244,12 +260,36 @@ impl Job {
         PRIORITY_MAX - self.definition.priority
     }
 
-    /// Runs that could start now if there were a place for them: those whose turn it is in the job.
+    /// Runs that could start now if there were a place for them: those whose turn it is in the job, and shards.
     pub fn startable(&self) -> impl Iterator<Item = &ActiveRun> {
         let width = self.definition.block.width();
         // More than `width` may be running when the block strategy was narrowed meanwhile.
-        let free = width.saturating_sub(self.active.iter().filter(|run| run.attempt().is_some()).count());
-        self.active.iter().take(width).filter(|run| matches!(run.stage, Stage::Queued)).take(free)
+        let free = width.saturating_sub(self.whole_runs().filter(|run| run.is_under_way()).count());
+        let waits = |run: &&ActiveRun| matches!(run.stage, Stage::Queued);
+        let shards = self.active.iter().filter(|run| run.shard.is_some()).filter(waits);
+        shards.chain(self.whole_runs().take(width).filter(waits).take(free))
+    }
+
+    /// The runs that the block strategy counts: shards count as the run they are part of.
+    pub fn whole_runs(&self) -> impl Iterator<Item = &ActiveRun> {
+        self.active.iter().filter(|run| run.shard.is_none())
+    }
+
+    /// When a run that never found an executor is given up.
+    pub fn expires_at(&self, run: &ActiveRun) -> Option<Timestamp> {
+        let length = self.definition.expire_after.filter(|_| run.attempts == 0 && run.shard.is_none())?;
+        Some(run.since().plus(length))
+    }
+
+    /// Where a waiting run stands among all others: by the time it has waited since, each step of priority being worth
+    /// AGEING_STEP. So the higher go first, and the lower are not kept waiting for ever.
+    pub fn turn_of(&self, run: &ActiveRun) -> Timestamp {
+        run.since().plus(AGEING_STEP.saturating_mul(u64::from(self.rank())))
+    }
+
+    /// Which pool runs the job, as of its last event.
+    pub fn pool(&self) -> Pool {
+        self.pace.seen_at(self.updated_at).pool()
     }
 
     pub fn active_run(&self, id: RunId) -> Option<&ActiveRun> {
@@ -291,8 +331,33 @@ impl ActiveRun {
     pub fn attempt(&self) -> Option<&Attempt> {
         match &self.stage {
             Stage::Running(attempt) => Some(attempt),
-            Stage::Queued | Stage::Backoff { .. } => None,
+            Stage::Queued | Stage::Backoff { .. } | Stage::Broadcast { .. } => None,
         }
+    }
+
+    fn is_under_way(&self) -> bool {
+        match &self.stage {
+            Stage::Running(_) | Stage::Broadcast { .. } => true,
+            Stage::Queued | Stage::Backoff { .. } => false,
+        }
+    }
+
+    /// How many shards it has.
+    pub(super) fn shards(&self) -> u32 {
+        match &self.stage {
+            Stage::Broadcast { total, .. } => *total,
+            Stage::Queued | Stage::Backoff { .. } | Stage::Running(_) => 0,
+        }
+    }
+
+    /// Since when the run could have started.
+    pub fn since(&self) -> Timestamp {
+        self.cause.occurrence().map_or(self.fired_at, |occurrence| occurrence.due)
+    }
+
+    /// Attempts that count: those that an executor began.
+    pub fn tried(&self, attempt: u32) -> u32 {
+        attempt.saturating_sub(self.returned)
     }
 
     /// The run as people see it while it is not over.
@@ -300,7 +365,7 @@ impl ActiveRun {
         let status = match &self.stage {
             Stage::Queued => RunStatus::Pending { retry_at: None },
             Stage::Backoff { until } => RunStatus::Pending { retry_at: Some(*until) },
-            Stage::Running(_) => RunStatus::Running { cancelling: self.cancelling.clone() },
+            Stage::Running(_) | Stage::Broadcast { .. } => RunStatus::Running { cancelling: self.cancelling.clone() },
         };
         self.view_as(job, status, None)
     }
@@ -330,8 +395,8 @@ impl ActiveRun {
             lateness_ms: self.first_started_at.zip(self.on_time(job)).map(|(start, due)| start.ms() - due.ms()),
             attempt: self.attempts,
             executor: self.attempt().map(|attempt| attempt.executor.executor.clone()),
-            parent_id: None,
-            shard: None,
+            parent_id: self.shard.map(|shard| shard.parent),
+            shard: self.shard.map(|shard| json!({ "index": shard.index, "total": shard.total })),
             cause: self.cause,
             timeliness: self.timeliness,
             tool_input: self.tool_input.clone(),

@@ -83,7 +83,7 @@ pub(crate) fn life(number: u128) -> Incarnation {
 }
 
 pub(crate) fn seat() -> Option<Seat> {
-    Some(Seat { executor: life(1), group: Definition::DEFAULT_GROUP.into() })
+    Some(Seat { executor: life(1), group: Definition::DEFAULT_GROUP.into(), tools: None })
 }
 
 #[derive(Debug)]

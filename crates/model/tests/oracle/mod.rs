@@ -198,6 +198,8 @@ pub(crate) struct Oracle {
     idempotent: bool,
     last_token: u64,
     runs: BTreeMap<RunId, Life>,
+    /// How often each was given back.
+    returned: BTreeMap<RunId, u32>,
 }
 
 /// What the oracle knows of a run.
@@ -222,6 +224,7 @@ impl Oracle {
             idempotent: false,
             last_token: 0,
             runs: BTreeMap::new(),
+            returned: BTreeMap::new(),
         };
         oracle.learn(policies);
         oracle
@@ -368,14 +371,23 @@ impl Oracle {
                 assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Running { attempts: *attempt }));
             }
             Event::JobFailed { run_id, attempt, retry_at, reason, .. } => {
-                let unknown = reason != "boom";
-                let again = *attempt < self.max_attempts && (self.idempotent || !unknown);
+                let unknown = reason != "boom" && !reason.starts_with("given back");
+                let tried = *attempt - self.returned.get(run_id).copied().unwrap_or(0);
+                let again = tried < self.max_attempts && (self.idempotent || !unknown);
                 assert_eq!(retry_at.is_some(), again, "attempt {attempt} failed: {reason}");
                 let next = if again { Life::Waiting { attempts: *attempt } } else { Life::Over };
                 assert_eq!(self.runs.insert(*run_id, next), Some(Life::Running { attempts: *attempt }));
             }
             Event::RunCancelled { run_id, .. } => {
                 assert_ne!(self.runs.insert(*run_id, Life::Over), Some(Life::Over));
+            }
+            Event::RunReturned { run_id, attempt, .. } => {
+                let before = self.runs.insert(*run_id, Life::Waiting { attempts: *attempt });
+                assert_eq!(before, Some(Life::Running { attempts: *attempt }));
+                *self.returned.entry(*run_id).or_default() += 1;
+            }
+            Event::RunExpired { run_id } => {
+                assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Waiting { attempts: 0 }));
             }
             Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], Life::Waiting { .. })),
             Event::RunCancelRequested { run_id, .. } | Event::RunOrphaned { run_id, .. } => {

@@ -7,7 +7,9 @@ mod api;
 mod fire;
 mod incidents;
 mod mass;
+mod pools;
 mod probe;
+mod remote;
 mod schedule;
 mod stage;
 
@@ -51,6 +53,10 @@ enum What {
     Burst,
     /// So many jobs every second
     Steady,
+    /// Quick jobs beside 500 slow ones
+    Pools,
+    /// The same burst here and through a remote executor
+    Remote,
     /// What acknowledging a change of an incident costs beside a commit of a job, and how fast news are handed on
     Incidents,
     /// A million jobs waiting: lateness, memory, time to restart
@@ -89,6 +95,12 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
     }
     if wanted(What::Incidents) {
         report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;
+    }
+    if wanted(What::Pools) {
+        report["pools"] = runtime.block_on(pools::measure(&ground, args.seconds))?;
+    }
+    if wanted(What::Remote) {
+        report["remote"] = runtime.block_on(remote::measure(&ground, args.jobs))?;
     }
     if wanted(What::Mass) {
         report["mass"] = mass::measure(&runtime, &ground, args.pending, args.seconds)?;

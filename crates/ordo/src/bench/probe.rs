@@ -21,6 +21,11 @@ impl Default for Probe {
 }
 
 impl Probe {
+    /// How many starts were noted since the last [`Probe::take`].
+    pub(super) fn len(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// p50, p99 and max of all starts since the last call.
     pub(super) fn take(&self) -> Value {
         let mut histogram = self.0.lock().unwrap_or_else(PoisonError::into_inner);

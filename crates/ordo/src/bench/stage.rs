@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::metrics::Metrics;
+use ordo_engine::tool::Tool;
 use ordo_engine::{Engine, Options, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
@@ -14,7 +15,7 @@ use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use serde_json::json;
 
 use super::probe::Probe;
-use crate::opened::Whereabouts;
+use crate::opened::{Opened, Whereabouts};
 use crate::output::style::Paint;
 
 /// Where throw-away stores are made: below a folder, or in schemas of a database.
@@ -88,16 +89,26 @@ impl Drop for Scratch {
 pub(super) struct Stage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
+    pub(super) opened: Opened,
 }
 
 impl Stage {
     pub(super) async fn open(place: &Whereabouts) -> anyhow::Result<Stage> {
+        Stage::open_with(place, []).await
+    }
+
+    /// With more tools than the one that measures.
+    pub(super) async fn open_with(
+        place: &Whereabouts,
+        more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
+    ) -> anyhow::Result<Stage> {
         let opened = place.open(CACHE_BYTES_DEFAULT).await;
-        let store = opened.map_err(|error| anyhow::anyhow!(error.render(Paint::for_stderr())))?.store();
+        let opened = opened.map_err(|error| anyhow::anyhow!(error.render(Paint::for_stderr())))?;
         let probe = Arc::new(Probe::default());
-        let tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
-        let engine = Engine::start(store, tools, Arc::new(SystemClock), Options::default()).await?;
-        Ok(Stage { engine, probe })
+        let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
+        tools.extend(more);
+        let engine = Engine::start(opened.store(), tools, Arc::new(SystemClock), Options::default()).await?;
+        Ok(Stage { engine, probe, opened })
     }
 
     pub(super) async fn close(self) {

@@ -119,6 +119,18 @@ pub(crate) struct PolicyArgs {
     /// Running it twice does no harm: also retry what a crash of the daemon interrupted
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub(crate) idempotent: Option<bool>,
+    /// Give a run up that found no executor in this time [default: it waits]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) expire_after: Option<Millis>,
+    /// At most so many runs with the same key at once: label:3, or a place in the input: /tenant:3
+    #[arg(long, value_name = "KEY:MAX", value_parser = concurrency_key)]
+    pub(crate) concurrency_key: Option<Value>,
+    /// At most so many runs with the same key begin in a time: /tenant:10/1m
+    #[arg(long, value_name = "KEY:LIMIT/TIME", value_parser = rate_limit)]
+    pub(crate) rate_limit: Option<Value>,
+    /// One job, and one triggered run, with the same key in a time: label:1h; with :merge the first one is answered
+    #[arg(long, value_name = "KEY:TIME[:merge]", value_parser = unique_key)]
+    pub(crate) unique_key: Option<Value>,
     /// Keep at most so many finished runs [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) retain_runs: Option<u32>,
@@ -148,6 +160,29 @@ pub(crate) struct ReactionArgs {
     /// The chain of escalation of these incidents, by its name in the daemon's configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) escalation: Option<String>,
+}
+
+fn concurrency_key(text: &str) -> Result<Value, String> {
+    let (key, max) = text.rsplit_once(':').ok_or("write KEY:MAX, such as label:3 or /tenant:3")?;
+    let max: u32 = max.parse().map_err(|_| format!("{max:?} is not a number"))?;
+    Ok(serde_json::json!({ "key": key, "max": max }))
+}
+
+fn rate_limit(text: &str) -> Result<Value, String> {
+    let advice = "write KEY:LIMIT/TIME, such as /tenant:10/1m";
+    let (key, rate) = text.rsplit_once(':').ok_or(advice)?;
+    let (limit, per) = rate.split_once('/').ok_or(advice)?;
+    let limit: u32 = limit.parse().map_err(|_| format!("{limit:?} is not a number"))?;
+    Ok(serde_json::json!({ "key": key, "limit": limit, "per": duration(per)? }))
+}
+
+fn unique_key(text: &str) -> Result<Value, String> {
+    let (text, on_conflict) = match text.strip_suffix(":merge") {
+        Some(rest) => (rest, "merge"),
+        None => (text.strip_suffix(":refuse").unwrap_or(text), "refuse"),
+    };
+    let (key, window) = text.rsplit_once(':').ok_or("write KEY:TIME, such as label:1h")?;
+    Ok(serde_json::json!({ "key": key, "window": duration(window)?, "on_conflict": on_conflict }))
 }
 
 fn name_or_json(text: &str) -> Result<Value, String> {

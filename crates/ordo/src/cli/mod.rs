@@ -3,6 +3,7 @@
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod definition;
+pub(crate) mod executor;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod incident;
@@ -67,6 +68,10 @@ pub(crate) enum Command {
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
     Orchestrate(daemon::OrchestrateArgs),
+    /// Run the work of a daemon elsewhere: name it with --server
+    Executor(executor::ExecutorArgs),
+    /// Who runs the work, here and elsewhere
+    Executors,
     /// Add, look at and change jobs
     #[command(subcommand, visible_alias = "jobs")]
     Job(job::JobCommand),

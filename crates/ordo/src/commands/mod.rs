@@ -3,6 +3,7 @@
 mod completions;
 mod config;
 mod cron;
+mod executors;
 mod find;
 mod hook;
 mod import;
@@ -30,6 +31,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
     match command {
         Command::Serve(args) => crate::daemon::serve(args, common.config.as_deref()),
         Command::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
+        Command::Executor(args) => crate::executor::run(args, &common),
+        Command::Executors => wait(executors::run(&Talk::new(&common))),
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Incident(command) => wait(incident::run(&Talk::new(&common), command)),

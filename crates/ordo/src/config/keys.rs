@@ -25,6 +25,7 @@ pub(super) struct Key {
 }
 
 pub(super) const KEYS: &[Key] = &[
+    key("group", Kind::Text, Some("default")),
     // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
     key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
     key("limits.requests_per_minute", Kind::Number, Some("6000")),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
-use ordo_engine::dispatcher::{PoolSize, PoolSizes};
+use ordo_engine::dispatch::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::incident::Escalation;
 use ordo_reach::Allowed;
@@ -18,6 +18,7 @@ use crate::cli::values::seconds_or_duration;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(crate) node: String,
+    pub(crate) group: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
     pub(crate) secrets: Secrets,

@@ -53,6 +53,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let name = parts::node_name(settings, &store);
     let options = Options {
         node: name.clone(),
+        group: settings.group.clone(),
         tick_rate: plan.tick_rate,
         pools: settings.pools.sizes(),
         about,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::telemetry::Spans;
 
 /// Spans for a collector take another way than the log, whatever the log's filter says.
-pub(super) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
+pub(crate) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
     let level = &settings.log.level;
     let filter = EnvFilter::try_new(level).map_err(|error| {
         Error::failed(format!("log.level: {level:?} is not a filter"))

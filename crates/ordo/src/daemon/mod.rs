@@ -3,11 +3,11 @@
 mod admin;
 mod journal;
 mod life;
-mod logging;
+pub(crate) mod logging;
 mod outside;
-mod parts;
+pub(crate) mod parts;
 mod service;
-mod signals;
+pub(crate) mod signals;
 mod socket;
 
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! The parts of a daemon, each made or refused with what to do about it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
@@ -44,9 +45,13 @@ fn clock() -> SharedClock {
 }
 
 pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
-    let processes = folder.processes();
-    let book = ProcessBook::open(&processes, new_id())
-        .map_err(|error| Error::failed(format!("cannot use {}", shown(&processes))).detail(error.to_string()))?;
+    toolbox_in(settings, &folder.processes())
+}
+
+/// The tools, with the records of what they start in this folder.
+pub(crate) fn toolbox_in(settings: &Settings, processes: &Path) -> Result<Toolbox> {
+    let book = ProcessBook::open(processes, new_id())
+        .map_err(|error| Error::failed(format!("cannot use {}", shown(processes))).detail(error.to_string()))?;
     Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
         Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })

@@ -4,20 +4,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::error::{Error, Result};
 
-pub(super) struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> Result<Signals> {
+    pub(crate) fn listen() -> Result<Signals> {
         let listen =
             |kind| signal(kind).map_err(|error| Error::failed("cannot listen for signals").detail(error.to_string()));
         Ok(Signals { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
     /// The next one, by name.
-    pub(super) async fn next(&mut self) -> &'static str {
+    pub(crate) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",

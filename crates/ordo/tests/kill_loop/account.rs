@@ -101,6 +101,10 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
         | Event::JobCancelled { .. }
         | Event::RunReady { .. }
         | Event::RunCancelRequested { .. }
+        | Event::RunReturned { .. }
+        | Event::RunExpired { .. }
+        | Event::RunBroadcast { .. }
+        | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }

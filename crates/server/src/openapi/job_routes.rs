@@ -40,6 +40,8 @@ fn create() -> Operation {
         .header(201, "Idempotency-Replayed", REPLAYED)
         .refuses(UNFIT)
         .refuses(&[Code::InvalidHeader, Code::IdempotencyKeyReused, Code::JobNotFound, Code::WrongState])
+        .answers(200, "The job that has the same `unique_key`, where those are merged.", &component("Job"))
+        .refuses(&[Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }
 
@@ -110,6 +112,7 @@ fn trigger() -> Operation {
         .refuses(UNFIT)
         .header(202, "Idempotency-Replayed", REPLAYED)
         .refuses(&[Code::JobNotFound, Code::WrongState, Code::InvalidHeader, Code::IdempotencyKeyReused])
+        .refuses(&[Code::UniqueKeyTaken, Code::IdempotencyKeyUnsupported])
         .refuses(WRITES)
 }
 

@@ -62,6 +62,10 @@ fn definition() -> Map<String, Value> {
         "retention": component("Retention"),
         "on_failure": component("Reaction"),
         "on_missed": component("Reaction"),
+        "expire_after": component("Duration"),
+        "concurrency_key": component("ConcurrencyKey"),
+        "rate_limit": component("RateLimit"),
+        "unique_key": component("UniqueKey"),
     });
     fields(whole).unwrap_or_default()
 }
@@ -105,13 +109,25 @@ fn job() -> Value {
         "failures_in_row": integer(),
         "active": { "type": "integer", "minimum": 0, "description": "How many runs are not over." },
         "backfills": { "type": "integer", "minimum": 0, "description": "How many are under way." },
+        "pool": { "type": "string", "enum": ["fast", "slow"], "description": "Of the server's own executor." },
+        "pool_reason": text(),
         "paused_since": component("Time"),
         "paused_reason": text(),
     });
     let properties = definition().into_iter().chain(fields(standing).unwrap_or_default());
     answer(
         Value::Object(properties.collect()),
-        &["description", "on_failure", "on_missed", "paused_since", "paused_reason"],
+        &[
+            "description",
+            "on_failure",
+            "on_missed",
+            "expire_after",
+            "concurrency_key",
+            "rate_limit",
+            "unique_key",
+            "paused_since",
+            "paused_reason",
+        ],
     )
 }
 

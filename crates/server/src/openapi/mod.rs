@@ -7,6 +7,7 @@
 
 mod access_routes;
 mod event_routes;
+mod executor_routes;
 mod hook_routes;
 mod hook_schemas;
 mod incident_routes;
@@ -79,6 +80,7 @@ fn tags() -> Value {
     json!([
         { "name": "jobs", "description": "What was asked for." },
         { "name": "runs", "description": "What came of it: one firing each, with its log." },
+        { "name": "executors", "description": "Processes that run the work, here and elsewhere." },
         { "name": "hooks", "description": "Where others call, and what came of their calls." },
         { "name": "incidents", "description": "What people work on, and what they were told." },
         { "name": "monitors", "description": "What must give a sign of life." },
@@ -104,6 +106,7 @@ fn operations() -> Vec<Operation> {
     [
         job_routes::all(),
         run_routes::all(),
+        executor_routes::all(),
         hook_routes::all(),
         incident_routes::all(),
         monitor_routes::all(),

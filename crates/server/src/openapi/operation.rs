@@ -208,6 +208,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
         Some(("slug", rest)) if rest.contains('{') => vec![shared("Slug"), shared("DeliveryId")],
         Some(("slug", _)) => vec![shared("Slug")],
         Some(("stream", _)) => vec![shared("Stream")],
+        Some((_, _)) if path.starts_with("/v1/executors") => vec![shared("ExecutorId")],
         Some(("name", _)) if path.starts_with("/v1/secrets") => vec![shared("SecretName")],
         Some(("name", _)) if path.starts_with("/v1/nodes") => Vec::new(),
         Some(("name", _)) => vec![shared("MonitorName")],
@@ -238,6 +239,7 @@ pub(super) fn shared_parameters() -> Value {
     json!({
         "JobId": id("The job."),
         "RunId": id("The run."),
+        "ExecutorId": id("The executor, in its present life."),
         "DeliveryId": id("The delivery."),
         "Slug": { "name": "slug", "in": "path", "required": true, "description": "The hook.",
             "schema": component("Slug") },

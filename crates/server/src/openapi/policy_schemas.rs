@@ -2,7 +2,7 @@
 
 use ordo_model::limits::{
     ATTEMPTS_MAX, CATCH_UP_MAX, CONCURRENT_MAX, CRON_MAX_BYTES, EXCLUDED_DATES_MAX, EXCLUSIONS_MAX, HOOK_MAX_BYTES,
-    RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
+    KEY_CONCURRENCY_MAX, RATE_LIMIT_MAX, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
 };
 use serde_json::{Value, json};
 
@@ -26,6 +26,22 @@ pub(super) fn all() -> Value {
             "backoff": component("Duration"),
             "max_backoff": component("Duration"),
         })),
+        "ConcurrencyKey": object(&["key", "max"], json!({
+            "key": component("KeySource"),
+            "max": { "type": "integer", "minimum": 1, "maximum": KEY_CONCURRENCY_MAX },
+        })),
+        "RateLimit": object(&["key", "limit", "per"], json!({
+            "key": component("KeySource"),
+            "limit": { "type": "integer", "minimum": 1, "maximum": RATE_LIMIT_MAX },
+            "per": component("Duration"),
+        })),
+        "UniqueKey": object(&["key", "window"], json!({
+            "key": component("KeySource"),
+            "window": component("Duration"),
+            "on_conflict": { "type": "string", "enum": ["refuse", "merge"], "default": "refuse" },
+        })),
+        "KeySource": { "type": "string", "pattern": "^(label|/.*)$", "examples": ["label", "/tenant"],
+            "description": "`label`, or a JSON pointer into the input." },
         "Retention": object(&[], json!({
             "runs": { "type": "integer", "minimum": 1, "maximum": RETENTION_RUNS_MAX,
                 "default": RETENTION_RUNS_DEFAULT },

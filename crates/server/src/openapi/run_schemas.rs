@@ -64,10 +64,10 @@ fn kind(name: &str, properties: Value, optional: &[&str]) -> Value {
 }
 
 fn status() -> Value {
-    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "held"];
+    let reasons = ["misfire", "catch_up_limit", "paused", "overlap", "queue_full", "changed", "held", "expired"];
     json!({
         "oneOf": [
-            kind("pending", json!({ "retry_at": component("Time") }), &["retry_at"]),
+            kind("pending", json!({ "retry_at": component("Time"), "waiting_for": text() }), &["retry_at", "waiting_for"]),
             kind("running", json!({ "cancelling": text() }), &["cancelling"]),
             kind("completed", json!({ "result": true, "result_bytes": integer() }), &["result_bytes"]),
             kind("failed", json!({ "reason": text() }), &[]),

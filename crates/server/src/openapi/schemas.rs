@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::operation::component;
 use super::{
-    access_routes, hook_schemas, incident_schemas, job_schemas, policy_schemas, run_schemas, subscription_routes,
-    upkeep_schemas,
+    access_routes, executor_routes, hook_schemas, incident_schemas, job_schemas, policy_schemas, run_schemas,
+    subscription_routes, upkeep_schemas,
 };
 use crate::code::Code;
 
@@ -17,6 +17,7 @@ pub(super) fn all() -> Map<String, Value> {
         job_schemas::all(),
         policy_schemas::all(),
         run_schemas::all(),
+        executor_routes::schemas(),
         hook_schemas::all(),
         access_routes::schemas(),
         incident_schemas::all(),

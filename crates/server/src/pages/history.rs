@@ -83,6 +83,10 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::RunReady { .. } => "waited long enough".to_owned(),
         Event::RunCancelRequested { reason, .. } => format!("told to stop: {}", shortened(reason, 160)),
         Event::RunCancelled { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
+        Event::RunReturned { reason, .. } => format!("given back{}", because(reason)),
+        Event::RunExpired { .. } => "given up: no executor took it in time".to_owned(),
+        Event::RunBroadcast { total, .. } => format!("shared by {total} executors"),
+        Event::ShardTriggered { index, executor, .. } => format!("shard {index} meant for {}", executor.executor),
         Event::RunOrphaned { .. } => "its executor is gone".to_owned(),
         Event::BackfillRequested { from, to, .. } => format!("backfill from {from} to {to}"),
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
@@ -95,13 +99,16 @@ pub(crate) fn class(event: &Event) -> &'static str {
         Event::JobExecuted { .. } => "completed",
         Event::JobFailed { .. } | Event::RunOrphaned { .. } => "failed",
         Event::JobCancelled { .. } | Event::RunCancelled { .. } | Event::RunCancelRequested { .. } => "cancelled",
-        Event::JobSkipped { .. } | Event::JobPaused { .. } => "skipped",
+        Event::JobSkipped { .. } | Event::JobPaused { .. } | Event::RunExpired { .. } => "skipped",
         Event::JobStarted { .. } => "running",
         Event::JobScheduled { .. }
         | Event::JobUpdated { .. }
         | Event::JobResumed { .. }
         | Event::JobTriggered { .. }
         | Event::RunReady { .. }
+        | Event::RunReturned { .. }
+        | Event::RunBroadcast { .. }
+        | Event::ShardTriggered { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::Published { .. } => "quiet",
@@ -117,6 +124,10 @@ pub(crate) fn run_of(event: &Event) -> Option<ordo_model::RunId> {
         | Event::JobFailed { run_id, .. }
         | Event::JobSkipped { run_id, .. }
         | Event::RunReady { run_id }
+        | Event::RunReturned { run_id, .. }
+        | Event::RunExpired { run_id }
+        | Event::RunBroadcast { run_id, .. }
+        | Event::ShardTriggered { run_id, .. }
         | Event::RunCancelRequested { run_id, .. }
         | Event::RunCancelled { run_id, .. }
         | Event::RunOrphaned { run_id, .. } => Some(*run_id),

@@ -8,6 +8,7 @@ mod compression;
 mod contract;
 mod errors;
 mod events;
+mod executors;
 mod exposition;
 mod hooks;
 mod idempotency;

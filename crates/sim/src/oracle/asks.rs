@@ -105,6 +105,10 @@ impl Asks {
             | Event::JobExecuted { .. }
             | Event::JobFailed { .. }
             | Event::RunReady { .. }
+            | Event::RunReturned { .. }
+            | Event::RunExpired { .. }
+            | Event::RunBroadcast { .. }
+            | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
             | Event::HistoryTrimmed { .. }
             | Event::Published { .. } => {}

@@ -187,6 +187,13 @@ impl<'h> Books<'h> {
             Event::RunCancelled { run_id, .. } => {
                 book.runs.cancelled(*run_id, at, |token| evidence.report(*run_id, token))
             }
+            Event::RunReturned { run_id, .. }
+            | Event::RunExpired { run_id }
+            | Event::RunBroadcast { run_id, .. }
+            | Event::ShardTriggered { run_id, .. } => Err(format!(
+                "{run_id}: {} needs executors elsewhere or a limit, and there are none",
+                entry.event.name()
+            )),
             Event::RunOrphaned { run_id, settle_at } => book.runs.orphaned(*run_id, settle_at.ms(), alive, tick_ms),
         }
     }

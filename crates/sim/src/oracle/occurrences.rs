@@ -198,6 +198,8 @@ impl Ledger {
             SkipReason::Changed => self.phase != Phase::Cancelled,
             SkipReason::Misfire => self.phase == Phase::Active && at - to > MISFIRE_AFTER.ms() as i64,
             SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => self.phase == Phase::Active,
+            // A run expires, not an occurrence.
+            SkipReason::Expired => false,
         };
         require(allowed, || format!("skipped {from}..={to} as {reason:?} while {:?}, at {at}", self.phase))?;
         self.check_count(gap)?;

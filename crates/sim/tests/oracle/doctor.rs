@@ -64,6 +64,10 @@ fn run_of(event: &Event) -> Option<RunId> {
         | Event::RunReady { run_id }
         | Event::RunCancelRequested { run_id, .. }
         | Event::RunCancelled { run_id, .. }
+        | Event::RunReturned { run_id, .. }
+        | Event::RunExpired { run_id }
+        | Event::RunBroadcast { run_id, .. }
+        | Event::ShardTriggered { run_id, .. }
         | Event::RunOrphaned { run_id, .. } => Some(*run_id),
         _ => None,
     }

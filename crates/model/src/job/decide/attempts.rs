@@ -7,9 +7,11 @@ use super::fire;
 use crate::id::{Incarnation, RunId, Token};
 use crate::job::command::{Refusal, Report, Seat};
 use crate::job::event::{Cause, Event};
+use crate::job::policy::Routing;
 use crate::job::run::Run;
+use crate::job::shard::whole;
 use crate::job::state::{ActiveRun, Attempt, Stage};
-use crate::limits::{REASON_MAX_BYTES, TIMEOUT_GRACE};
+use crate::limits::{NACK_DELAY_MAX, REASON_MAX_BYTES, RETURNS_MAX, SHARDS_MAX, TIMEOUT_GRACE};
 use crate::time::{Millis, Timestamp};
 
 pub(super) const RECOVERED: &str = "recovered from restart";
@@ -17,24 +19,66 @@ pub(super) const RECOVERED: &str = "recovered from restart";
 /// Gives the seat to that run, if it is its turn.
 pub(super) fn start(draft: &mut Draft, run_id: RunId, seat: Option<Seat>) -> Result<(), Refusal> {
     let run = draft.job.startable().find(|run| run.id == run_id).ok_or(Refusal::NoSuchRun)?;
+    // A run that goes to all has no attempt of its own.
+    let whole = run.shard.is_none() && draft.job.definition.routing == Routing::ShardingBroadcast;
     let attempts = run.attempts;
-    if let Some(seat) = seat {
-        begin(draft, run_id, attempts, seat);
+    match seat {
+        Some(_) if whole => return Err(Refusal::NoSuchRun),
+        Some(seat) => begin(draft, run_id, attempts, seat),
+        None => {}
     }
     Ok(())
 }
 
-/// Gives the seat to the first run whose turn it is.
+/// The waiting run becomes one run for each executor.
+pub(super) fn broadcast(draft: &mut Draft, run_id: RunId, executors: Vec<Incarnation>) -> Result<(), Refusal> {
+    let run = draft.job.startable().find(|run| run.id == run_id).ok_or(Refusal::NoSuchRun)?;
+    if run.shard.is_some() || executors.is_empty() || draft.job.definition.routing != Routing::ShardingBroadcast {
+        return Err(Refusal::NoSuchRun);
+    }
+    let parent = run_id;
+    let total = u32::try_from(executors.len().min(SHARDS_MAX)).expect("the limit is small");
+    draft.emit(Event::RunBroadcast { run_id, total });
+    for (index, executor) in (0..total).zip(executors) {
+        draft.emit(Event::ShardTriggered { run_id: draft.next_run_id(), parent, index, executor });
+    }
+    Ok(())
+}
+
+/// Runs whose shards are all over come to their own end.
+pub(super) fn gather_shards(draft: &mut Draft) {
+    let over = draft.job.active.iter().filter_map(|run| match &run.stage {
+        Stage::Broadcast { total, done } if done.len() >= *total as usize => {
+            Some((run.id, run.first_started_at.unwrap_or(run.fired_at), whole(done), run.cancelling.clone()))
+        }
+        Stage::Broadcast { .. } | Stage::Queued | Stage::Backoff { .. } | Stage::Running(_) => None,
+    });
+    let over: Vec<_> = over.collect();
+    for (run_id, started_at, whole, cancelling) in over {
+        draft.emit(match (whole, cancelling) {
+            (Ok(result), _) => Event::JobExecuted { run_id, attempt: 1, started_at, result, result_bytes: None },
+            (Err(_), Some(reason)) => Event::RunCancelled { run_id, reason },
+            (Err(reason), None) => {
+                Event::JobFailed { run_id, attempt: 1, reason, started_at: Some(started_at), retry_at: None }
+            }
+        });
+    }
+}
+
+/// Gives the seat to the first run whose turn it is, if a free place is all it needs.
 pub(super) fn start_first(draft: &mut Draft, seat: Seat) {
+    if draft.job.definition.needs_dispatch() {
+        return;
+    }
     let first = draft.job.startable().next().map(|run| (run.id, run.attempts));
     if let Some((run_id, attempts)) = first {
         begin(draft, run_id, attempts, seat);
     }
 }
 
-/// The attempt begins, if the job belongs to the seat's group.
+/// The attempt begins, if the executor that offers the seat can run it.
 fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, seat: Seat) {
-    if seat.group != draft.job.definition.group {
+    if !seat.suits(&draft.job.definition) {
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
@@ -50,17 +94,40 @@ pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Rep
         (Report::Completed { started_at, result, result_bytes }, _) => {
             draft.emit(Event::JobExecuted { run_id, attempt, started_at, result, result_bytes });
         }
-        (Report::Failed { .. } | Report::Cancelled { .. } | Report::Interrupted { .. }, Some(reason)) => {
-            draft.emit(Event::RunCancelled { run_id, reason });
-        }
+        (
+            Report::Failed { .. }
+            | Report::Cancelled { .. }
+            | Report::Interrupted { .. }
+            | Report::Nack { .. }
+            | Report::Unclaimed { .. }
+            | Report::Lost { .. },
+            Some(reason),
+        ) => draft.emit(Event::RunCancelled { run_id, reason }),
         (Report::Failed { started_at, reason }, None) => {
             fail(draft, run_id, attempt, reason, started_at, Effect::Known);
         }
         (Report::Cancelled { started_at } | Report::Interrupted { started_at }, None) => {
             fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, Effect::Unknown);
         }
+        (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, Effect::Unknown),
+        (Report::Unclaimed { reason }, None) => {
+            draft.emit(Event::RunReturned { run_id, attempt, reason: Some(shortened(reason)), until: draft.now });
+        }
+        (Report::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
     }
     Ok(())
+}
+
+/// The run waits for another executor. One that nobody wants to begin counts as failed after a while, so that it ends.
+fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reason: Option<String>) {
+    let returned = draft.job.active_run(run_id).map_or(0, |run| run.returned);
+    if returned >= RETURNS_MAX {
+        let why = reason.map_or_else(String::new, |reason| format!(", the last time: {reason}"));
+        let reason = format!("given back {} times by executors{why}", returned + 1);
+        return fail(draft, run_id, attempt, reason, None, Effect::Known);
+    }
+    let until = draft.now.plus(delay.min(NACK_DELAY_MAX));
+    draft.emit(Event::RunReturned { run_id, attempt, reason: reason.map(shortened), until });
 }
 
 /// Whether it is known what a failed attempt did. Unknown effects are repeated only if that does no harm.
@@ -72,8 +139,9 @@ enum Effect {
 
 fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_at: Option<Timestamp>, effect: Effect) {
     let definition = draft.job.definition.clone();
-    let again = definition.retry.allows_another_after(attempt) && (effect == Effect::Known || definition.idempotent);
-    let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(attempt)));
+    let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
+    let again = definition.retry.allows_another_after(tried) && (effect == Effect::Known || definition.idempotent);
+    let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
     draft.emit(Event::JobFailed { run_id, attempt, reason: shortened(reason), started_at, retry_at });
 }
 
@@ -103,12 +171,23 @@ pub(super) fn ready_retries(draft: &mut Draft) {
     }
 }
 
-/// What former lives of an executor had is settled `settle_after` its start: at once, if that has passed. A start that
-/// lies ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
+/// Runs that no executor took in time are given up.
+pub(super) fn expire(draft: &mut Draft) {
+    let (job, now) = (&draft.job, draft.now);
+    let over = |run: &&ActiveRun| {
+        matches!(run.stage, Stage::Queued) && job.expires_at(run).is_some_and(|expires_at| expires_at <= now)
+    };
+    let ids: Vec<RunId> = job.active.iter().filter(over).map(|run| run.id).collect();
+    for run_id in ids {
+        draft.emit(Event::RunExpired { run_id });
+    }
+}
+
+/// What a life of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
+/// ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
 pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Millis) {
     for (run_id, attempt, _) in running(draft) {
-        let former = attempt.executor.executor == executor.executor && attempt.executor.life != executor.life;
-        if former && attempt.settle_at.is_none() {
+        if attempt.executor == *executor && attempt.settle_at.is_none() {
             let settle_at = attempt.started_at.min(draft.now).plus(settle_after);
             draft.emit(Event::RunOrphaned { run_id, settle_at });
         }
@@ -128,13 +207,25 @@ pub(super) fn cancel_run(draft: &mut Draft, run_id: RunId, reason: String) -> Re
     match (&run.stage, &run.cancelling) {
         (Stage::Queued | Stage::Backoff { .. }, _) => draft.emit(Event::RunCancelled { run_id, reason }),
         (Stage::Running(_), None) => draft.emit(Event::RunCancelRequested { run_id, reason }),
-        (Stage::Running(_), Some(_)) => {}
+        (Stage::Broadcast { .. }, None) => {
+            draft.emit(Event::RunCancelRequested { run_id, reason: reason.clone() });
+            cancel_shards(draft, run_id, &reason);
+        }
+        (Stage::Running(_) | Stage::Broadcast { .. }, Some(_)) => {}
     }
     Ok(())
 }
 
+fn cancel_shards(draft: &mut Draft, parent: RunId, reason: &str) {
+    let of_parent = |run: &&ActiveRun| run.shard.is_some_and(|shard| shard.parent == parent);
+    let ids: Vec<RunId> = draft.job.active.iter().filter(of_parent).map(|run| run.id).collect();
+    for run_id in ids {
+        cancel_run(draft, run_id, reason.to_owned()).expect("the shard is active");
+    }
+}
+
 pub(super) fn cancel_all(draft: &mut Draft, reason: &str) {
-    let ids: Vec<RunId> = draft.job.active.iter().map(|run| run.id).collect();
+    let ids: Vec<RunId> = draft.job.whole_runs().map(|run| run.id).collect();
     for run_id in ids {
         cancel_run(draft, run_id, reason.to_owned()).expect("the run is active");
     }

@@ -145,7 +145,7 @@ pub(super) fn skip_all(
 /// Why the block strategy lets no run come to be now, if it does not.
 fn refused(job: &Job) -> Option<SkipReason> {
     let block = job.definition.block;
-    let busy = job.active.len();
+    let busy = job.whole_runs().count();
     match block {
         Block::Discard => (busy > 0).then_some(SkipReason::Overlap),
         Block::Serial | Block::Concurrent { .. } => {
@@ -224,7 +224,7 @@ pub(super) fn backfill(draft: &mut Draft, from: Timestamp, to: Timestamp) -> Res
 /// Triggers the next occurrences of a backfill while the job has room for them, so that its state stays small.
 pub(super) fn pump_backfills(draft: &mut Draft) {
     while let Some(backfill) = draft.job.backfills.first().copied()
-        && draft.job.active.len() < draft.job.definition.block.width()
+        && draft.job.whole_runs().count() < draft.job.definition.block.width()
     {
         let definition = draft.job.definition.clone();
         let next = definition

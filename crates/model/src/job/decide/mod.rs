@@ -53,9 +53,11 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Wake => {
             attempts::settle_overdue(&mut draft);
             attempts::ready_retries(&mut draft);
+            attempts::expire(&mut draft);
             fire::due(&mut draft);
         }
         Command::Start { run_id } => attempts::start(&mut draft, run_id, seat.take())?,
+        Command::Broadcast { run_id, executors } => attempts::broadcast(&mut draft, run_id, executors)?,
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
@@ -66,6 +68,7 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         }
         Command::Trim { runs, below, oldest } => draft.emit(Event::HistoryTrimmed { runs, below, oldest }),
     }
+    attempts::gather_shards(&mut draft);
     fire::pump_backfills(&mut draft);
     if let Some(seat) = seat {
         attempts::start_first(&mut draft, seat);

@@ -47,6 +47,10 @@ pub(crate) fn policies(args: &PolicyArgs) -> Map<String, Value> {
         ("retention", retention(args)),
         ("on_failure", on_failure(&args.reactions)),
         ("on_missed", on_missed(&args.reactions)),
+        ("expire_after", args.expire_after.map(|length| json!(length))),
+        ("concurrency_key", args.concurrency_key.clone()),
+        ("rate_limit", args.rate_limit.clone()),
+        ("unique_key", args.unique_key.clone()),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

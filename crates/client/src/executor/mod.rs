@@ -1,0 +1,296 @@
+//! A remote executor: registers with a server, fetches work, runs it, reports.
+//!
+//! The program brings a [`Handler`]; everything else is done here: heartbeats, cancellations, timeouts, log lines and
+//! reports in batches, registering again when the server has forgotten it, and leaving in order.
+//!
+//! ```no_run
+//! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
+//! use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
+//! use serde_json::json;
+//!
+//! let offer = Offer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
+//! let send = handler(|run: Assigned, log: Log| async move {
+//!     log.line(&format!("to {}", run.tool_input["to"]));
+//!     Outcome::Completed(json!({ "sent": true }))
+//! });
+//! Executor::new(client, offer).run(send, std::future::pending()).await
+//! # }
+//! ```
+
+mod books;
+mod outgoing;
+mod wire;
+mod work;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::{Client, Error};
+use books::Books;
+use outgoing::Outgoing;
+use wire::{Beat, Polled, Registered};
+
+pub use wire::{Assigned, Shard};
+pub use work::{Cancel, Log, LogStream};
+
+/// How long a poll waits for work.
+const POLL_WAIT_MS: u64 = 20_000;
+/// How long a server that does not answer is left alone.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long the answer to the last poll is waited for.
+const LAST_POLL: Duration = Duration::from_secs(10);
+/// How long what runs may take to finish when the executor leaves, unless told.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What the executor offers.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// How people know it; best unique.
+    pub name: String,
+    /// Jobs of this group are its own.
+    pub group: String,
+    /// The tools it has.
+    pub tools: Vec<String>,
+    /// How many runs it takes at once.
+    pub capacity: usize,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The work is done; the result is kept with the run.
+    Completed(Value),
+    /// The work was not done, for this reason.
+    Failed(String),
+    /// The work was not begun: somebody else may have the run after this time.
+    GivenBack(Duration),
+}
+
+/// The future of one run.
+pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// Does the work of one run.
+pub trait Handler: Send + Sync + 'static {
+    /// Runs it. Returns soon after `run.cancel` says so; its outcome does not matter then.
+    fn run(&self, run: Assigned, log: Log) -> Running;
+}
+
+struct FnHandler<F>(F);
+
+impl<F, R> Handler for FnHandler<F>
+where
+    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
+    R: Future<Output = Outcome> + Send + 'static,
+{
+    fn run(&self, run: Assigned, log: Log) -> Running {
+        Box::pin(self.0(run, log))
+    }
+}
+
+/// A handler made of an async function.
+pub fn handler<F, R>(work: F) -> impl Handler
+where
+    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
+    R: Future<Output = Outcome> + Send + 'static,
+{
+    FnHandler(work)
+}
+
+/// A remote executor.
+#[derive(Debug, Clone)]
+pub struct Executor {
+    client: Client,
+    offer: Offer,
+    version: Option<String>,
+    grace: Duration,
+}
+
+/// Why a life of the executor ended.
+enum End {
+    /// It was asked to leave.
+    Leaving,
+    /// The server does not know it any more.
+    Forgotten,
+}
+
+impl Executor {
+    /// An executor that will register with this offer.
+    pub fn new(client: Client, offer: Offer) -> Executor {
+        Executor { client, offer, version: None, grace: GRACE }
+    }
+
+    /// How long what runs may take to finish when it leaves.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Executor {
+        Executor { grace, ..self }
+    }
+
+    /// The version that is shown in the list of executors.
+    #[must_use]
+    pub fn with_version(self, version: impl Into<String>) -> Executor {
+        Executor { version: Some(version.into()), ..self }
+    }
+
+    /// Works until `leave` is ready; then takes nothing new, finishes what it has, and leaves.
+    ///
+    /// A server that cannot be reached is tried again; one that refuses the offer ends it.
+    pub async fn run(&self, handler: impl Handler, leave: impl Future<Output = ()>) -> Result<(), Error> {
+        let handler: Arc<dyn Handler> = Arc::new(handler);
+        tokio::pin!(leave);
+        loop {
+            let registered = tokio::select! {
+                registered = self.register() => registered?,
+                () = &mut leave => return Ok(()),
+            };
+            match self.live(&registered, &handler, leave.as_mut()).await? {
+                End::Leaving => return Ok(()),
+                End::Forgotten => {}
+            }
+        }
+    }
+
+    /// Registers, however long the server takes to be there.
+    async fn register(&self) -> Result<Registered, Error> {
+        let offer = json!({
+            "name": self.offer.name,
+            "group": self.offer.group,
+            "tools": self.offer.tools,
+            "capacity": self.offer.capacity,
+            "version": self.version,
+        });
+        loop {
+            match self.client.post("/v1/executors", Some(&offer)).await {
+                Ok(told) => return wire::read(told),
+                Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// One life: from a registration until the executor leaves or the server forgets it.
+    async fn live(
+        &self,
+        registered: &Registered,
+        handler: &Arc<dyn Handler>,
+        mut leave: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<End, Error> {
+        let books = Arc::new(Books::new(self.offer.capacity));
+        let (send, receive) = mpsc::unbounded_channel();
+        let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
+        let leaving = Cancel::default();
+        let end = {
+            let polling = self.poll(registered, &books, handler, &send, &leaving);
+            tokio::pin!(polling);
+            let end = tokio::select! {
+                end = self.beat(registered, &books) => end?,
+                end = &mut polling => end?,
+                () = &mut leave => End::Leaving,
+            };
+            if let End::Leaving = end {
+                leaving.fire();
+                self.leave(registered).await;
+                // The server answers the poll under way now; what it still brings is ours.
+                drop(tokio::time::timeout(LAST_POLL, polling).await);
+            }
+            end
+        };
+        match end {
+            // Whatever runs has been settled by the server: its reports would be refused.
+            End::Forgotten => books.cancel_all(),
+            End::Leaving => self.wind_up(registered, &books).await,
+        }
+        books.idle().await;
+        drop(send);
+        // It ends when the last report was taken.
+        drop(outgoing.await);
+        if let End::Leaving = end {
+            self.leave(registered).await;
+        }
+        Ok(end)
+    }
+
+    /// Lets what runs finish within the grace, and ends the rest.
+    async fn wind_up(&self, registered: &Registered, books: &Arc<Books>) {
+        let finished = async {
+            tokio::select! {
+                () = books.idle() => true,
+                _ = self.beat(registered, books) => false,
+            }
+        };
+        if !tokio::time::timeout(self.grace, finished).await.unwrap_or(false) {
+            books.cancel_all();
+        }
+    }
+
+    async fn leave(&self, registered: &Registered) {
+        // Whoever cannot say goodbye is missed after its lease.
+        drop(self.client.delete(&format!("/v1/executors/{}", registered.id)).await);
+    }
+
+    /// Lets itself be heard until the server has forgotten it.
+    async fn beat(&self, registered: &Registered, books: &Arc<Books>) -> Result<End, Error> {
+        let path = format!("/v1/executors/{}/heartbeat", registered.id);
+        let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            let runs: Vec<Value> =
+                books.held().into_iter().map(|(run_id, token)| json!({ "run_id": run_id, "token": token })).collect();
+            match self.client.post(&path, Some(&json!({ "runs": runs }))).await {
+                Ok(told) => {
+                    let beat: Beat = wire::read(told)?;
+                    beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(run));
+                }
+                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Fetches work as long as there is room for it.
+    async fn poll(
+        &self,
+        registered: &Registered,
+        books: &Arc<Books>,
+        handler: &Arc<dyn Handler>,
+        send: &mpsc::UnboundedSender<outgoing::Parcel>,
+        leaving: &Cancel,
+    ) -> Result<End, Error> {
+        let path = format!("/v1/executors/{}/poll", registered.id);
+        loop {
+            let free = tokio::select! {
+                biased;
+                () = leaving.cancelled() => return Ok(End::Leaving),
+                free = books.free() => free,
+            };
+            match self.client.post(&path, Some(&json!({ "max": free.min(1_000), "wait_ms": POLL_WAIT_MS }))).await {
+                Ok(told) => {
+                    let polled: Polled = wire::read(told)?;
+                    for run in polled.runs {
+                        work::begin(run, handler, books, send);
+                    }
+                }
+                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn is_forgotten(error: &Error) -> bool {
+    error.code() == Some("executor_not_found")
+}
+
+/// Whether trying again may help.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. } | Error::Protocol(_) => true,
+        Error::Problem { status, .. } => *status >= 500 || *status == 408 || *status == 429 || *status == 409,
+    }
+}

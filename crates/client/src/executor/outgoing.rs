@@ -1,0 +1,99 @@
+//! What goes back to the server: log lines and reports, in batches.
+//!
+//! Invariant: the lines of a run are sent before its report. A report is sent until the server has answered it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{PAUSE, is_passing};
+use crate::Client;
+
+/// How much goes into one batch.
+const BATCH_MAX: usize = 2_000;
+/// How long lines are gathered when nothing else is to be sent.
+const GATHER: Duration = Duration::from_millis(100);
+/// The most lines of one chunk.
+const CHUNK_LINES: usize = 1_000;
+/// How often log lines are tried; a report is tried for ever.
+const LOG_TRIES: u32 = 5;
+
+#[derive(Debug)]
+pub(super) enum Parcel {
+    Line { run_id: String, token: u64, line: Value },
+    Report(Value),
+}
+
+pub(super) struct Outgoing {
+    client: Client,
+    receive: mpsc::UnboundedReceiver<Parcel>,
+    /// The next chunk of each attempt.
+    seqs: HashMap<(String, u64), u64>,
+}
+
+impl Outgoing {
+    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> Outgoing {
+        Outgoing { client, receive, seqs: HashMap::new() }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut parcels = Vec::new();
+        while self.receive.recv_many(&mut parcels, BATCH_MAX).await > 0 {
+            if parcels.iter().all(|parcel| matches!(parcel, Parcel::Line { .. })) {
+                tokio::time::sleep(GATHER).await;
+                while parcels.len() < BATCH_MAX
+                    && let Ok(parcel) = self.receive.try_recv()
+                {
+                    parcels.push(parcel);
+                }
+            }
+            self.send(std::mem::take(&mut parcels)).await;
+        }
+    }
+
+    async fn send(&mut self, parcels: Vec<Parcel>) {
+        let mut lines: HashMap<(String, u64), Vec<Value>> = HashMap::new();
+        let mut reports = Vec::new();
+        for parcel in parcels {
+            match parcel {
+                Parcel::Line { run_id, token, line } => lines.entry((run_id, token)).or_default().push(line),
+                Parcel::Report(report) => reports.push(report),
+            }
+        }
+        let mut chunks = Vec::new();
+        for ((run_id, token), lines) in lines {
+            let seq = self.seqs.entry((run_id.clone(), token)).or_default();
+            for part in lines.chunks(CHUNK_LINES) {
+                chunks.push(json!({ "run_id": run_id, "token": token, "seq": *seq, "lines": part }));
+                *seq += 1;
+            }
+        }
+        if !chunks.is_empty() {
+            self.post("/v1/runs/logs", &json!({ "chunks": chunks }), Some(LOG_TRIES)).await;
+        }
+        if !reports.is_empty() {
+            for report in &reports {
+                let attempt = (report["run_id"].as_str().unwrap_or_default().to_owned(), report["token"].as_u64());
+                self.seqs.remove(&(attempt.0, attempt.1.unwrap_or_default()));
+            }
+            self.post("/v1/runs/report", &json!({ "reports": reports }), None).await;
+        }
+    }
+
+    /// What the server answers to each part needs no deed: what was refused is not ours any more.
+    async fn post(&self, path: &str, body: &Value, tries: Option<u32>) {
+        let mut tried = 0;
+        loop {
+            match self.client.post(path, Some(body)).await {
+                Ok(_) => return,
+                Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
+                    tried += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Which waiting run goes next, and where.
+//!
+//! Invariant: over all lines the run whose turn it is goes first; one that must wait for something special is put
+//! aside and keeps nobody waiting.
+
+use std::collections::BTreeSet;
+
+use ordo_model::job::{Command, Routing, Seat};
+use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::{Incarnation, JobId, Timestamp};
+use uuid::Uuid;
+
+use super::dispatcher::{Dispatcher, Starting};
+use super::keys::Verdict;
+use super::need::LineName;
+use super::parking::Blocker;
+use crate::change::{Place, Waiting};
+
+/// A run that is to begin.
+#[derive(Debug, Clone)]
+pub struct Start {
+    pub job_id: JobId,
+    pub command: Command,
+    /// None for a run that goes to all.
+    pub seat: Option<(Seat, Place)>,
+}
+
+impl Dispatcher {
+    /// Waiting runs for which there is a place now.
+    pub fn take_startable(&mut self, now: Timestamp) -> Vec<Start> {
+        let mut starts = Vec::new();
+        let mut closed: BTreeSet<LineName> = BTreeSet::new();
+        if self.stopped || self.resting {
+            return starts;
+        }
+        while let Some(name) = self.next_line(&closed) {
+            let Some(waiting) = self.lines.get_mut(&name).and_then(|line| line.queue.pop_first()) else { break };
+            match self.dispatch(waiting, now) {
+                Ok(start) => starts.extend(start),
+                Err(waiting) => {
+                    if let Some(line) = self.lines.get_mut(&name) {
+                        line.queue.insert(waiting);
+                    }
+                    closed.insert(name);
+                }
+            }
+        }
+        starts
+    }
+
+    /// The line with the run whose turn it is.
+    fn next_line(&self, closed: &BTreeSet<LineName>) -> Option<LineName> {
+        let open = self.lines.iter().filter(|(name, line)| !line.queue.is_empty() && !closed.contains(*name));
+        let heads = open.filter_map(|(name, line)| Some((line.queue.first()?, name)));
+        heads.min_by_key(|(head, _)| *head).map(|(_, name)| name.clone())
+    }
+
+    /// Starts the run or puts it aside; gives it back if nobody of its line has a free place.
+    fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<Start>, Waiting> {
+        match self.keys.judge(&waiting.need.terms, now) {
+            Verdict::Free => {}
+            Verdict::Busy(key) => {
+                self.park(Blocker::Key(key), waiting);
+                return Ok(None);
+            }
+            Verdict::Until(key, at) => {
+                self.parking.wake_at(&key, at);
+                self.park(Blocker::Rate(key), waiting);
+                return Ok(None);
+            }
+        }
+        let need = waiting.need.clone();
+        let candidates = self.candidates(&need.line, now);
+        let draw = ordo_model::id::mix(self.choices);
+        let meant_for = need.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
+        let choice = match meant_for {
+            Some(place) if candidates[place].free > 0 => Choice::Take(place),
+            Some(place) => Choice::WaitFor(place),
+            None => choose(need.terms.routing, &candidates, Asked { job: waiting.job_id, draw }),
+        };
+        let chosen = |place: usize| candidates[place].id;
+        match choice {
+            Choice::Nobody => Err(waiting),
+            Choice::WaitFor(place) => {
+                let executor = chosen(place);
+                drop(candidates);
+                self.park(Blocker::Executor(executor), waiting);
+                Ok(None)
+            }
+            Choice::Take(place) => {
+                let executor = chosen(place);
+                drop(candidates);
+                Ok(Some(self.start_at(executor, &waiting, now)))
+            }
+            Choice::All => {
+                let executors = candidates.iter().map(|one| incarnation(one)).collect();
+                drop(candidates);
+                Ok(Some(self.start_at_all(executors, &waiting)))
+            }
+        }
+    }
+
+    /// Whoever could run something of this line: this process first, the others in the order of their names.
+    fn candidates(&self, line: &LineName, now: Timestamp) -> Vec<Candidate<'_>> {
+        let mut there: Vec<Candidate<'_>> =
+            self.remotes.values().filter(|remote| remote.serves(line)).map(|remote| remote.candidate()).collect();
+        there.sort_by_key(|candidate| (candidate.name, candidate.id));
+        if self.serves_here(line) {
+            let here = Candidate {
+                id: self.me.executor.life,
+                name: &self.me.executor.executor,
+                free: self.pools[&line.pool].free(),
+                heard_at: now,
+                chosen: self.chosen_here.0,
+                chosen_last: self.chosen_here.1,
+                missed: 0,
+            };
+            there.insert(0, here);
+        }
+        there
+    }
+
+    fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> Start {
+        self.choices += 1;
+        let choices = self.choices;
+        let seat = match self.remotes.get_mut(&executor) {
+            Some(remote) => {
+                remote.chosen += 1;
+                remote.chosen_last = choices;
+                remote.reserved += 1;
+                (remote.seat(), Place::There(executor))
+            }
+            None => {
+                let pool = waiting.need.line.pool;
+                self.chosen_here = (self.chosen_here.0 + 1, choices);
+                self.slots(pool).reserved += 1;
+                (self.me.clone(), Place::Here(pool))
+            }
+        };
+        let terms = &waiting.need.terms;
+        self.keys.take(terms, now);
+        let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
+        self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
+        Start { job_id: waiting.job_id, command: Command::Start { run_id: waiting.run_id }, seat: Some(seat) }
+    }
+
+    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> Start {
+        self.choices += 1;
+        self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
+        let command = Command::Broadcast { run_id: waiting.run_id, executors };
+        Start { job_id: waiting.job_id, command, seat: None }
+    }
+}
+
+fn incarnation(candidate: &Candidate<'_>) -> Incarnation {
+    Incarnation { executor: candidate.name.to_owned(), life: candidate.id }
+}

@@ -1,0 +1,499 @@
+//! The dispatcher: which waiting run gets which free place, here or elsewhere.
+//!
+//! Invariant: a place is free, reserved for one order, or running one attempt. Where nothing is free runs stay where
+//! they are safe: pending, in the store. The lines in memory are a cache of them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use ordo_model::executor::Offer;
+use ordo_model::job::{Pool, Routing, Seat};
+use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
+use ordo_model::{JobId, RunId, Timestamp, Token};
+use uuid::Uuid;
+
+use super::keys::{Keys, Verdict};
+use super::line::Line;
+use super::need::LineName;
+use super::parking::{Blocker, Freed, Parking};
+use super::remote::{Remote, Restored};
+use super::slots::{PoolSizes, Slots};
+use crate::change::{Place, Started, Waiting};
+
+/// How many waiting runs of one tool of another group are held in memory.
+const REMOTE_QUEUE: usize = 2_000;
+/// How many waiting runs are read at a time.
+const FIND_PAGE: usize = 1_000;
+
+/// A question to the store: the waiting runs of a line, behind that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Find {
+    pub line: LineName,
+    pub after: Option<Waiting>,
+    pub limit: usize,
+}
+
+/// An offer that was not taken in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overdue {
+    pub executor: Uuid,
+    pub job_id: JobId,
+    pub run_id: RunId,
+    pub token: Token,
+}
+
+/// An attempt that occupies a place.
+#[derive(Debug)]
+pub(super) struct Held {
+    place: Place,
+    job_id: JobId,
+    key: Option<String>,
+    /// Until when a remote executor must have taken it.
+    offered_until: Option<Timestamp>,
+}
+
+/// A `Start` order under way.
+#[derive(Debug)]
+pub(super) struct Starting {
+    pub(super) key: Option<String>,
+    pub(super) routing: Routing,
+}
+
+#[derive(Debug)]
+pub struct Dispatcher {
+    pub(super) me: Seat,
+    pub(super) pools: BTreeMap<Pool, Slots>,
+    pub(super) remotes: BTreeMap<Uuid, Remote>,
+    pub(super) lines: BTreeMap<LineName, Line>,
+    pub(super) parking: Parking,
+    pub(super) keys: Keys,
+    /// Runs in memory or on their way out of it.
+    pub(super) known: HashSet<RunId>,
+    pub(super) starting: HashMap<RunId, Starting>,
+    /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
+    pub(super) running: BTreeMap<(RunId, Token), Held>,
+    offers: BTreeSet<(Timestamp, RunId, Token)>,
+    slow: HashSet<JobId>,
+    /// How many choices were made; also the source of their chance.
+    pub(super) choices: u64,
+    /// How often this process itself was chosen.
+    pub(super) chosen_here: (u64, u64),
+    reading: Option<LineName>,
+    /// Others are to take the work for now.
+    pub(super) resting: bool,
+    pub(super) stopped: bool,
+}
+
+impl Dispatcher {
+    /// `me` is a seat of the executor in this process; it says which tools it has.
+    pub fn new(me: Seat, sizes: PoolSizes) -> Dispatcher {
+        let mut dispatcher = Dispatcher {
+            me,
+            pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
+            remotes: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            parking: Parking::default(),
+            keys: Keys::default(),
+            known: HashSet::new(),
+            starting: HashMap::new(),
+            running: BTreeMap::new(),
+            offers: BTreeSet::new(),
+            slow: HashSet::new(),
+            choices: 0,
+            chosen_here: (0, 0),
+            reading: None,
+            resting: false,
+            stopped: false,
+        };
+        dispatcher.sync_lines();
+        dispatcher
+    }
+
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// A resting dispatcher takes nothing new; what runs goes on.
+    pub fn rest(&mut self, resting: bool) {
+        let woke = self.resting && !resting;
+        self.resting = resting;
+        if woke {
+            self.look_again();
+        }
+    }
+
+    /// Runs may wait in the store that this node does not know of: it asks, where it has room for them.
+    pub fn look_again(&mut self) {
+        let open = |name: &LineName, dispatcher: &Dispatcher| {
+            let here = dispatcher.serves_here(name) && dispatcher.pools[&name.pool].free() > 0;
+            here || dispatcher.remotes.values().any(|remote| remote.serves(name) && remote.free() > 0)
+        };
+        let names: Vec<LineName> = self.lines.keys().filter(|name| open(name, self)).cloned().collect();
+        for name in names {
+            if let Some(line) = self.lines.get_mut(&name).filter(|line| line.queue.is_empty()) {
+                line.must_refill();
+            }
+        }
+    }
+
+    /// Nothing runs here and nothing has a place reserved here.
+    pub fn is_idle(&self) -> bool {
+        self.pools.values().all(|pool| pool.running == 0 && pool.reserved == 0)
+    }
+
+    /// How many attempts run in this process.
+    pub fn running_len(&self) -> usize {
+        self.pools.values().map(|pool| pool.running).sum()
+    }
+
+    /// (pool, running, waiting in memory) for each pool of this process.
+    pub fn load(&self) -> Vec<(Pool, usize, usize)> {
+        let waiting = |pool: Pool| self.own_lines(pool).map(|line| line.queue.len()).sum();
+        self.pools.iter().map(|(name, pool)| (*name, pool.running, waiting(*name))).collect()
+    }
+
+    /// The places of this process.
+    pub fn slots_len(&self) -> usize {
+        self.pools.values().map(|pool| pool.size.slots).sum()
+    }
+
+    /// When there is something to do next: an offer runs out, or a rate gives way.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        let offer = self.offers.first().map(|(until, _, _)| *until);
+        if self.stopped { None } else { offer.into_iter().chain(self.parking.next_wake()).min() }
+    }
+
+    // --- places -------------------------------------------------------------------------------------
+
+    /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
+    pub fn reserve(&mut self, job: JobId) -> Option<(Seat, Place)> {
+        let name = self.pool_of(job);
+        let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
+        let others_wait = self.own_lines(name).any(|line| !line.queue.is_empty());
+        if self.stopped || self.resting || shared || others_wait || self.pools[&name].free() == 0 {
+            return None;
+        }
+        self.slots(name).reserved += 1;
+        Some((self.me.clone(), Place::Here(name)))
+    }
+
+    /// A reserved place was not needed.
+    pub fn give_back(&mut self, place: Place) {
+        match place {
+            Place::Here(pool) => self.slots(pool).give_back(),
+            Place::There(id) => {
+                // One that left took its places with it.
+                if let Some(remote) = self.remotes.get_mut(&id) {
+                    remote.reserved = remote.reserved.saturating_sub(1);
+                    self.has_room(id);
+                }
+            }
+        }
+    }
+
+    /// A reserved place became a running attempt. Answers whether its executor is still there.
+    pub fn began(&mut self, started: &Started, now: Timestamp) -> bool {
+        self.known.remove(&started.run_id);
+        let starting = self.starting.remove(&started.run_id);
+        let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
+        let attempt = (started.run_id, started.token);
+        let mut held = Held { place: started.place, job_id: started.job_id, key, offered_until: None };
+        match started.place {
+            Place::Here(pool) => {
+                let slots = self.slots(pool);
+                slots.give_back();
+                slots.running += 1;
+            }
+            Place::There(id) => {
+                let Some(remote) = self.remotes.get_mut(&id) else {
+                    self.release_key(held.key);
+                    return false;
+                };
+                remote.reserved = remote.reserved.saturating_sub(1);
+                remote.running += 1;
+                let until = now.plus(if routing == Routing::Failover { OFFER } else { LEASE });
+                held.offered_until = Some(until);
+                self.offers.insert((until, attempt.0, attempt.1));
+            }
+        }
+        self.running.insert(attempt, held);
+        true
+    }
+
+    /// The attempts of a run that are known here, with where they are.
+    pub fn places_of(&self, run: RunId) -> Vec<(Token, Place)> {
+        let attempts = self.running.range((run, Token(0))..=(run, Token(u64::MAX)));
+        attempts.map(|((_, token), held)| (*token, held.place)).collect()
+    }
+
+    /// An attempt is over, here or elsewhere; its place is free.
+    pub fn finished(&mut self, attempt: (RunId, Token)) {
+        let Some(held) = self.running.remove(&attempt) else { return };
+        if let Some(until) = held.offered_until {
+            self.offers.remove(&(until, attempt.0, attempt.1));
+        }
+        match held.place {
+            Place::Here(pool) => self.slots(pool).running -= 1,
+            Place::There(id) => {
+                if let Some(remote) = self.remotes.get_mut(&id) {
+                    remote.running = remote.running.saturating_sub(1);
+                }
+                self.has_room(id);
+            }
+        }
+        self.release_key(held.key);
+    }
+
+    /// A `Start` or `Broadcast` order was answered, one way or the other.
+    pub fn answered(&mut self, run: RunId) {
+        self.known.remove(&run);
+        if let Some(starting) = self.starting.remove(&run) {
+            self.release_key(starting.key);
+        }
+    }
+
+    fn release_key(&mut self, key: Option<String>) {
+        if let Some(key) = key {
+            self.keys.release(&key);
+            let freed = self.parking.free(&Blocker::Key(key));
+            self.unpark(freed);
+        }
+    }
+
+    fn has_room(&mut self, executor: Uuid) {
+        let freed = self.parking.free(&Blocker::Executor(executor));
+        self.unpark(freed);
+    }
+
+    // --- executors ----------------------------------------------------------------------------------
+
+    pub fn enrolled(&mut self, id: Uuid, offer: &Offer, now: Timestamp) {
+        self.remotes.insert(id, Remote::new(id, offer, now));
+        self.who_is_there_changed();
+    }
+
+    pub fn heard(&mut self, id: Uuid, now: Timestamp) {
+        if let Some(remote) = self.remotes.get_mut(&id) {
+            remote.heard_at = now;
+        }
+    }
+
+    /// A remote executor has fetched these attempts.
+    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, Token)]) {
+        if let Some(remote) = self.remotes.get_mut(&id) {
+            remote.missed = 0;
+        }
+        for attempt in attempts {
+            let offer = self.running.get_mut(attempt).and_then(|held| held.offered_until.take());
+            if let Some(until) = offer {
+                self.offers.remove(&(until, attempt.0, attempt.1));
+            }
+        }
+    }
+
+    pub fn draining(&mut self, id: Uuid) {
+        if let Some(remote) = self.remotes.get_mut(&id) {
+            remote.draining = true;
+            self.who_is_there_changed();
+        }
+    }
+
+    /// It left or was lost; what it ran ends by reports of its own.
+    pub fn gone(&mut self, id: Uuid) {
+        if self.remotes.remove(&id).is_some() {
+            self.who_is_there_changed();
+        }
+    }
+
+    /// Attempts that run elsewhere since before this process.
+    pub fn restored(&mut self, attempts: Vec<Restored>) {
+        for Restored { job_id, run_id, token, executor, key } in attempts {
+            if let Some(remote) = self.remotes.get_mut(&executor) {
+                remote.running += 1;
+            }
+            key.clone().into_iter().for_each(|key| self.keys.hold(key));
+            let held = Held { place: Place::There(executor), job_id, key, offered_until: None };
+            self.running.insert((run_id, token), held);
+        }
+    }
+
+    /// Offers that ran out. Whether they were taken in the last moment is known to whoever hands them out.
+    pub fn overdue_offers(&mut self, now: Timestamp) -> Vec<Overdue> {
+        let mut overdue = Vec::new();
+        while let Some(&(until, run_id, token)) = self.offers.first().filter(|(until, _, _)| *until <= now) {
+            self.offers.remove(&(until, run_id, token));
+            let Some(held) = self.running.get_mut(&(run_id, token)) else { continue };
+            held.offered_until = None;
+            let Place::There(executor) = held.place else { continue };
+            overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
+            if let Some(remote) = self.remotes.get_mut(&executor) {
+                remote.missed = remote.missed.saturating_add(1);
+            }
+        }
+        overdue
+    }
+
+    fn who_is_there_changed(&mut self) {
+        self.sync_lines();
+        let freed = self.parking.free_executors();
+        self.unpark(freed);
+    }
+
+    /// There is a line for every tool that somebody offers, and for no other: what nobody can run stays in the store.
+    fn sync_lines(&mut self) {
+        let own = self.me.tools.iter().flat_map(|tools| tools.iter()).map(|tool| (&self.me.group, tool));
+        let there = self.remotes.values().filter(|remote| !remote.draining);
+        let remote = there.flat_map(|remote| remote.tools.iter().map(|tool| (&remote.group, tool)));
+        let offered = own.chain(remote).flat_map(|(group, tool)| {
+            Pool::ALL.map(|pool| LineName { group: group.clone(), pool, tool: tool.clone() })
+        });
+        let wanted: BTreeSet<LineName> = offered.collect();
+        let gone: Vec<LineName> = self.lines.keys().filter(|name| !wanted.contains(*name)).cloned().collect();
+        for name in gone {
+            let line = self.lines.remove(&name);
+            for waiting in line.iter().flat_map(|line| &line.queue) {
+                self.known.remove(&waiting.run_id);
+            }
+        }
+        for name in wanted {
+            let size = self.queue_size(&name);
+            self.lines.entry(name).or_insert_with(|| Line::new(size));
+        }
+    }
+
+    fn queue_size(&self, line: &LineName) -> usize {
+        if line.group == self.me.group { self.pools[&line.pool].size.queue } else { REMOTE_QUEUE }
+    }
+
+    // --- lines --------------------------------------------------------------------------------------
+
+    pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
+        // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
+        if self.resting || self.known.contains(&waiting.run_id) || !self.lines.contains_key(&waiting.need.line) {
+            return;
+        }
+        if let Some(blocker) = self.crowded(&waiting, now) {
+            self.parking.turned_away(blocker, &waiting.need.line);
+            return;
+        }
+        self.known.insert(waiting.run_id);
+        self.put(waiting);
+    }
+
+    fn put(&mut self, waiting: Waiting) {
+        let left = match self.lines.get_mut(&waiting.need.line) {
+            Some(line) => line.add(waiting),
+            None => Some(waiting),
+        };
+        if let Some(left) = left {
+            self.known.remove(&left.run_id);
+        }
+    }
+
+    /// A key that is busy, with as many waiting for it as memory holds.
+    fn crowded(&mut self, waiting: &Waiting, now: Timestamp) -> Option<Blocker> {
+        let blocker = match self.keys.judge(&waiting.need.terms, now) {
+            Verdict::Free => return None,
+            Verdict::Busy(key) => Blocker::Key(key),
+            Verdict::Until(key, at) => {
+                self.parking.wake_at(&key, at);
+                Blocker::Rate(key)
+            }
+        };
+        (!self.parking.has_room(&blocker)).then_some(blocker)
+    }
+
+    pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) {
+        if let Some(left) = self.parking.park(blocker, waiting) {
+            self.known.remove(&left.run_id);
+        }
+    }
+
+    /// Runs come back to their lines; a line that was left without some of its runs is read again.
+    pub(super) fn unpark(&mut self, freed: Freed) {
+        for name in &freed.lines {
+            if let Some(line) = self.lines.get_mut(name) {
+                line.must_refill();
+            }
+        }
+        for waiting in freed.runs {
+            self.put(waiting);
+        }
+    }
+
+    /// What time alone brings: rates give way.
+    pub fn time_passed(&mut self, now: Timestamp) {
+        let freed = self.parking.free_rates(now);
+        self.unpark(freed);
+        self.keys.forget_before(now.minus(RATE_PER_MAX));
+    }
+
+    /// Whether the store should be asked for waiting runs that are not in memory.
+    pub fn wants_waiting(&mut self) -> Option<Find> {
+        if self.stopped || self.resting || self.reading.is_some() {
+            return None;
+        }
+        let (name, line) = self.lines.iter_mut().find(|(_, line)| line.is_scarce())?;
+        line.refilling();
+        self.reading = Some(name.clone());
+        Some(Find { line: name.clone(), after: None, limit: FIND_PAGE })
+    }
+
+    /// The store's answer: a page of waiting runs; `complete`: there are no more. Answers what to ask next.
+    pub fn found_waiting(
+        &mut self,
+        name: &LineName,
+        found: Vec<Waiting>,
+        complete: bool,
+        now: Timestamp,
+    ) -> Option<Find> {
+        self.reading = None;
+        let last = found.last().cloned();
+        for waiting in found {
+            self.add_waiting(waiting, now);
+        }
+        let line = self.lines.get_mut(name)?;
+        match last {
+            _ if complete => None,
+            // The store could not be read.
+            None => {
+                line.must_refill();
+                None
+            }
+            Some(_) if line.is_full() => {
+                line.overflowed();
+                None
+            }
+            after => {
+                self.reading = Some(name.clone());
+                Some(Find { line: name.clone(), after, limit: FIND_PAGE })
+            }
+        }
+    }
+
+    // --- pools --------------------------------------------------------------------------------------
+
+    /// Which pool the job is in, as its last change said.
+    pub fn note_pool(&mut self, job: JobId, pool: Pool) {
+        match pool {
+            Pool::Fast => self.slow.remove(&job),
+            Pool::Slow => self.slow.insert(job),
+        };
+    }
+
+    fn pool_of(&self, job: JobId) -> Pool {
+        if self.slow.contains(&job) { Pool::Slow } else { Pool::Fast }
+    }
+
+    fn own_lines(&self, pool: Pool) -> impl Iterator<Item = &Line> {
+        let own = self.lines.iter().filter(move |(name, _)| name.group == self.me.group && name.pool == pool);
+        own.map(|(_, line)| line)
+    }
+
+    pub(super) fn slots(&mut self, name: Pool) -> &mut Slots {
+        self.pools.get_mut(&name).expect("both pools exist")
+    }
+
+    pub(super) fn serves_here(&self, line: &LineName) -> bool {
+        line.group == self.me.group && self.me.tools.as_ref().is_none_or(|tools| tools.contains(&line.tool))
+    }
+}

@@ -1,0 +1,126 @@
+//! The limits that runs of many jobs share: how many of one key at once, how many in a time.
+//!
+//! Invariant: counts what this node started. After a restart the attempts that still run elsewhere are counted again;
+//! starts of the time before are forgotten.
+
+use std::collections::{HashMap, VecDeque};
+
+use ordo_model::Timestamp;
+
+use super::need::{Rate, Terms};
+
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    busy: HashMap<String, u32>,
+    starts: HashMap<String, VecDeque<Timestamp>>,
+}
+
+/// Whether a run may begin as far as its keys go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Free,
+    /// As many as may run with this key are running.
+    Busy(String),
+    /// As many as may begin with this key have begun; the next may at that time.
+    Until(String, Timestamp),
+}
+
+impl Keys {
+    pub(super) fn judge(&mut self, terms: &Terms, now: Timestamp) -> Verdict {
+        if let Some(limit) = &terms.concurrency
+            && self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
+        {
+            return Verdict::Busy(limit.key.clone());
+        }
+        match terms.rate.as_ref().and_then(|rate| Some((rate, self.next_start(rate, now)?))) {
+            Some((rate, at)) => Verdict::Until(rate.key.clone(), at),
+            None => Verdict::Free,
+        }
+    }
+
+    /// When one more may begin, if not now.
+    fn next_start(&mut self, rate: &Rate, now: Timestamp) -> Option<Timestamp> {
+        let starts = self.starts.get_mut(&rate.key)?;
+        // What lies in the future was noted before the clock was set back.
+        starts.retain(|at| at.plus(rate.per) > now && *at <= now);
+        let over = starts.len().checked_sub(rate.limit as usize)?;
+        starts.get(over).map(|first| first.plus(rate.per))
+    }
+
+    pub(super) fn take(&mut self, terms: &Terms, now: Timestamp) {
+        if let Some(limit) = &terms.concurrency {
+            self.hold(limit.key.clone());
+        }
+        if let Some(rate) = &terms.rate {
+            self.starts.entry(rate.key.clone()).or_default().push_back(now);
+        }
+    }
+
+    pub(super) fn hold(&mut self, key: String) {
+        *self.busy.entry(key).or_default() += 1;
+    }
+
+    pub(super) fn release(&mut self, key: &str) {
+        if let Some(busy) = self.busy.get_mut(key) {
+            *busy = busy.saturating_sub(1);
+            if *busy == 0 {
+                self.busy.remove(key);
+            }
+        }
+    }
+
+    /// Forgets windows in which nothing began for so long that no limit can reach back to it.
+    pub(super) fn forget_before(&mut self, oldest: Timestamp) {
+        self.starts.retain(|_, starts| starts.back().is_some_and(|last| *last > oldest));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::need::Concurrency;
+    use ordo_model::Millis;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_ms(1_000_000 + ms).unwrap()
+    }
+
+    #[test]
+    fn so_many_of_one_key_run_at_once() {
+        let limit =
+            |key: &str| Terms { concurrency: Some(Concurrency { key: key.into(), max: 2 }), ..Terms::default() };
+        let mut keys = Keys::default();
+        keys.take(&limit("a"), at(0));
+        keys.take(&limit("a"), at(0));
+        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Busy("a".into()));
+        assert_eq!(keys.judge(&limit("b"), at(0)), Verdict::Free);
+        keys.release("a");
+        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Free);
+    }
+
+    #[test]
+    fn in_no_window_do_more_begin_than_the_limit() {
+        let terms =
+            Terms { rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }), ..Terms::default() };
+        let mut keys = Keys::default();
+        let mut begun: Vec<i64> = Vec::new();
+        for ms in 0..1_000 {
+            if keys.judge(&terms, at(ms)) == Verdict::Free {
+                keys.take(&terms, at(ms));
+                begun.push(ms);
+            }
+        }
+        assert_eq!(begun.len(), 30);
+        assert!(begun.windows(4).all(|four| four[3] - four[0] >= 100), "{begun:?}");
+        assert_eq!(keys.judge(&terms, at(902)), Verdict::Until("a".into(), at(1_000)));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_close_a_key_for_long() {
+        let terms =
+            Terms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..Terms::default() };
+        let mut keys = Keys::default();
+        keys.take(&terms, at(900_000));
+        assert_eq!(keys.judge(&terms, at(0)), Verdict::Free);
+    }
+}

@@ -1,0 +1,113 @@
+//! Waiting runs for which something else must happen first: a certain executor, or a key, must become free.
+//!
+//! Invariant: they do not stand in the way of others. Each blocker holds a bounded number in memory; the rest is in the
+//! store, and its line is read again when the blocker gives way.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ordo_model::Timestamp;
+use uuid::Uuid;
+
+use super::need::LineName;
+use crate::change::Waiting;
+
+/// How many runs one blocker holds in memory.
+const PARKED_MAX: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Blocker {
+    Executor(Uuid),
+    Key(String),
+    Rate(String),
+}
+
+#[derive(Debug, Default)]
+struct Lot {
+    runs: BTreeSet<Waiting>,
+    /// Lines of runs that had no room here.
+    overflowed: BTreeSet<LineName>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Parking {
+    lots: HashMap<Blocker, Lot>,
+    /// When the rates give way.
+    wakes: BTreeMap<Timestamp, BTreeSet<String>>,
+}
+
+/// What comes out when a blocker gives way.
+#[derive(Debug, Default)]
+pub(super) struct Freed {
+    pub(super) runs: Vec<Waiting>,
+    pub(super) lines: BTreeSet<LineName>,
+}
+
+impl Parking {
+    pub(super) fn has_room(&self, blocker: &Blocker) -> bool {
+        self.lots.get(blocker).is_none_or(|lot| lot.runs.len() < PARKED_MAX)
+    }
+
+    /// Holds the run; answers the one that has no room, if there is one.
+    pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) -> Option<Waiting> {
+        let lot = self.lots.entry(blocker).or_default();
+        lot.runs.insert(waiting);
+        if lot.runs.len() <= PARKED_MAX {
+            return None;
+        }
+        let last = lot.runs.pop_last()?;
+        lot.overflowed.insert(last.need.line.clone());
+        Some(last)
+    }
+
+    /// A run of this line was left in the store because of the blocker.
+    pub(super) fn turned_away(&mut self, blocker: Blocker, line: &LineName) {
+        self.lots.entry(blocker).or_default().overflowed.insert(line.clone());
+    }
+
+    pub(super) fn wake_at(&mut self, key: &str, at: Timestamp) {
+        self.wakes.entry(at).or_default().insert(key.to_owned());
+    }
+
+    pub(super) fn next_wake(&self) -> Option<Timestamp> {
+        self.wakes.keys().next().copied()
+    }
+
+    pub(super) fn free(&mut self, blocker: &Blocker) -> Freed {
+        self.lots.remove(blocker).map_or_else(Freed::default, Lot::into_freed)
+    }
+
+    /// The rates whose time has come.
+    pub(super) fn free_rates(&mut self, now: Timestamp) -> Freed {
+        let mut freed = Freed::default();
+        while let Some(first) = self.wakes.first_entry().filter(|first| *first.key() <= now) {
+            for key in first.remove() {
+                freed.extend(self.free(&Blocker::Rate(key)));
+            }
+        }
+        freed
+    }
+
+    /// Who there is has changed: whom a run waits for is asked anew.
+    pub(super) fn free_executors(&mut self) -> Freed {
+        let blockers: Vec<Blocker> =
+            self.lots.keys().filter(|blocker| matches!(blocker, Blocker::Executor(_))).cloned().collect();
+        let mut freed = Freed::default();
+        for blocker in blockers {
+            freed.extend(self.free(&blocker));
+        }
+        freed
+    }
+}
+
+impl Lot {
+    fn into_freed(self) -> Freed {
+        Freed { runs: self.runs.into_iter().collect(), lines: self.overflowed }
+    }
+}
+
+impl Freed {
+    fn extend(&mut self, other: Freed) {
+        self.runs.extend(other.runs);
+        self.lines.extend(other.lines);
+    }
+}

@@ -1,0 +1,85 @@
+//! Executors elsewhere, as far as choosing among them goes.
+
+use ordo_model::executor::Offer;
+use ordo_model::job::Seat;
+use ordo_model::routing::Candidate;
+use ordo_model::{Incarnation, JobId, RunId, Timestamp, Token};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+use super::need::LineName;
+
+#[derive(Debug)]
+pub(super) struct Remote {
+    pub(super) id: Uuid,
+    pub(super) name: String,
+    pub(super) group: String,
+    pub(super) tools: Arc<BTreeSet<String>>,
+    capacity: usize,
+    pub(super) reserved: usize,
+    pub(super) running: usize,
+    pub(super) heard_at: Timestamp,
+    pub(super) chosen: u64,
+    pub(super) chosen_last: u64,
+    pub(super) missed: u32,
+    pub(super) draining: bool,
+}
+
+/// An attempt that runs elsewhere since before this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub job_id: JobId,
+    pub run_id: RunId,
+    pub token: Token,
+    pub executor: Uuid,
+    /// The concurrency key it holds.
+    pub key: Option<String>,
+}
+
+impl Remote {
+    pub(super) fn new(id: Uuid, offer: &Offer, now: Timestamp) -> Remote {
+        Remote {
+            id,
+            name: offer.name.clone(),
+            group: offer.group.clone(),
+            tools: Arc::new(offer.tools.clone()),
+            capacity: offer.capacity as usize,
+            reserved: 0,
+            running: 0,
+            heard_at: now,
+            chosen: 0,
+            chosen_last: 0,
+            missed: 0,
+            draining: false,
+        }
+    }
+
+    pub(super) fn serves(&self, line: &LineName) -> bool {
+        !self.draining && self.group == line.group && self.tools.contains(&line.tool)
+    }
+
+    pub(super) fn free(&self) -> usize {
+        self.capacity.saturating_sub(self.reserved + self.running)
+    }
+
+    pub(super) fn incarnation(&self) -> Incarnation {
+        Incarnation { executor: self.name.clone(), life: self.id }
+    }
+
+    pub(super) fn seat(&self) -> Seat {
+        Seat { executor: self.incarnation(), group: self.group.clone(), tools: Some(self.tools.clone()) }
+    }
+
+    pub(super) fn candidate(&self) -> Candidate<'_> {
+        Candidate {
+            id: self.id,
+            name: &self.name,
+            free: self.free(),
+            heard_at: self.heard_at,
+            chosen: self.chosen,
+            chosen_last: self.chosen_last,
+            missed: self.missed,
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Stories of the dispatcher: places, lines, executors elsewhere, limits.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ordo_model::executor::Offer;
+use ordo_model::job::{Command, Pool, Routing, Seat};
+use ordo_model::limits::{LEASE, OFFER};
+use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::need::{Concurrency, LineName, Need, Rate, Terms};
+use super::{Dispatcher, PoolSize, PoolSizes, Restored, Start};
+use crate::change::{Place, Started, Waiting};
+
+const GROUP: &str = "default";
+
+fn now() -> Timestamp {
+    Timestamp::from_ms(1_000_000).unwrap()
+}
+
+fn at(ms: u64) -> Timestamp {
+    now().plus(Millis::from_ms(ms))
+}
+
+fn me() -> Incarnation {
+    Incarnation { executor: "local".into(), life: Uuid::from_u128(1) }
+}
+
+fn line(group: &str, pool: Pool, tool: &str) -> LineName {
+    LineName { group: group.into(), pool, tool: tool.into() }
+}
+
+fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
+    let size = PoolSize { slots, queue };
+    let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
+    let seat = Seat { executor: me(), group: GROUP.into(), tools };
+    let mut dispatcher = Dispatcher::new(seat, PoolSizes { fast: size, slow: size });
+    answer_all(&mut dispatcher);
+    dispatcher
+}
+
+/// Every question to the store is answered: nothing waits there.
+fn answer_all(dispatcher: &mut Dispatcher) {
+    while let Some(find) = dispatcher.wants_waiting() {
+        dispatcher.found_waiting(&find.line, Vec::new(), true, now());
+    }
+}
+
+fn job(n: u128) -> JobId {
+    JobId(Uuid::from_u128(n))
+}
+
+fn run(n: u128) -> RunId {
+    RunId(Uuid::from_u128(n))
+}
+
+fn waiting_in(line: LineName, n: u128, rank: u8, terms: Terms) -> Waiting {
+    Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), need: Arc::new(Need { line, terms }) }
+}
+
+fn waiting(n: u128, rank: u8) -> Waiting {
+    waiting_in(line(GROUP, Pool::Fast, "noop"), n, rank, Terms::default())
+}
+
+fn far(n: u128, routing: Routing) -> Waiting {
+    waiting_in(line("gpu", Pool::Fast, "render"), n, 0, Terms { routing, ..Terms::default() })
+}
+
+fn offer(name: &str, capacity: u32) -> Offer {
+    Offer {
+        name: name.into(),
+        group: "gpu".into(),
+        tools: BTreeSet::from(["render".to_owned()]),
+        capacity,
+        version: None,
+    }
+}
+
+fn id(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::nil(), name.as_bytes())
+}
+
+fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
+    let mut dispatcher = dispatcher(1, 10);
+    for name in names {
+        dispatcher.enrolled(id(name), &offer(name, capacity), now());
+    }
+    answer_all(&mut dispatcher);
+    dispatcher
+}
+
+fn started(n: u128, place: Place) -> Started {
+    Started {
+        place,
+        executor: me(),
+        job_id: job(n),
+        run_id: run(n),
+        label: String::new(),
+        attempt: 1,
+        token: Token(1),
+        scheduled_for: None,
+        timeout: Millis::from_secs(1),
+        delivery: None,
+        tool_name: "noop".into(),
+        tool_input: Value::Null,
+        shard: None,
+        traceparent: None,
+    }
+}
+
+fn finish(dispatcher: &mut Dispatcher, n: u128) {
+    dispatcher.finished((run(n), Token(1)));
+}
+
+/// Carries out what was chosen; answers (run, where).
+fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, Place)> {
+    let mut begun = Vec::new();
+    for start in dispatcher.take_startable(moment) {
+        let (Command::Start { run_id }, Some((_, place))) = (start.command, start.seat) else { continue };
+        assert!(dispatcher.began(&started(run_id.0.as_u128(), place), moment));
+        begun.push((run_id.0.as_u128(), place));
+    }
+    begun
+}
+
+fn names(begun: &[(u128, Place)], known: &[&'static str]) -> Vec<&'static str> {
+    let name = |place: &Place| *known.iter().find(|name| Place::There(id(name)) == *place).unwrap_or(&"here");
+    begun.iter().map(|(_, place)| name(place)).collect()
+}
+
+// --- here -----------------------------------------------------------------------------------------
+
+#[test]
+fn a_place_is_reserved_taken_and_freed() {
+    let mut dispatcher = dispatcher(1, 10);
+    assert!(dispatcher.reserve(job(1)).is_some());
+    assert!(dispatcher.reserve(job(2)).is_none(), "the only place is reserved");
+    dispatcher.began(&started(1, Place::Here(Pool::Fast)), now());
+    assert!(dispatcher.reserve(job(2)).is_none(), "and now it is taken");
+    assert!(!dispatcher.is_idle());
+    finish(&mut dispatcher, 1);
+    assert!(dispatcher.is_idle());
+    assert!(dispatcher.reserve(job(2)).is_some());
+}
+
+#[test]
+fn those_who_wait_come_before_those_who_come() {
+    let mut dispatcher = dispatcher(1, 10);
+    dispatcher.add_waiting(waiting(1, 5), now());
+    assert!(dispatcher.reserve(job(2)).is_none());
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+}
+
+#[test]
+fn waiting_runs_start_by_rank_and_each_once() {
+    let mut dispatcher = dispatcher(2, 10);
+    for (n, rank) in [(1, 9), (2, 0), (3, 4)] {
+        dispatcher.add_waiting(waiting(n, rank), now());
+        dispatcher.add_waiting(waiting(n, rank), now());
+    }
+    let starts: Vec<JobId> = dispatcher.take_startable(now()).iter().map(|start: &Start| start.job_id).collect();
+    assert_eq!(starts, [job(2), job(3)]);
+    dispatcher.add_waiting(waiting(2, 0), now());
+    assert!(dispatcher.take_startable(now()).is_empty(), "it is on its way already, and no place is free");
+}
+
+#[test]
+fn a_start_that_was_refused_gives_its_place_back_and_may_wait_again() {
+    let mut dispatcher = dispatcher(1, 10);
+    dispatcher.add_waiting(waiting(1, 0), now());
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.answered(run(1));
+    dispatcher.add_waiting(waiting(1, 0), now());
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
+    let mut dispatcher = dispatcher(1, 4);
+    for n in 0..6 {
+        dispatcher.add_waiting(waiting(n, 0), now());
+    }
+    assert_eq!(dispatcher.wants_waiting(), None, "the queue is still full");
+    for n in 0..2 {
+        assert_eq!(carry_out(&mut dispatcher, now()).len(), 1);
+        finish(&mut dispatcher, n);
+    }
+    let find = dispatcher.wants_waiting().expect("half of it is gone");
+    assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");
+    let rest: Vec<Waiting> = (2..6).map(|n| waiting(n, 0)).collect();
+    assert_eq!(dispatcher.found_waiting(&find.line, rest, true, now()), None);
+    assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
+    assert_eq!(dispatcher.load()[0], (Pool::Fast, 0, 4));
+}
+
+#[test]
+fn one_of_a_better_turn_takes_the_room_of_the_last() {
+    let mut dispatcher = dispatcher(0, 2);
+    for (n, rank) in [(1, 5), (2, 6), (3, 0)] {
+        dispatcher.add_waiting(waiting(n, rank), now());
+    }
+    dispatcher.add_waiting(waiting(2, 6), now());
+    let in_memory: Vec<RunId> =
+        dispatcher.lines[&line(GROUP, Pool::Fast, "noop")].queue.iter().map(|waiting| waiting.run_id).collect();
+    assert_eq!(in_memory, [run(3), run(1)]);
+}
+
+#[test]
+fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
+    let mut dispatcher = dispatcher(1, 4);
+    let slow = |n: u128| waiting_in(line(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, Terms::default());
+    for n in 0..100u128 {
+        dispatcher.add_waiting(slow(n), now());
+    }
+    dispatcher.add_waiting(waiting(1, 9), now());
+    let begun = carry_out(&mut dispatcher, now());
+    assert!(begun.contains(&(1, Place::Here(Pool::Fast))), "{begun:?}");
+}
+
+#[test]
+fn a_page_of_the_store_is_followed_by_the_next_while_there_is_room() {
+    let mut dispatcher = dispatcher(0, 10);
+    dispatcher.lines.values_mut().for_each(super::line::Line::must_refill);
+    let find = dispatcher.wants_waiting().unwrap();
+    let page: Vec<Waiting> = (0..5).map(|n| waiting(n, 0)).collect();
+    let more = dispatcher.found_waiting(&find.line, page, false, now()).expect("there is room for more");
+    assert_eq!(more.after.unwrap().run_id, run(4));
+    let page: Vec<Waiting> = (5..12).map(|n| waiting(n, 0)).collect();
+    assert_eq!(dispatcher.found_waiting(&find.line, page, false, now()), None, "now it is full");
+}
+
+#[test]
+fn a_store_that_could_not_be_read_is_asked_again() {
+    let mut dispatcher = dispatcher(1, 10);
+    dispatcher.lines.values_mut().for_each(super::line::Line::must_refill);
+    let find = dispatcher.wants_waiting().unwrap();
+    dispatcher.found_waiting(&find.line, Vec::new(), false, now());
+    assert!(dispatcher.wants_waiting().is_some());
+}
+
+#[test]
+fn a_stopped_dispatcher_starts_nothing() {
+    let mut dispatcher = dispatcher(1, 10);
+    dispatcher.add_waiting(waiting(1, 0), now());
+    dispatcher.stop();
+    assert!(dispatcher.take_startable(now()).is_empty());
+    assert!(dispatcher.reserve(job(2)).is_none());
+}
+
+// --- elsewhere --------------------------------------------------------------------------------------
+
+#[test]
+fn what_nobody_can_run_stays_in_the_store_and_is_read_when_somebody_comes() {
+    let mut dispatcher = dispatcher(1, 10);
+    dispatcher.add_waiting(far(1, Routing::Round), now());
+    assert!(dispatcher.take_startable(now()).is_empty() && dispatcher.known.is_empty());
+    dispatcher.enrolled(id("a"), &offer("a", 1), now());
+    let find = dispatcher.wants_waiting().expect("its lines are new");
+    assert_eq!(find.line, line("gpu", Pool::Fast, "render"));
+    dispatcher.found_waiting(&find.line, vec![far(1, Routing::Round)], true, now());
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a"]), ["a"]);
+}
+
+#[test]
+fn an_executor_without_the_tool_or_of_another_group_gets_nothing() {
+    let mut dispatcher = with_executors(&["a"], 9);
+    dispatcher.add_waiting(waiting_in(line("gpu", Pool::Fast, "sing"), 1, 0, Terms::default()), now());
+    dispatcher.add_waiting(waiting_in(line("cpu", Pool::Fast, "render"), 2, 0, Terms::default()), now());
+    assert!(dispatcher.take_startable(now()).is_empty());
+}
+
+#[test]
+fn an_executor_gets_no_more_than_its_capacity() {
+    let mut dispatcher = with_executors(&["a", "b"], 2);
+    for n in 1..=6 {
+        dispatcher.add_waiting(far(n, Routing::Round), now());
+    }
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["a", "b", "a", "b"]);
+    finish(&mut dispatcher, 2);
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["b"]);
+}
+
+#[test]
+fn a_run_that_sticks_to_a_busy_executor_keeps_nobody_waiting() {
+    let mut dispatcher = with_executors(&["a", "b"], 1);
+    dispatcher.add_waiting(far(1, Routing::First), now());
+    dispatcher.add_waiting(far(2, Routing::First), now());
+    dispatcher.add_waiting(far(3, Routing::Busyover), now());
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["a", "b"]);
+    finish(&mut dispatcher, 3);
+    assert!(carry_out(&mut dispatcher, now()).is_empty(), "it waits for the first one");
+    finish(&mut dispatcher, 1);
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["a"]);
+}
+
+#[test]
+fn a_run_that_sticks_to_one_that_leaves_goes_to_another() {
+    let mut dispatcher = with_executors(&["a", "b"], 1);
+    dispatcher.add_waiting(far(1, Routing::First), now());
+    dispatcher.add_waiting(far(2, Routing::First), now());
+    carry_out(&mut dispatcher, now());
+    dispatcher.gone(id("a"));
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["b"]);
+}
+
+#[test]
+fn a_draining_executor_gets_nothing_new() {
+    let mut dispatcher = with_executors(&["a", "b"], 9);
+    dispatcher.draining(id("a"));
+    for n in 1..=3 {
+        dispatcher.add_waiting(far(n, Routing::Round), now());
+    }
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["b", "b", "b"]);
+}
+
+#[test]
+fn an_offer_under_failover_that_is_not_taken_goes_to_the_next() {
+    let mut dispatcher = with_executors(&["a", "b"], 9);
+    dispatcher.heard(id("a"), at(1));
+    dispatcher.add_waiting(far(1, Routing::Failover), now());
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["a"]);
+    assert_eq!(dispatcher.next_wake(), Some(now().plus(OFFER)));
+    let overdue = dispatcher.overdue_offers(now().plus(OFFER));
+    assert_eq!((overdue.len(), overdue[0].executor), (1, id("a")));
+    finish(&mut dispatcher, 1);
+    dispatcher.add_waiting(far(1, Routing::Failover), now());
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["b"]);
+}
+
+#[test]
+fn an_offer_that_was_taken_does_not_run_out() {
+    let mut dispatcher = with_executors(&["a"], 9);
+    dispatcher.add_waiting(far(1, Routing::Round), now());
+    carry_out(&mut dispatcher, now());
+    assert_eq!(dispatcher.next_wake(), Some(now().plus(LEASE)));
+    dispatcher.taken(id("a"), &[(run(1), Token(1))]);
+    assert_eq!((dispatcher.next_wake(), dispatcher.overdue_offers(at(1_000_000))), (None, Vec::new()));
+}
+
+#[test]
+fn an_attempt_for_an_executor_that_left_meanwhile_is_not_begun() {
+    let mut dispatcher = with_executors(&["a"], 9);
+    dispatcher.add_waiting(far(1, Routing::Round), now());
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+    dispatcher.gone(id("a"));
+    assert!(!dispatcher.began(&started(1, Place::There(id("a"))), now()));
+    dispatcher.give_back(Place::There(id("a")));
+}
+
+#[test]
+fn where_executors_share_the_group_of_this_process_runs_are_routed_among_all() {
+    let mut dispatcher = dispatcher(9, 10);
+    let shared = Offer { group: GROUP.into(), tools: BTreeSet::from(["noop".to_owned()]), ..offer("a", 9) };
+    dispatcher.enrolled(id("a"), &shared, now());
+    answer_all(&mut dispatcher);
+    assert!(dispatcher.reserve(job(1)).is_none(), "a free place here is no reason to run it here");
+    for n in 1..=4 {
+        dispatcher.add_waiting(waiting(n, 0), now());
+    }
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a"]), ["here", "a", "here", "a"]);
+}
+
+#[test]
+fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() {
+    let mut dispatcher = with_executors(&["a", "b"], 1);
+    dispatcher.add_waiting(far(1, Routing::ShardingBroadcast), now());
+    let starts = dispatcher.take_startable(now());
+    let Command::Broadcast { executors, .. } = &starts[0].command else { panic!("{starts:?}") };
+    assert_eq!(executors.iter().map(|one| one.executor.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    dispatcher.answered(run(1));
+    let shard = |n, name: &str| {
+        let terms = Terms { meant_for: Some(id(name)), ..Terms::default() };
+        waiting_in(line("gpu", Pool::Fast, "render"), n, 0, terms)
+    };
+    for waiting in [shard(2, "b"), shard(3, "b"), shard(4, "a"), shard(5, "gone")] {
+        dispatcher.add_waiting(waiting, now());
+    }
+    assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a", "b"]), ["b", "a"]);
+    finish(&mut dispatcher, 4);
+    let moved = carry_out(&mut dispatcher, now());
+    assert_eq!((moved[0].0, names(&moved, &["a", "b"])), (5, vec!["a"]), "what was meant for a dead one is moved");
+}
+
+#[test]
+fn what_runs_elsewhere_since_before_a_restart_counts() {
+    let mut dispatcher = with_executors(&["a"], 1);
+    let restored =
+        Restored { job_id: job(1), run_id: run(1), token: Token(1), executor: id("a"), key: Some("k".into()) };
+    dispatcher.restored(vec![restored]);
+    dispatcher.add_waiting(far(2, Routing::Round), now());
+    assert!(carry_out(&mut dispatcher, now()).is_empty());
+    finish(&mut dispatcher, 1);
+    assert_eq!(carry_out(&mut dispatcher, now()).len(), 1);
+}
+
+// --- limits -----------------------------------------------------------------------------------------
+
+fn limited(n: u128, key: &str) -> Waiting {
+    let concurrency = Some(Concurrency { key: key.into(), max: 1 });
+    waiting_in(line(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
+}
+
+#[test]
+fn runs_that_share_a_key_go_one_by_one_and_others_pass_them() {
+    let mut dispatcher = dispatcher(9, 10);
+    for waiting in [limited(1, "k"), limited(2, "k"), limited(3, "other"), waiting(4, 9)] {
+        dispatcher.add_waiting(waiting, now());
+    }
+    let runs = |begun: Vec<(u128, Place)>| begun.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+    assert_eq!(runs(carry_out(&mut dispatcher, now())), [1, 3, 4]);
+    finish(&mut dispatcher, 3);
+    assert!(carry_out(&mut dispatcher, now()).is_empty());
+    finish(&mut dispatcher, 1);
+    assert_eq!(runs(carry_out(&mut dispatcher, now())), [2]);
+}
+
+#[test]
+fn a_key_is_free_again_when_the_start_was_refused() {
+    let mut dispatcher = dispatcher(9, 10);
+    dispatcher.add_waiting(limited(1, "k"), now());
+    dispatcher.add_waiting(limited(2, "k"), now());
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.answered(run(1));
+    assert_eq!(dispatcher.take_startable(now()).len(), 1);
+}
+
+#[test]
+fn runs_beyond_what_memory_holds_for_one_key_are_found_when_it_is_free() {
+    let mut dispatcher = dispatcher(9, 1_000);
+    for n in 1..=500 {
+        dispatcher.add_waiting(limited(n, "k"), now());
+        carry_out(&mut dispatcher, now());
+    }
+    assert!(dispatcher.known.len() < 300, "{}", dispatcher.known.len());
+    assert_eq!(dispatcher.wants_waiting(), None);
+    finish(&mut dispatcher, 1);
+    assert!(dispatcher.wants_waiting().is_some());
+}
+
+#[test]
+fn a_rate_lets_so_many_begin_and_the_next_at_its_time() {
+    let mut dispatcher = dispatcher(9, 10);
+    let rate = Some(Rate { key: "k".into(), limit: 2, per: Millis::from_secs(1) });
+    for n in 1..=3 {
+        let terms = Terms { rate: rate.clone(), ..Terms::default() };
+        dispatcher.add_waiting(waiting_in(line(GROUP, Pool::Fast, "noop"), n, 0, terms), now());
+    }
+    assert_eq!(carry_out(&mut dispatcher, now()).len(), 2);
+    assert_eq!(dispatcher.next_wake(), Some(at(1_000)));
+    dispatcher.time_passed(at(999));
+    assert!(carry_out(&mut dispatcher, at(999)).is_empty());
+    dispatcher.time_passed(at(1_000));
+    assert_eq!(carry_out(&mut dispatcher, at(1_000)).len(), 1);
+    assert_eq!(dispatcher.next_wake(), None);
+}

@@ -1,0 +1,206 @@
+//! What a remote executor asks of the engine: register, beat, poll, leave.
+
+use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
+use ordo_model::job::{Command, Job, Report, Stage};
+use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
+use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_store::Fault;
+use uuid::Uuid;
+
+use super::lease;
+use crate::change::Started;
+use crate::clock::new_id;
+use crate::core::News;
+use crate::engine::Engine;
+use crate::object::{AskError, Stored};
+use crate::object_queries::Section;
+use crate::planner::Request;
+use crate::tool::Payload;
+
+/// Nobody of this id is there: it never was, it left, or its lease expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such executor, or its lease has expired: register again")]
+pub struct NotThere;
+
+/// What an executor hears on its heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beat {
+    /// Attempts to end.
+    pub cancel: Vec<RunId>,
+    /// Attempts that are no longer its own: their reports will be refused.
+    pub lost: Vec<RunId>,
+}
+
+/// An attempt that was handed out, with the values of secrets in the place of their references.
+#[derive(Debug, Clone)]
+pub struct Handed {
+    pub started: Started,
+    /// What came with the webhook that brought the run about.
+    pub payload: Option<Payload>,
+}
+
+/// What came of the wish to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    Left,
+    /// It still has so many attempts; it gets no more.
+    Draining {
+        running: usize,
+    },
+}
+
+/// An executor as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: Uuid,
+    pub executor: Executor,
+    /// How many attempts it has, or is offered.
+    pub running: usize,
+    pub heard_at: Timestamp,
+}
+
+/// How many executors are read at a time.
+const EXECUTORS_PAGE: usize = 200;
+
+impl Engine {
+    /// A new executor, or a new life of one.
+    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, AskError<ExecutorRefusal>> {
+        let id = new_id();
+        let node = self.me().executor.clone();
+        self.ask::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
+        self.roll().enroll(id, offer.clone(), false, self.clock().now());
+        self.tell_core(id, News::Enrolled(offer));
+        Ok(id)
+    }
+
+    /// The executor is there and has these attempts: their leases are renewed.
+    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, Token)]) -> Result<Beat, NotThere> {
+        let pulse = self.roll().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
+        self.tell_core(id, News::Heartbeat);
+        if pulse.write {
+            // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
+            match self.ask::<Executor>(id, ExecutorCommand::Seen).await {
+                Ok(_) => {}
+                // Another node took it for lost and has settled what it had.
+                Err(AskError::Refused(_)) => {
+                    self.tell_core(id, News::Gone);
+                    let left = self.roll().remove(id);
+                    self.give_back(left.undelivered, "was lost before it took the run");
+                    return Err(NotThere);
+                }
+                Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
+            }
+        }
+        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost })
+    }
+
+    /// Attempts for the executor, at most `max`; waits for the first one.
+    pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Vec<Handed>, NotThere> {
+        let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
+        let mail = self.roll().mail(id).ok_or(NotThere)?;
+        let end = tokio::time::sleep(wait);
+        tokio::pin!(end);
+        loop {
+            let taken = self.roll().take(id, max, self.clock().now()).ok_or(NotThere)?;
+            if !taken.is_empty() {
+                let attempts = taken.iter().map(|started| (started.run_id, started.token)).collect();
+                self.tell_core(id, News::Took(attempts));
+                let mut handed = Vec::with_capacity(taken.len());
+                for started in taken {
+                    handed.extend(self.equip(started).await);
+                }
+                return Ok(handed);
+            }
+            if self.roll().is_draining(id) {
+                return Ok(Vec::new());
+            }
+            tokio::select! {
+                () = mail.notified() => {}
+                () = &mut end => return Ok(Vec::new()),
+            }
+        }
+    }
+
+    /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
+    async fn equip(&self, mut started: Started) -> Option<Handed> {
+        let resolved = self.secrets().resolve(&started.tool_input).await.map_err(|error| error.to_string());
+        let payload = match started.delivery {
+            None => Ok(None),
+            Some(delivery) => match self.queries().payload(delivery).await {
+                Ok(Some(payload)) => Ok(Some(payload)),
+                Ok(None) => Err(format!("the payload of delivery {delivery} is no longer kept")),
+                Err(fault) => Err(format!("the payload of delivery {delivery} cannot be read: {fault}")),
+            },
+        };
+        match resolved.and_then(|resolved| Ok((resolved, payload?))) {
+            Ok((resolved, payload)) => {
+                self.roll().cover(started.run_id, resolved.mask);
+                started.tool_input = resolved.input;
+                Some(Handed { started, payload })
+            }
+            Err(reason) => {
+                let report = Report::Failed { started_at: None, reason };
+                let command = Command::Report { run_id: started.run_id, token: started.token, report };
+                drop(self.queue(Request::new(started.job_id, command)));
+                None
+            }
+        }
+    }
+
+    /// The executor takes nothing new, and leaves once it has nothing left.
+    pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
+        let left = self.roll().drain(id).ok_or(NotThere)?;
+        self.tell_core(id, News::Draining);
+        self.give_back(left.undelivered, "left before it took the run");
+        if left.running == 0 {
+            lease::let_go(self, id).await;
+            return Ok(Leaving::Left);
+        }
+        if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Drain).await {
+            tracing::warn!(%error, executor = %id, "that an executor leaves could not be written down");
+        }
+        Ok(Leaving::Draining { running: left.running })
+    }
+
+    /// All executors that are there or were lost not long ago, by group and name.
+    pub async fn executors(&self) -> Result<Vec<Listed>, Fault> {
+        let mut listed = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let section = Section { after: after.as_deref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
+            let found = self.queries().objects::<Executor>(&section).await?;
+            for kept in found.items {
+                let doing = self.roll().load(kept.id);
+                let running = doing.as_ref().map_or(0, |doing| doing.running + doing.offered);
+                let heard_at = doing.map_or(kept.seen_at, |doing| doing.heard_at.max(kept.seen_at));
+                listed.push(Listed { id: kept.id, executor: kept.value, running, heard_at });
+            }
+            match found.next {
+                Some(next) => after = Some(next),
+                None => return Ok(listed),
+            }
+        }
+    }
+
+    /// What a pending run waits for, in words; None if it only waits for its time.
+    pub fn waits_for(&self, job: &Job, run_id: RunId) -> Option<String> {
+        let run = job.active_run(run_id)?;
+        let (group, tool) = (&job.definition.group, &job.definition.tool_name);
+        match &run.stage {
+            Stage::Backoff { .. } | Stage::Running(_) | Stage::Broadcast { .. } => None,
+            Stage::Queued if !job.startable().any(|startable| startable.id == run_id) => {
+                Some("earlier runs of the job".to_owned())
+            }
+            Stage::Queued if !self.offers(group, tool) => {
+                Some(format!("an executor of group {group} with tool {tool}"))
+            }
+            Stage::Queued => Some(format!("a free place in group {group}")),
+        }
+    }
+
+    /// Whether anybody could run this tool for the group.
+    pub fn offers(&self, group: &str, tool: &str) -> bool {
+        let here = group == self.group() && self.tools().contains_key(tool);
+        here || self.roll().offers(group, tool)
+    }
+}

@@ -1,0 +1,315 @@
+//! An executor that dials in from elsewhere: what it offers, and whether it is still there.
+//!
+//! Invariant: an id is one life of one process. A life that is over never comes back: whoever returns registers anew.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::id::{Incarnation, Kind};
+use crate::limits::{
+    EXECUTOR_CAPACITY_MAX, EXECUTOR_NAME_MAX_BYTES, EXECUTOR_TOOLS_MAX, GROUP_MAX_BYTES, LEASE, LOST_SHOWN,
+    TOOL_NAME_MAX_BYTES,
+};
+use crate::object::{Misplaced, Object};
+use crate::time::{Millis, Timestamp};
+
+/// What an executor says of itself when it registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    pub name: String,
+    pub group: String,
+    pub tools: BTreeSet<String>,
+    /// How many attempts it takes at once.
+    pub capacity: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executor {
+    #[serde(flatten)]
+    pub offer: Offer,
+    pub registered_at: Timestamp,
+    /// When it was last known to be there; heartbeats in between are not written down.
+    pub seen_at: Timestamp,
+    pub presence: Presence,
+    /// The node that it registered with, and that hands out its work.
+    pub node: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Presence {
+    Alive,
+    /// Takes nothing new and leaves when what it has is done.
+    Draining,
+    /// Not heard of within its lease.
+    Lost {
+        at: Timestamp,
+    },
+    Left,
+}
+
+impl Presence {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Presence::Alive => "alive",
+            Presence::Draining => "draining",
+            Presence::Lost { .. } => "lost",
+            Presence::Left => "left",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub enum ExecutorCommand {
+    Register {
+        offer: Offer,
+        node: String,
+    },
+    /// It was heard of.
+    Seen,
+    /// It counts as heard of now, whatever was written down: the server itself was away.
+    Renew,
+    Drain,
+    Lose,
+    Leave,
+    /// Nobody needs to see it any more.
+    Forget,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum ExecutorEvent {
+    ExecutorRegistered { offer: Offer, node: String },
+    ExecutorSeen {},
+    ExecutorDraining {},
+    ExecutorLost {},
+    ExecutorLeft {},
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutorRefusal {
+    #[error("there is no such executor, or its lease has expired: register again")]
+    NoSuchExecutor,
+    #[error("this life of the executor is registered already")]
+    Exists,
+    #[error("{field}: {message}")]
+    Invalid { field: &'static str, message: String },
+}
+
+/// How much of its lease may pass before it is written down that an executor is still there.
+const SEEN_EVERY: Millis = Millis::from_ms(LEASE.ms() / 3);
+
+impl Offer {
+    pub fn validate(&self) -> Result<(), ExecutorRefusal> {
+        text("name", &self.name, EXECUTOR_NAME_MAX_BYTES)?;
+        text("group", &self.group, GROUP_MAX_BYTES)?;
+        if self.tools.is_empty() || self.tools.len() > EXECUTOR_TOOLS_MAX {
+            return Err(invalid("tools", format!("name between 1 and {EXECUTOR_TOOLS_MAX} tools")));
+        }
+        self.tools.iter().try_for_each(|tool| text("tools", tool, TOOL_NAME_MAX_BYTES))?;
+        self.version.as_ref().map_or(Ok(()), |version| text("version", version, EXECUTOR_NAME_MAX_BYTES))?;
+        match (1..=EXECUTOR_CAPACITY_MAX).contains(&self.capacity) {
+            true => Ok(()),
+            false => Err(invalid("capacity", format!("must be between 1 and {EXECUTOR_CAPACITY_MAX}"))),
+        }
+    }
+}
+
+fn text(field: &'static str, value: &str, max_bytes: usize) -> Result<(), ExecutorRefusal> {
+    if value.trim().is_empty() || value.len() > max_bytes || value.chars().any(char::is_control) {
+        return Err(invalid(field, format!("must be 1 to {max_bytes} bytes of text without control characters")));
+    }
+    Ok(())
+}
+
+fn invalid(field: &'static str, message: String) -> ExecutorRefusal {
+    ExecutorRefusal::Invalid { field, message }
+}
+
+impl Executor {
+    pub fn incarnation(&self, id: Uuid) -> Incarnation {
+        Incarnation { executor: self.offer.name.clone(), life: id }
+    }
+
+    /// Whether it may still run something.
+    pub fn is_there(&self) -> bool {
+        match self.presence {
+            Presence::Alive | Presence::Draining => true,
+            Presence::Lost { .. } | Presence::Left => false,
+        }
+    }
+
+    /// Whether its lease has passed at `now`, as far as it is written down.
+    pub fn is_overdue(&self, now: Timestamp) -> bool {
+        self.is_there() && self.seen_at.plus(LEASE) <= now
+    }
+}
+
+impl Object for Executor {
+    const KIND: Kind = Kind::Executor;
+    const CHECKPOINT_EVERY: Option<u64> = Some(100);
+    type Command = ExecutorCommand;
+    type Event = ExecutorEvent;
+    type Refusal = ExecutorRefusal;
+
+    fn decide(
+        _id: Uuid,
+        before: Option<&Executor>,
+        command: ExecutorCommand,
+        now: Timestamp,
+    ) -> Result<Vec<ExecutorEvent>, ExecutorRefusal> {
+        let known = before.ok_or(ExecutorRefusal::NoSuchExecutor);
+        let there = known.clone().and_then(|executor| match executor.is_there() {
+            true => Ok(executor),
+            false => Err(ExecutorRefusal::NoSuchExecutor),
+        });
+        match command {
+            ExecutorCommand::Register { .. } if before.is_some() => Err(ExecutorRefusal::Exists),
+            ExecutorCommand::Register { offer, node } => {
+                offer.validate()?;
+                Ok(vec![ExecutorEvent::ExecutorRegistered { offer, node }])
+            }
+            ExecutorCommand::Seen => {
+                // A clock that was set back must not keep it from being seen.
+                let seen_at = there?.seen_at;
+                let due = now >= seen_at.plus(SEEN_EVERY) || now < seen_at;
+                Ok(if due { vec![ExecutorEvent::ExecutorSeen {}] } else { Vec::new() })
+            }
+            ExecutorCommand::Renew => there.map(|_| vec![ExecutorEvent::ExecutorSeen {}]),
+            ExecutorCommand::Drain => there.map(|executor| match executor.presence {
+                Presence::Draining => Vec::new(),
+                Presence::Alive | Presence::Lost { .. } | Presence::Left => vec![ExecutorEvent::ExecutorDraining {}],
+            }),
+            ExecutorCommand::Lose => there.map(|_| vec![ExecutorEvent::ExecutorLost {}]),
+            ExecutorCommand::Leave => there.map(|_| vec![ExecutorEvent::ExecutorLeft {}]),
+            ExecutorCommand::Forget => match known?.presence {
+                Presence::Lost { at } if at.plus(LOST_SHOWN) <= now => Ok(vec![ExecutorEvent::ExecutorLeft {}]),
+                Presence::Lost { .. } | Presence::Alive | Presence::Draining | Presence::Left => Ok(Vec::new()),
+            },
+        }
+    }
+
+    fn apply(_id: Uuid, before: Option<Executor>, event: &ExecutorEvent, at: Timestamp) -> Result<Executor, Misplaced> {
+        let misplaced = |event| Misplaced { event };
+        match (event, before) {
+            (ExecutorEvent::ExecutorRegistered { offer, node }, None) => Ok(Executor {
+                offer: offer.clone(),
+                registered_at: at,
+                seen_at: at,
+                presence: Presence::Alive,
+                node: node.clone(),
+            }),
+            (ExecutorEvent::ExecutorRegistered { .. }, Some(_)) => Err(misplaced("ExecutorRegistered")),
+            (ExecutorEvent::ExecutorSeen {}, Some(executor)) => Ok(Executor { seen_at: at, ..executor }),
+            (ExecutorEvent::ExecutorDraining {}, Some(executor)) => {
+                Ok(Executor { presence: Presence::Draining, seen_at: at, ..executor })
+            }
+            (ExecutorEvent::ExecutorLost {}, Some(executor)) => {
+                Ok(Executor { presence: Presence::Lost { at }, ..executor })
+            }
+            (ExecutorEvent::ExecutorLeft {}, Some(executor)) => Ok(Executor { presence: Presence::Left, ..executor }),
+            (ExecutorEvent::ExecutorSeen {}, None) => Err(misplaced("ExecutorSeen")),
+            (ExecutorEvent::ExecutorDraining {}, None) => Err(misplaced("ExecutorDraining")),
+            (ExecutorEvent::ExecutorLost {}, None) => Err(misplaced("ExecutorLost")),
+            (ExecutorEvent::ExecutorLeft {}, None) => Err(misplaced("ExecutorLeft")),
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        match self.presence {
+            Presence::Alive | Presence::Draining => Some(self.seen_at.plus(LEASE)),
+            Presence::Lost { at } => Some(at.plus(LOST_SHOWN)),
+            Presence::Left => None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.presence == Presence::Left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(1_000_000).unwrap().plus(Millis::from_ms(ms))
+    }
+
+    fn offer() -> Offer {
+        Offer {
+            name: "worker-1".into(),
+            group: "gpu".into(),
+            tools: BTreeSet::from(["render".to_owned()]),
+            capacity: 4,
+            version: None,
+        }
+    }
+
+    fn register() -> ExecutorCommand {
+        ExecutorCommand::Register { offer: offer(), node: "local".into() }
+    }
+
+    fn play(steps: &[(u64, ExecutorCommand)]) -> Result<(Executor, usize), ExecutorRefusal> {
+        let (mut state, mut events) = (None, 0);
+        for (ms, command) in steps {
+            for event in Executor::decide(Uuid::nil(), state.as_ref(), command.clone(), at(*ms))? {
+                state = Some(Executor::apply(Uuid::nil(), state, &event, at(*ms)).unwrap());
+                events += 1;
+            }
+        }
+        Ok((state.unwrap(), events))
+    }
+
+    #[test]
+    fn heartbeats_are_written_down_only_now_and_then() {
+        let mut steps = vec![(0, register())];
+        steps.extend((1..=30).map(|second| (second * 1_000, ExecutorCommand::Seen)));
+        let (executor, events) = play(&steps).unwrap();
+        assert_eq!((events, executor.seen_at), (7, at(30_000)));
+        assert_eq!(executor.next_wake(), Some(at(30_000).plus(LEASE)));
+    }
+
+    #[test]
+    fn one_that_falls_silent_is_lost_shown_for_a_while_and_forgotten() {
+        let lease = LEASE.ms();
+        let steps = vec![(0, register()), (lease, ExecutorCommand::Lose)];
+        let (executor, _) = play(&steps).unwrap();
+        assert!(!executor.is_there() && !executor.is_over());
+        let forget = |ms| {
+            let mut all = steps.clone();
+            all.push((ms, ExecutorCommand::Forget));
+            play(&all).unwrap().0.is_over()
+        };
+        assert!(!forget(lease + LOST_SHOWN.ms() - 1) && forget(lease + LOST_SHOWN.ms()));
+    }
+
+    #[test]
+    fn a_life_that_is_over_does_not_come_back() {
+        for end in [ExecutorCommand::Lose, ExecutorCommand::Leave] {
+            for more in [ExecutorCommand::Seen, ExecutorCommand::Renew, ExecutorCommand::Drain] {
+                let steps = [(0, register()), (1, end.clone()), (2, more)];
+                assert_eq!(play(&steps), Err(ExecutorRefusal::NoSuchExecutor));
+            }
+        }
+    }
+
+    #[test]
+    fn an_offer_that_says_too_little_or_too_much_is_refused() {
+        let refused = |change: fn(&mut Offer)| {
+            let mut offer = offer();
+            change(&mut offer);
+            offer.validate().is_err()
+        };
+        assert!(refused(|offer| offer.name = " ".into()));
+        assert!(refused(|offer| offer.group = "a\nb".into()));
+        assert!(refused(|offer| offer.tools.clear()));
+        assert!(refused(|offer| offer.capacity = 0));
+        assert!(refused(|offer| offer.capacity = EXECUTOR_CAPACITY_MAX + 1));
+        assert!(!refused(|_| ()));
+    }
+}

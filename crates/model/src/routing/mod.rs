@@ -1,0 +1,106 @@
+//! Which executor gets a run: the ten strategies as one pure function over those who could take it.
+//!
+//! Invariant: the same candidates, run and draw give the same choice. A strategy that sticks to one executor waits for
+//! it when it is full; the others choose among those with a free place.
+
+mod sticky;
+
+use uuid::Uuid;
+
+use crate::id::JobId;
+use crate::job::Routing;
+use crate::time::Timestamp;
+
+/// An executor that is alive, belongs to the job's group and has its tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// The life of the executor.
+    pub id: Uuid,
+    pub name: &'a str,
+    /// How many attempts it could take now.
+    pub free: usize,
+    /// When it was last heard of.
+    pub heard_at: Timestamp,
+    /// How often it was chosen.
+    pub chosen: u64,
+    /// When it was chosen last, counted in choices: 0 is never.
+    pub chosen_last: u64,
+    /// Offers it let pass since it last took one.
+    pub missed: u32,
+}
+
+/// Whom the choice is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub job: JobId,
+    /// Chance, drawn by the caller.
+    pub draw: u64,
+}
+
+/// What was chosen: places in the list of candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    Take(usize),
+    /// This one and no other, as soon as it has a free place.
+    WaitFor(usize),
+    /// Every candidate gets its share of the run.
+    All,
+    /// Nobody has a free place, or nobody is there.
+    Nobody,
+}
+
+/// Chooses among the candidates, which come in the order of their names.
+pub fn choose(routing: Routing, candidates: &[Candidate<'_>], asked: Asked) -> Choice {
+    match routing {
+        Routing::First => stick_to(candidates, (!candidates.is_empty()).then_some(0)),
+        Routing::Last => stick_to(candidates, candidates.len().checked_sub(1)),
+        Routing::ConsistentHash => stick_to(candidates, sticky::owner(asked.job, candidates)),
+        Routing::Busyover => take(free(candidates).next()),
+        Routing::Round => take(next_in_turn(candidates)),
+        Routing::Random => take(drawn(candidates, asked.draw)),
+        Routing::Lfu => take(free(candidates).min_by_key(|place| (candidates[*place].chosen, *place))),
+        Routing::Lru => take(free(candidates).min_by_key(|place| (candidates[*place].chosen_last, *place))),
+        Routing::Failover => take(newest(candidates)),
+        Routing::ShardingBroadcast if candidates.is_empty() => Choice::Nobody,
+        Routing::ShardingBroadcast => Choice::All,
+    }
+}
+
+fn stick_to(candidates: &[Candidate<'_>], place: Option<usize>) -> Choice {
+    match place {
+        Some(place) if candidates[place].free > 0 => Choice::Take(place),
+        Some(place) => Choice::WaitFor(place),
+        None => Choice::Nobody,
+    }
+}
+
+fn take(place: Option<usize>) -> Choice {
+    place.map_or(Choice::Nobody, Choice::Take)
+}
+
+/// The places of those who could take a run now.
+fn free<'a>(candidates: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
+    candidates.iter().enumerate().filter(|(_, candidate)| candidate.free > 0).map(|(place, _)| place)
+}
+
+/// The first free one behind the one that was chosen last.
+fn next_in_turn(candidates: &[Candidate<'_>]) -> Option<usize> {
+    let last = candidates.iter().enumerate().filter(|(_, candidate)| candidate.chosen_last > 0);
+    let last = last.max_by_key(|(_, candidate)| candidate.chosen_last).map(|(place, _)| place);
+    let behind = last.and_then(|last| free(candidates).find(|place| *place > last));
+    behind.or_else(|| free(candidates).next())
+}
+
+fn drawn(candidates: &[Candidate<'_>], draw: u64) -> Option<usize> {
+    let count = free(candidates).count() as u64;
+    let place = draw.checked_rem(count)?;
+    free(candidates).nth(usize::try_from(place).ok()?)
+}
+
+/// The one that was heard of last; those who let their last offer pass come after all others.
+fn newest(candidates: &[Candidate<'_>]) -> Option<usize> {
+    free(candidates).min_by_key(|place| {
+        let candidate = &candidates[*place];
+        (candidate.missed, std::cmp::Reverse(candidate.heard_at), *place)
+    })
+}

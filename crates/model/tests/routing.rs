@@ -1,0 +1,245 @@
+//! What each routing strategy promises: to whom, how evenly, how faithfully.
+
+use ordo_model::job::Routing;
+use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::{JobId, Timestamp};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+const ALL: [Routing; 9] = [
+    Routing::First,
+    Routing::Last,
+    Routing::Round,
+    Routing::Random,
+    Routing::Lfu,
+    Routing::Lru,
+    Routing::ConsistentHash,
+    Routing::Failover,
+    Routing::Busyover,
+];
+const STICKY: [Routing; 3] = [Routing::First, Routing::Last, Routing::ConsistentHash];
+
+#[derive(Debug, Clone)]
+struct Executor {
+    name: String,
+    free: usize,
+    heard_ms: i64,
+    chosen: u64,
+    chosen_last: u64,
+    missed: u32,
+}
+
+fn executor(number: usize) -> Executor {
+    Executor { name: format!("executor-{number:02}"), free: 1, heard_ms: 0, chosen: 0, chosen_last: 0, missed: 0 }
+}
+
+fn executors(count: usize) -> Vec<Executor> {
+    (0..count).map(executor).collect()
+}
+
+fn id_of(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::nil(), name.as_bytes())
+}
+
+fn candidates(executors: &[Executor]) -> Vec<Candidate<'_>> {
+    executors.iter().map(candidate).collect()
+}
+
+fn candidate(executor: &Executor) -> Candidate<'_> {
+    Candidate {
+        id: id_of(&executor.name),
+        name: &executor.name,
+        free: executor.free,
+        heard_at: Timestamp::from_ms(executor.heard_ms).expect("a time"),
+        chosen: executor.chosen,
+        chosen_last: executor.chosen_last,
+        missed: executor.missed,
+    }
+}
+
+fn asked(job: u128, draw: u64) -> Asked {
+    Asked { job: JobId(Uuid::from_u128(job)), draw }
+}
+
+fn pick(routing: Routing, executors: &[Executor], job: u128, draw: u64) -> Choice {
+    choose(routing, &candidates(executors), asked(job, draw))
+}
+
+/// Chooses so often, each choice being noted as a dispatcher does.
+fn play(routing: Routing, executors: &mut [Executor], times: u64) -> Vec<usize> {
+    let mut taken = Vec::new();
+    for number in 1..=times {
+        if let Choice::Take(place) = pick(routing, executors, 1, number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7) {
+            executors[place].chosen += 1;
+            executors[place].chosen_last = number;
+            taken.push(place);
+        }
+    }
+    taken
+}
+
+fn any_executor() -> impl Strategy<Value = Executor> {
+    (0usize..30, 0usize..3, 0i64..1_000, 0u64..9, 0u64..9, 0u32..3).prop_map(
+        |(number, free, heard_ms, chosen, chosen_last, missed)| Executor {
+            free,
+            heard_ms,
+            chosen,
+            chosen_last,
+            missed,
+            ..executor(number)
+        },
+    )
+}
+
+fn any_executors() -> impl Strategy<Value = Vec<Executor>> {
+    prop::collection::vec(any_executor(), 0..8).prop_map(|mut all| {
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.dedup_by(|a, b| a.name == b.name);
+        all
+    })
+}
+
+fn owner(executors: &[Executor], job: u128) -> Option<String> {
+    match pick(Routing::ConsistentHash, executors, job, 0) {
+        Choice::Take(place) | Choice::WaitFor(place) => Some(executors[place].name.clone()),
+        Choice::All | Choice::Nobody => None,
+    }
+}
+
+proptest! {
+    #[test]
+    fn whoever_is_chosen_has_a_free_place(executors in any_executors(), job: u128, draw: u64) {
+        for routing in ALL {
+            match pick(routing, &executors, job, draw) {
+                Choice::Take(place) => prop_assert!(executors[place].free > 0),
+                Choice::WaitFor(place) => {
+                    prop_assert!(executors[place].free == 0 && STICKY.contains(&routing));
+                }
+                Choice::Nobody => {
+                    let idle = executors.iter().any(|executor| executor.free > 0);
+                    prop_assert!(!idle || (STICKY.contains(&routing) && executors.is_empty()));
+                }
+                Choice::All => prop_assert!(false, "only a broadcast goes to all"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_question_has_the_same_answer(executors in any_executors(), job: u128, draw: u64) {
+        for routing in ALL {
+            prop_assert_eq!(pick(routing, &executors, job, draw), pick(routing, &executors, job, draw));
+        }
+    }
+
+    #[test]
+    fn a_job_moves_only_to_an_executor_that_joins(count in 1usize..9, job: u128) {
+        let before = executors(count);
+        let after = executors(count + 1);
+        let (old, new) = (owner(&before, job), owner(&after, job));
+        prop_assert!(old == new || new == Some(after[count].name.clone()));
+    }
+
+    #[test]
+    fn a_job_moves_only_when_its_executor_leaves(count in 2usize..9, gone in 0usize..9, job: u128) {
+        let before = executors(count);
+        let gone = gone % count;
+        let mut after = before.clone();
+        let left = after.remove(gone);
+        let (old, new) = (owner(&before, job), owner(&after, job));
+        prop_assert!(old == new || old == Some(left.name));
+    }
+
+    #[test]
+    fn how_busy_others_are_does_not_move_a_job(executors in any_executors(), job: u128) {
+        let idle: Vec<Executor> = executors.iter().map(|one| Executor { free: 1, ..one.clone() }).collect();
+        prop_assert_eq!(owner(&executors, job), owner(&idle, job));
+    }
+
+    #[test]
+    fn the_least_used_of_the_free_ones_is_taken(executors in any_executors()) {
+        if let Choice::Take(place) = pick(Routing::Lfu, &executors, 1, 0) {
+            let least = executors.iter().filter(|one| one.free > 0).map(|one| one.chosen).min();
+            prop_assert_eq!(Some(executors[place].chosen), least);
+        }
+    }
+
+    #[test]
+    fn the_longest_unused_of_the_free_ones_is_taken(executors in any_executors()) {
+        if let Choice::Take(place) = pick(Routing::Lru, &executors, 1, 0) {
+            let least = executors.iter().filter(|one| one.free > 0).map(|one| one.chosen_last).min();
+            prop_assert_eq!(Some(executors[place].chosen_last), least);
+        }
+    }
+
+    #[test]
+    fn failover_takes_the_newest_heartbeat_among_those_who_take_offers(executors in any_executors()) {
+        if let Choice::Take(place) = pick(Routing::Failover, &executors, 1, 0) {
+            let best = executors.iter().filter(|one| one.free > 0).map(|one| (one.missed, -one.heard_ms)).min();
+            prop_assert_eq!(Some((executors[place].missed, -executors[place].heard_ms)), best);
+        }
+    }
+}
+
+#[test]
+fn in_turn_every_executor_gets_the_same() {
+    let mut all = executors(5);
+    assert_eq!(play(Routing::Round, &mut all, 10), [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    for routing in [Routing::Lfu, Routing::Lru] {
+        let mut all = executors(5);
+        play(routing, &mut all, 1_000);
+        assert!(all.iter().all(|one| one.chosen == 200), "{routing:?}: {all:?}");
+    }
+}
+
+#[test]
+fn in_turn_a_full_one_is_passed_over() {
+    let mut all = executors(3);
+    all[1].free = 0;
+    assert_eq!(play(Routing::Round, &mut all, 4), [0, 2, 0, 2]);
+}
+
+#[test]
+fn by_chance_every_executor_gets_about_the_same() {
+    let mut all = executors(5);
+    play(Routing::Random, &mut all, 10_000);
+    assert!(all.iter().all(|one| (1_800..2_200).contains(&one.chosen)), "{all:?}");
+}
+
+#[test]
+fn by_hash_jobs_are_spread() {
+    let all = executors(5);
+    let mut counts = [0u32; 5];
+    for job in 0..10_000u128 {
+        if let Choice::Take(place) = pick(Routing::ConsistentHash, &all, job << 64 | job, 0) {
+            counts[place] += 1;
+        }
+    }
+    assert!(counts.iter().all(|count| (1_800..2_200).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn first_and_last_wait_for_their_executor_and_busyover_does_not() {
+    let mut all = executors(3);
+    all[0].free = 0;
+    all[2].free = 0;
+    assert_eq!(pick(Routing::First, &all, 1, 0), Choice::WaitFor(0));
+    assert_eq!(pick(Routing::Last, &all, 1, 0), Choice::WaitFor(2));
+    assert_eq!(pick(Routing::Busyover, &all, 1, 0), Choice::Take(1));
+}
+
+#[test]
+fn an_executor_that_let_an_offer_pass_comes_last() {
+    let mut all = executors(2);
+    all[0].heard_ms = 1_000;
+    assert_eq!(pick(Routing::Failover, &all, 1, 0), Choice::Take(0));
+    all[0].missed = 1;
+    assert_eq!(pick(Routing::Failover, &all, 1, 0), Choice::Take(1));
+}
+
+#[test]
+fn a_broadcast_goes_to_all_who_are_there_however_busy() {
+    let mut all = executors(2);
+    all[0].free = 0;
+    assert_eq!(pick(Routing::ShardingBroadcast, &all, 1, 0), Choice::All);
+    assert_eq!(pick(Routing::ShardingBroadcast, &[], 1, 0), Choice::Nobody);
+}

@@ -1,0 +1,107 @@
+//! The tools of this machine, as a remote executor uses them.
+//!
+//! Invariant: all lines of a run have been handed on before its outcome is.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use ordo_client::executor::{Assigned, Cancel, Handler, Log, LogStream, Outcome, Running};
+use ordo_engine::Tools;
+use ordo_engine::clock::SystemClock;
+use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
+use ordo_engine::tool::{Payload, Shard, Work};
+use ordo_engine::trace::{RunTrace, Sampling};
+use ordo_model::{RunId, Token};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+pub(super) struct ToolHandler {
+    tools: Arc<Tools>,
+}
+
+impl ToolHandler {
+    pub(super) fn new(tools: Tools) -> ToolHandler {
+        ToolHandler { tools: Arc::new(tools) }
+    }
+}
+
+impl Handler for ToolHandler {
+    fn run(&self, run: Assigned, log: Log) -> Running {
+        let tools = self.tools.clone();
+        Box::pin(async move { outcome(&tools, run, log).await })
+    }
+}
+
+async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
+    let Some(tool) = tools.get(&run.tool_name).cloned() else {
+        return Outcome::Failed(format!("there is no tool {:?} here", run.tool_name));
+    };
+    let (lines, receive) = mpsc::unbounded_channel();
+    let forwarding = tokio::spawn(forward(receive, log));
+    let cancel = CancellationToken::new();
+    let _bridge = AbortOnDropHandle::new(tokio::spawn(bridge(run.cancel.clone(), cancel.clone())));
+    let Some(work) = work(run, lines, cancel) else {
+        return Outcome::Failed("the server sent ids that are no ids".to_owned());
+    };
+    let sink = work.log.clone();
+    let done = tool.run(work).await;
+    sink.finish();
+    drop(sink);
+    drop(forwarding.await);
+    match done {
+        Ok(result) => Outcome::Completed(result),
+        Err(failure) => Outcome::Failed(failure.reason),
+    }
+}
+
+fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: CancellationToken) -> Option<Work> {
+    let run_id: RunId = run.run_id.parse().ok()?;
+    Some(Work {
+        job_id: run.job_id.parse().ok()?,
+        run_id,
+        label: run.label,
+        attempt: run.attempt,
+        token: Token(run.token),
+        scheduled_for: run.scheduled_for.and_then(|at| at.parse().ok()),
+        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
+        input: run.tool_input,
+        trace: RunTrace::of(run_id, None, Sampling::ALL),
+        payload: payload(&run.payload),
+        log: LogSink::new(run_id, Arc::new(SystemClock), lines).for_attempt(run.attempt),
+        cancel,
+    })
+}
+
+/// What a webhook brought, as the server wrote it down for the way.
+fn payload(told: &Value) -> Option<Payload> {
+    let body = told["body"].as_str()?;
+    let body = match told["encoding"].as_str() {
+        Some("base64") => BASE64_STANDARD.decode(body).ok()?,
+        _ => body.as_bytes().to_vec(),
+    };
+    Some(Payload {
+        hook: told["hook"].as_str()?.to_owned(),
+        delivery: told["delivery"].as_str()?.parse().ok()?,
+        headers: serde_json::from_value(told["headers"].clone()).ok()?,
+        body: body.into(),
+    })
+}
+
+async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Log) {
+    while let Some((_, line)) = receive.recv().await {
+        let stream = match line.stream {
+            Stream::Stdout => LogStream::Stdout,
+            Stream::Stderr => LogStream::Stderr,
+            Stream::System => LogStream::System,
+        };
+        log.put(stream, &line.text, Some(line.at.to_string()));
+    }
+}
+
+async fn bridge(said: Cancel, cancel: CancellationToken) {
+    said.cancelled().await;
+    cancel.cancel();
+}

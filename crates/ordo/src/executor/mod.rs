@@ -1,0 +1,73 @@
+//! `ordo executor`: runs work of a server elsewhere with the tools of this machine.
+
+mod handler;
+
+use std::path::Path;
+
+use ordo_client::executor::{Executor, Offer};
+use ordo_engine::Tools;
+
+use crate::cli::Common;
+use crate::cli::executor::ExecutorArgs;
+use crate::config::{Config, Settings};
+use crate::daemon::{logging, parts};
+use crate::error::{Error, Exit, Result};
+use crate::folder::Folder;
+use crate::locate;
+use handler::ToolHandler;
+
+pub(crate) fn run(args: ExecutorArgs, common: &Common) -> Result<Exit> {
+    let settings = Config::load(common.config.as_deref(), &[])?.settings;
+    logging::begin(&settings, None)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
+    runtime.block_on(work(args, common, &settings))
+}
+
+async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Result<Exit> {
+    let mut signals = crate::daemon::signals::Signals::listen()?;
+    let name = args.name.unwrap_or_else(default_name);
+    let tools = tools(settings, &name, &args.tools).await?;
+    let offer = Offer {
+        name: name.clone(),
+        group: args.group.clone(),
+        tools: tools.keys().cloned().collect(),
+        capacity: args.capacity as usize,
+    };
+    let server = locate::server(common.server.as_deref()).client;
+    tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
+    eprintln!("ordo executor {name} works for {}", server.target());
+    let executor = Executor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let leave = async {
+        let signal = signals.next().await;
+        tracing::info!(signal, "leaving: what runs may finish");
+    };
+    executor.run(ToolHandler::new(tools), leave).await?;
+    tracing::info!("left");
+    Ok(Exit::Done)
+}
+
+/// The tools on offer. What a former life of this executor left running is ended first.
+async fn tools(settings: &Settings, name: &str, wanted: &[String]) -> Result<Tools> {
+    let folder = Folder::here();
+    folder.make()?;
+    let toolbox = parts::toolbox_in(settings, &folder.processes_of(name))?;
+    match toolbox.sweep().await {
+        Ok(0) => {}
+        Ok(ended) => tracing::warn!(ended, "ended processes that a former life left running"),
+        Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
+    }
+    if let Some(unknown) = wanted.iter().find(|tool| toolbox.get(tool).is_none()) {
+        return Err(Error::failed("--tools: not a tool of this executor").detail(toolbox.unknown(unknown)));
+    }
+    let mut tools = toolbox.into_tools();
+    tools.retain(|tool, _| wanted.is_empty() || wanted.contains(tool));
+    Ok(tools)
+}
+
+fn default_name() -> String {
+    let host = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
+    let host = host.trim();
+    let host = if host.is_empty() { "executor" } else { host };
+    format!("{host}-{}", std::process::id())
+}

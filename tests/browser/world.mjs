@@ -1,11 +1,20 @@
 // A server of its own: the real binary in a temporary folder on a free port, and a client for its API.
 import { spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, linkSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const READY = "ordo is ready at ";
+
+/** The same file by another name; a copy only where the folder lies on another disk. */
+function keep(file, name) {
+  try {
+    linkSync(file, name);
+  } catch {
+    copyFileSync(file, name);
+  }
+}
 
 export class World {
   static async start(options = []) {
@@ -13,7 +22,7 @@ export class World {
     world.folder = mkdtempSync(join(tmpdir(), "ordo-browser-"));
     // Another build may put another binary in its place meanwhile.
     world.binary = join(world.folder, "ordo");
-    copyFileSync(process.env.ORDO_BINARY, world.binary);
+    keep(process.env.ORDO_BINARY, world.binary);
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("ORDO_")));
     Object.assign(env, { NO_COLOR: "1", TZ: "UTC", ORDO_TOOLS__HTTP__ALLOW: "127.0.0.1" });
     for (const [name, value] of options) env[name] = value;

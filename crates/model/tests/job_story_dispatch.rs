@@ -17,9 +17,10 @@ fn executors(count: u128) -> Vec<Incarnation> {
 }
 
 /// A run that is shared by so many executors, and its shards.
-fn broadcast(fields: Value, count: u128) -> (Story, RunId, Vec<RunId>) {
+fn broadcast(fields: &Value, count: u128) -> (Story, RunId, Vec<RunId>) {
     let mut form = json!({"routing": "sharding_broadcast"});
-    form.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let fields = fields.as_object().expect("an object").clone();
+    form.as_object_mut().expect("an object").extend(fields);
     let mut job = given(form);
     let run = job.trigger_and_start();
     job.ask(Command::Broadcast { run_id: run, executors: executors(count) });
@@ -195,7 +196,7 @@ fn a_job_with_many_slow_runs_goes_to_the_slow_pool_and_comes_back() {
 
 #[test]
 fn a_broadcast_is_one_run_for_each_executor_and_done_when_all_are() {
-    let (mut job, run, shards) = broadcast(json!({}), 3);
+    let (mut job, run, shards) = broadcast(&json!({}), 3);
     assert_eq!(job.status_name(run), "running");
     for (index, shard) in shards.iter().enumerate() {
         let seen = &job.runs[shard];
@@ -213,7 +214,7 @@ fn a_broadcast_is_one_run_for_each_executor_and_done_when_all_are() {
 
 #[test]
 fn a_shard_is_tried_again_by_itself() {
-    let (mut job, run, shards) = broadcast(json!({"retry": {"max_attempts": 2, "backoff": "0s"}}), 2);
+    let (mut job, run, shards) = broadcast(&json!({"retry": {"max_attempts": 2, "backoff": "0s"}}), 2);
     job.start(shards[0]).start(shards[1]).completes(shards[1]).fails(shards[0], "boom");
     assert_eq!((job.status_name(shards[0]), job.status_name(run)), ("pending", "running"));
     job.wake().start(shards[0]).completes(shards[0]);
@@ -222,7 +223,7 @@ fn a_shard_is_tried_again_by_itself() {
 
 #[test]
 fn a_broadcast_with_a_failed_shard_fails_and_says_which() {
-    let (mut job, run, shards) = broadcast(json!({}), 2);
+    let (mut job, run, shards) = broadcast(&json!({}), 2);
     job.start(shards[0]).start(shards[1]).fails(shards[1], "boom").completes(shards[0]);
     let RunStatus::Failed { reason } = job.status(run) else { panic!("{:?}", job.status(run)) };
     assert_eq!(reason, "1 of 2 shards did not complete: 1");
@@ -230,7 +231,7 @@ fn a_broadcast_with_a_failed_shard_fails_and_says_which() {
 
 #[test]
 fn the_block_strategy_counts_a_broadcast_as_one() {
-    let (mut job, first, shards) = broadcast(json!({"block": "serial"}), 3);
+    let (mut job, first, shards) = broadcast(&json!({"block": "serial"}), 3);
     let second = job.trigger();
     let startable: Vec<RunId> = job.job.startable().map(|active| active.id).collect();
     assert_eq!(startable, shards, "the shards, and not the next run");
@@ -243,7 +244,7 @@ fn the_block_strategy_counts_a_broadcast_as_one() {
 
 #[test]
 fn a_broadcast_that_is_cancelled_takes_its_shards_with_it() {
-    let (mut job, run, shards) = broadcast(json!({}), 2);
+    let (mut job, run, shards) = broadcast(&json!({}), 2);
     job.start(shards[0]).ask(Command::CancelRun { run_id: run, reason: "enough".into() });
     assert_eq!((job.status_name(shards[1]), job.status_name(run)), ("cancelled", "running"));
     job.report(shards[0], Report::Cancelled { started_at: None });
@@ -252,7 +253,7 @@ fn a_broadcast_that_is_cancelled_takes_its_shards_with_it() {
 
 #[test]
 fn a_broadcast_of_a_cancelled_job_and_one_that_is_covered_come_to_their_end() {
-    let (mut job, run, shards) = broadcast(json!({"block": "cover"}), 2);
+    let (mut job, run, shards) = broadcast(&json!({"block": "cover"}), 2);
     job.start(shards[0]).trigger();
     job.report(shards[0], Report::Cancelled { started_at: None });
     assert_eq!(job.status_name(run), "cancelled");
@@ -262,7 +263,7 @@ fn a_broadcast_of_a_cancelled_job_and_one_that_is_covered_come_to_their_end() {
 
 #[test]
 fn only_a_waiting_broadcast_can_be_shared_and_it_has_no_attempt_of_its_own() {
-    let (mut job, run, shards) = broadcast(json!({}), 2);
+    let (mut job, run, shards) = broadcast(&json!({}), 2);
     for run_id in [run, shards[0]] {
         let again = Command::Broadcast { run_id, executors: executors(2) };
         assert_eq!(job.refusal(again), Refusal::NoSuchRun);

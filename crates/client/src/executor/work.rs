@@ -75,7 +75,7 @@ impl Log {
     }
 
     /// A line of some stream, with its time (RFC 3339) if it is known; the server's time otherwise.
-    pub fn put(&self, stream: LogStream, text: &str, at: Option<String>) {
+    pub fn put(&self, stream: LogStream, text: &str, at: Option<&str>) {
         let line = json!({ "at": at, "stream": stream.name(), "text": text });
         drop(self.send.send(Parcel::Line { run_id: self.run_id.clone(), token: self.token, line }));
     }

@@ -97,7 +97,7 @@ async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Lo
             Stream::Stderr => LogStream::Stderr,
             Stream::System => LogStream::System,
         };
-        log.put(stream, &line.text, Some(line.at.to_string()));
+        log.put(stream, &line.text, Some(&line.at.to_string()));
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, job, text};
 
 /// A job for executors of the group `gpu`.
-fn render(fields: Value) -> Value {
+fn render(fields: &Value) -> Value {
     let mut form = json!({ "tool_name": "render", "group": "gpu" });
     form.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     form
@@ -37,7 +37,7 @@ async fn beat(world: &World, executor: &str, runs: &[&Value]) -> Value {
 async fn a_run_goes_to_an_executor_and_its_result_comes_back() {
     let world = World::new().await;
     let executor = register(&world, "worker-1").await;
-    let job = world.job(render(json!({ "label": "film", "tool_input": { "frame": 7 } }))).await;
+    let job = world.job(render(&json!({ "label": "film", "tool_input": { "frame": 7 } }))).await;
     let id = world.trigger(&job).await;
     let runs = poll(&world, &executor, 10).await;
     let run = &runs[0];
@@ -69,7 +69,7 @@ async fn a_run_goes_to_an_executor_and_its_result_comes_back() {
 async fn a_report_of_another_attempt_changes_nothing() {
     let world = World::new().await;
     let executor = register(&world, "worker-1").await;
-    let id = world.trigger(&world.job(render(json!({}))).await).await;
+    let id = world.trigger(&world.job(render(&json!({}))).await).await;
     let run = poll(&world, &executor, 1).await.remove(0);
     let stale = json!({ "run_id": run["run_id"], "token": 99, "status": { "type": "failed", "reason": "no" } });
     let unknown =
@@ -94,7 +94,7 @@ async fn a_report_of_another_attempt_changes_nothing() {
 async fn a_run_that_is_given_back_is_offered_again() {
     let world = World::new().await;
     let executor = register(&world, "worker-1").await;
-    let id = world.trigger(&world.job(render(json!({}))).await).await;
+    let id = world.trigger(&world.job(render(&json!({}))).await).await;
     let first = poll(&world, &executor, 1).await.remove(0);
     assert_eq!(report(&world, &first, json!({ "type": "nack", "delay": "10ms" })).await["status"], 200);
     let second = poll(&world, &executor, 1).await.remove(0);
@@ -108,7 +108,7 @@ async fn a_run_that_is_given_back_is_offered_again() {
 async fn a_cancellation_rides_on_the_heartbeat() {
     let world = World::new().await;
     let executor = register(&world, "worker-1").await;
-    let id = world.trigger(&world.job(render(json!({}))).await).await;
+    let id = world.trigger(&world.job(render(&json!({}))).await).await;
     let run = poll(&world, &executor, 1).await.remove(0);
     assert_eq!(beat(&world, &executor, &[&run]).await, json!({ "cancel": [], "lost": [] }));
     world.order(&format!("/v1/runs/{id}/cancel")).await.expect(202);
@@ -121,7 +121,7 @@ async fn a_cancellation_rides_on_the_heartbeat() {
 #[tokio::test]
 async fn a_run_that_nobody_can_take_says_what_it_waits_for_and_goes_when_somebody_comes() {
     let world = World::new().await;
-    let id = world.trigger(&world.job(render(json!({}))).await).await;
+    let id = world.trigger(&world.job(render(&json!({}))).await).await;
     let shown = world.get(&format!("/v1/runs/{id}")).await.expect(200);
     assert_eq!(shown["status"]["waiting_for"], "an executor of group gpu with tool render");
     let listed = world.get("/v1/runs?status=pending").await.expect(200);
@@ -133,7 +133,7 @@ async fn a_run_that_nobody_can_take_says_what_it_waits_for_and_goes_when_somebod
 #[tokio::test]
 async fn a_run_that_finds_nobody_expires_by_its_policy() {
     let world = World::new().await;
-    let id = world.trigger(&world.job(render(json!({ "expire_after": "50ms" }))).await).await;
+    let id = world.trigger(&world.job(render(&json!({ "expire_after": "50ms" }))).await).await;
     assert_eq!(world.until(&id, "skipped").await["status"]["reason"], "expired");
 }
 
@@ -143,7 +143,7 @@ async fn an_executor_gets_only_what_it_has_the_tool_and_the_room_for() {
     let executor = register(&world, "worker-1").await;
     let other = world.job(json!({ "label": "other", "tool_name": "sing", "group": "gpu" })).await;
     world.trigger(&other).await;
-    let job = world.job(render(json!({ "block": { "concurrent": { "max": 9 } } }))).await;
+    let job = world.job(render(&json!({ "block": { "concurrent": { "max": 9 } } }))).await;
     for _ in 0..6 {
         world.trigger(&job).await;
     }
@@ -161,7 +161,7 @@ async fn an_executor_gets_only_what_it_has_the_tool_and_the_room_for() {
 async fn one_who_leaves_gives_back_what_it_did_not_take_and_finishes_the_rest() {
     let world = World::new().await;
     let leaver = register(&world, "a").await;
-    let job = world.job(render(json!({ "routing": "first", "block": { "concurrent": { "max": 9 } } }))).await;
+    let job = world.job(render(&json!({ "routing": "first", "block": { "concurrent": { "max": 9 } } }))).await;
     world.trigger(&job).await;
     let run = poll(&world, &leaver, 1).await.remove(0);
     let second = world.trigger(&job).await;
@@ -178,7 +178,7 @@ async fn one_who_leaves_gives_back_what_it_did_not_take_and_finishes_the_rest() 
 async fn a_broadcast_reaches_every_executor() {
     let world = World::new().await;
     let (a, b) = (register(&world, "a").await, register(&world, "b").await);
-    let id = world.trigger(&world.job(render(json!({ "routing": "sharding_broadcast" }))).await).await;
+    let id = world.trigger(&world.job(render(&json!({ "routing": "sharding_broadcast" }))).await).await;
     for (executor, index) in [(&a, 0), (&b, 1)] {
         let run = poll(&world, executor, 1).await.remove(0);
         assert_eq!(run["shard"], json!({ "index": index, "total": 2 }));
@@ -242,7 +242,7 @@ async fn runs_that_share_a_key_go_one_by_one() {
     let world = World::new().await;
     let executor = register(&world, "worker-1").await;
     let limit = json!({ "concurrency_key": { "key": "/tenant", "max": 1 }, "block": { "concurrent": { "max": 9 } } });
-    let job = world.job(render(limit)).await;
+    let job = world.job(render(&limit)).await;
     for tenant in ["a", "a", "b"] {
         let path = format!("/v1/jobs/{}/trigger", text(&job["id"]));
         world.post(&path, json!({ "tool_input": { "tenant": tenant } })).await.expect(202);

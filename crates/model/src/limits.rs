@@ -158,6 +158,8 @@ pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 // --- telling people -----------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+/// Outboxes are looked at on the beat, so that those filled at about the same time share a commit.
+pub const OUTBOX_BEAT: Millis = Millis::from_ms(50);
 /// A run is said to run longer than its interval only if it has been running for this long.
 pub const OVERRAN_MIN: Millis = Millis::from_secs(1);
 pub const INCIDENT_TITLE_MAX_BYTES: usize = 300;

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::OUTBOX_FLUSH_DELAY;
-use crate::time::Timestamp;
+use crate::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY};
+use crate::time::{Millis, Timestamp};
 
 /// One thing to hand on: which event it stands for, when that happened, and what there is to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,9 +53,13 @@ impl<T> Outbox<T> {
         self.0.retain(|entry| entry.version > through);
     }
 
-    /// By then the oldest entry is looked at, if nobody was faster.
+    /// Then the oldest entry is looked at: on the last beat within the delay, so that the news of many entities go
+    /// together and cost few commits.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.0.first().map(|entry| entry.at.plus(OUTBOX_FLUSH_DELAY))
+        self.0.first().map(|entry| {
+            let latest = entry.at.plus(OUTBOX_FLUSH_DELAY);
+            latest.minus(Millis::from_ms(latest.ms().unsigned_abs() % OUTBOX_BEAT.ms()))
+        })
     }
 }
 
@@ -75,5 +79,15 @@ mod tests {
         assert_eq!(outbox.next_wake(), Some(at(2_000).plus(OUTBOX_FLUSH_DELAY)));
         outbox.publish(5);
         assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn news_of_one_beat_are_looked_at_together_and_never_later_than_promised() {
+        let wake = |ms| {
+            let mut outbox = Outbox::default();
+            outbox.put(1, Timestamp::from_ms(ms).unwrap(), "a");
+            outbox.next_wake().unwrap().ms()
+        };
+        assert_eq!([wake(1_000), wake(1_001), wake(1_049), wake(1_050)], [1_100, 1_100, 1_100, 1_150]);
     }
 }

@@ -15,6 +15,7 @@ use ordo_model::job::Command;
 use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+use crate::behind::Behind;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::committer::{Answer, Answered, Committer, Prepared, Round, SubmitError, commit};
 use crate::core::Input;
@@ -82,6 +83,7 @@ pub struct Batcher {
     /// Orders on jobs of rounds that are under way, where such a job must wait; in the order they came.
     pub held: VecDeque<Submission>,
     pub asks: Desk,
+    pub behind: Behind,
 }
 
 /// Asks on objects. An object has an ask in one round at a time, so that each is decided on what the store holds.
@@ -122,6 +124,8 @@ struct Gathered {
     asks: Vec<Asking>,
     chunks: Vec<Chunk>,
     chunk_replies: Vec<ChunkReply>,
+    /// Some of the orders were set aside before.
+    has_part: bool,
     stop: bool,
 }
 
@@ -132,6 +136,7 @@ struct Flight {
     /// How often each ask was lost before.
     ask_tries: Vec<u32>,
     chunk_replies: Vec<ChunkReply>,
+    has_part: bool,
     watch: Stopwatch,
 }
 
@@ -144,7 +149,7 @@ impl Batcher {
         let mut stop = false;
         // What was held back and may be decided now.
         let mut released = VecDeque::new();
-        while !stop || in_flight > 0 || !released.is_empty() {
+        while !stop || in_flight > 0 || !released.is_empty() || !self.behind.is_empty() {
             tokio::select! {
                 biased;
                 Some((flight, outcomes)) = flights.next(), if in_flight > 0 => {
@@ -154,10 +159,11 @@ impl Batcher {
                     }
                     released.append(&mut self.held);
                 }
-                gathered = gather(&mut self.queue, &mut self.again, &mut released, &mut self.asks),
-                    if (!stop || !released.is_empty()) && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
+                gathered = gather(&mut self.queue, &mut self.again, &mut released, &mut self.asks, self.behind.is_ready()),
+                    if (!stop || !released.is_empty() || self.behind.is_ready()) && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
                     stop |= gathered.stop;
                     let gathered = self.hold_back(gathered);
+                    let gathered = self.set_aside(gathered);
                     if gathered.is_empty() {
                         continue;
                     }
@@ -176,6 +182,16 @@ impl Batcher {
         }
     }
 
+    /// Orders of slow jobs give way to all others.
+    fn set_aside(&mut self, mut gathered: Gathered) -> Gathered {
+        self.behind.set_aside(&mut gathered.submissions, |job| self.committer.is_slow(job));
+        if let Some(part) = self.behind.part() {
+            gathered.has_part = true;
+            gathered.submissions.extend(part);
+        }
+        gathered
+    }
+
     /// Leaves out what must wait for a round that is under way. All orders on one job wait, so they keep their order.
     fn hold_back(&mut self, mut gathered: Gathered) -> Gathered {
         let is_busy = |submission: &mut Submission| self.committer.is_busy(submission.request.job_id);
@@ -185,7 +201,7 @@ impl Batcher {
 
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> (Landing, usize) {
-        let Gathered { submissions, asks, chunks, chunk_replies, .. } = gathered;
+        let Gathered { submissions, asks, chunks, chunk_replies, has_part, stop: _ } = gathered;
         let shared = self.committer.is_shared();
         let mut requests = Vec::with_capacity(submissions.len());
         let mut waiting = Vec::with_capacity(submissions.len());
@@ -206,7 +222,7 @@ impl Batcher {
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
-        let flight = Flight { prepared, waiting, ask_tries, chunk_replies, watch };
+        let flight = Flight { prepared, waiting, ask_tries, chunk_replies, has_part, watch };
         let weight = flight.weight();
         let landing = async move {
             match at_once {
@@ -226,7 +242,10 @@ impl Batcher {
 
     /// Tells everybody what became of a round. Answers whether the store failed.
     fn land(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
-        let Flight { prepared, waiting, ask_tries, chunk_replies, watch } = flight;
+        let Flight { prepared, waiting, ask_tries, chunk_replies, has_part, watch } = flight;
+        if has_part {
+            self.behind.landed();
+        }
         let fault = outcomes.as_ref().err().cloned().map(Arc::new);
         let Round { answers, changes, asks } = self.committer.settle(prepared, outcomes);
         self.metrics.round(waiting.len() + asks.len(), watch.elapsed_micros());
@@ -324,9 +343,10 @@ async fn gather(
     again: &mut VecDeque<Submission>,
     released: &mut VecDeque<Submission>,
     desk: &mut Desk,
+    is_part_ready: bool,
 ) -> Gathered {
     let mut gathered = Gathered::default();
-    if again.is_empty() && released.is_empty() && !desk.has_ready() {
+    if again.is_empty() && released.is_empty() && !desk.has_ready() && !is_part_ready {
         match queue.recv().await {
             Some(message) => gathered.take(message, desk),
             None => gathered.stop = true,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Job, Refusal};
+use ordo_model::job::{Command, Job, Pool, Refusal};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Batch, Chunk, Fault, Outcome, Store};
 
@@ -126,6 +126,11 @@ impl Committer {
     /// versions only, would let pass what was built on a round that lost.
     pub fn is_busy(&self, job_id: JobId) -> bool {
         self.busy.contains(&job_id)
+    }
+
+    /// Whether the job is known to be slow; one that is not in memory may be.
+    pub fn is_slow(&self, job_id: JobId) -> bool {
+        self.cache.get(job_id).is_some_and(|job| job.pool() == Pool::Slow)
     }
 
     /// Whether others write to the store too.

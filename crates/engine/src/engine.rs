@@ -153,6 +153,7 @@ impl Engine {
             metrics: metrics.clone(),
             again: Default::default(),
             asks: Default::default(),
+            behind: Default::default(),
             held: Default::default(),
         };
         let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };

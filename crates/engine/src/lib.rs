@@ -6,6 +6,7 @@
 mod attend;
 mod attend_book;
 pub mod batcher;
+mod behind;
 mod cache;
 pub mod chance;
 pub mod change;

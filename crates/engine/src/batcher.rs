@@ -38,9 +38,13 @@ const SHARED_ROUND_MAX: u32 = ROUND_MAX as u32;
 
 #[derive(Debug)]
 pub enum Message {
-    Order(Box<Submission>),
+    /// Orders that came together are decided together, as far as a round takes them.
+    Orders(Vec<Submission>),
     Ask(Asking),
-    Chunks { chunks: Vec<Chunk>, reply: oneshot::Sender<Result<(), Arc<Fault>>> },
+    Chunks {
+        chunks: Vec<Chunk>,
+        reply: oneshot::Sender<Result<(), Arc<Fault>>>,
+    },
     Stop,
 }
 
@@ -64,6 +68,12 @@ impl std::fmt::Debug for Asking {
 }
 
 impl Submission {
+    /// An order, and where its answer comes.
+    pub fn answered(request: Request) -> (Submission, oneshot::Receiver<Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Submission { request, reply: Some(reply), tries: 0 }, answer)
+    }
+
     /// An order of the engine itself: nobody waits for the answer.
     pub fn unanswered(request: Request) -> Submission {
         Submission { request, reply: None, tries: 0 }
@@ -147,7 +157,7 @@ impl Batcher {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut in_flight = 0;
         let mut stop = false;
-        // What was held back and may be decided now.
+        // What was held back, or had no room in a round, and may be decided now.
         let mut released = VecDeque::new();
         while !stop || in_flight > 0 || !released.is_empty() || !self.behind.is_empty() {
             tokio::select! {
@@ -157,7 +167,9 @@ impl Batcher {
                     if self.land(flight, outcomes) {
                         tokio::time::sleep(FAULT_PAUSE).await;
                     }
-                    released.append(&mut self.held);
+                    // What was held back came before what a round had no room for.
+                    self.held.append(&mut released);
+                    std::mem::swap(&mut self.held, &mut released);
                 }
                 gathered = gather(&mut self.queue, &mut self.again, &mut released, &mut self.asks, self.behind.is_ready()),
                     if (!stop || !released.is_empty() || self.behind.is_ready()) && in_flight < IN_FLIGHT_MAX && !self.committer.must_settle() => {
@@ -360,6 +372,7 @@ async fn gather(
     {
         gathered.take(message, desk);
     }
+    released.extend(gathered.submissions.drain(ROUND_MAX.min(gathered.submissions.len())..));
     gathered.asks = desk.take(ROUND_MAX);
     gathered
 }
@@ -372,7 +385,7 @@ impl Gathered {
 
     fn take(&mut self, message: Message, desk: &mut Desk) {
         match message {
-            Message::Order(submission) => self.submissions.push(*submission),
+            Message::Orders(submissions) => self.submissions.extend(submissions),
             Message::Ask(asking) => desk.waiting.push_back(asking),
             Message::Chunks { chunks, reply } => {
                 self.chunks.extend(chunks);
@@ -385,8 +398,8 @@ impl Gathered {
 
 fn refuse(message: Message) {
     match message {
-        Message::Order(submission) => {
-            if let Some(reply) = submission.reply {
+        Message::Orders(submissions) => {
+            for reply in submissions.into_iter().filter_map(|submission| submission.reply) {
                 drop(reply.send(Err(SubmitError::Stopped)));
             }
         }

@@ -124,6 +124,13 @@ impl Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }
 
+    /// One of several on the same store: it looks after nothing until it is told what. This is no step, because
+    /// nobody performs effects yet, and what is asked of the store in vain is waited for for ever.
+    pub fn sharing(mut self, now: Timestamp) -> Core {
+        self.timekeeper.own(Ownership::none(), now);
+        self
+    }
+
     /// When `Input::Time` is wanted next.
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.timekeeper.next_wake().into_iter().chain(self.dispatcher.next_wake()).min()
@@ -149,6 +156,7 @@ impl Core {
         self.timekeeper.ring_len()
     }
 
+    #[must_use = "an effect that is not performed is waited for for ever"]
     pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut orders = Vec::new();

@@ -173,10 +173,8 @@ impl Engine {
         let roll = Arc::new(Roll::default());
         let names = Arc::new(tools.keys().cloned().collect());
         let seat = Seat { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
-        let mut core = Core::new(seat, options.tick_rate, options.pools, clock.now());
-        if store.is_shared() {
-            core.step(Input::Own(Ownership::none()), clock.now());
-        }
+        let core = Core::new(seat, options.tick_rate, options.pools, clock.now());
+        let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
         let reviewer = Reviewer::new(store.clone(), runner.clone());
         let shell = CoreShell {
             core,
@@ -348,7 +346,9 @@ impl Engine {
     }
 
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
-        let waiting: Vec<_> = requests.into_iter().map(|request| self.queue(request)).collect();
+        let (orders, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(Submission::answered).unzip();
+        // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
+        drop(self.shared.batcher.send(Message::Orders(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
         for answer in waiting {
             answers.push(answer.await.unwrap_or(Err(SubmitError::Stopped)));
@@ -372,10 +372,9 @@ impl Engine {
     }
 
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
-        let (reply, answer) = oneshot::channel();
-        let submission = Submission { request, reply: Some(reply), tries: 0 };
+        let (submission, answer) = Submission::answered(request);
         // A batcher that is gone drops the reply, and the receiver says so.
-        drop(self.shared.batcher.send(Message::Order(Box::new(submission))));
+        drop(self.shared.batcher.send(Message::Orders(vec![submission])));
         answer
     }
 

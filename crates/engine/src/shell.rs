@@ -95,9 +95,9 @@ impl CoreShell {
             Effect::Look(look) => self.look(look),
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
-                for Ticketed { job_id, order, place } in orders {
-                    self.submit(Request { order, place, ..Request::new(job_id, Command::Wake) });
-                }
+                let request =
+                    |Ticketed { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
+                self.submit(orders.into_iter().map(request));
             }
             Effect::Execute(started) => self.runner.execute(*started),
             Effect::Kill(run) => self.runner.kill(run),
@@ -121,8 +121,8 @@ impl CoreShell {
         }
     }
 
-    fn submit(&self, request: Request) {
-        drop(self.batcher.send(Message::Order(Box::new(Submission::unanswered(request)))));
+    fn submit(&self, requests: impl IntoIterator<Item = Request>) {
+        drop(self.batcher.send(Message::Orders(requests.into_iter().map(Submission::unanswered).collect())));
     }
 
     fn give_back(&self, started: &Started, why: &str) {
@@ -131,7 +131,7 @@ impl CoreShell {
 
     fn report(&self, started: &Started, report: Report) {
         let command = Command::Report { run_id: started.run_id, token: started.token, report };
-        self.submit(Request::new(started.job_id, command));
+        self.submit([Request::new(started.job_id, command)]);
     }
 
     fn look(&self, look: Look) {

@@ -87,12 +87,14 @@ fn pool(target: &Target, tls: &MakeTls, size: usize, begin: &'static str) -> Res
         .map_err(|error| Fault::unavailable("preparing connections", error))
 }
 
-/// Every statement goes by an index; a plan that was made while the tables were small must not outlive that.
+/// Every statement goes by an index; a plan that was made while the tables were small must not outlive that. What has
+/// no index to go by is a handful of rows, but counts as very dear then: dear enough to be compiled, for longer than
+/// all else takes together.
 pub(crate) fn session(schema: &str) -> String {
     format!(
         "SET search_path TO {schema}; \
          SET idle_in_transaction_session_timeout = '10s'; \
-         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
          SET client_min_messages = warning; \
          SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )

@@ -30,13 +30,26 @@ impl Server {
     /// # Panics
     /// If there is no PostgreSQL on this machine, or it does not start.
     pub fn join() -> Server {
-        let folder = folder();
-        std::fs::create_dir_all(&folder).unwrap();
-        let one_at_a_time = lock_file(&folder, "starting");
+        Server::join_in(&folder())
+    }
+
+    /// One that speaks TLS with this certificate, for this test alone; the folder stays as long as the server is used.
+    ///
+    /// # Panics
+    /// As [`Server::join`].
+    pub fn start_with_tls(folder: &Path, certificate_pem: &str, key_pem: &str) -> Server {
+        std::fs::write(folder.join("server.crt"), certificate_pem).unwrap();
+        std::fs::write(folder.join("server.key"), key_pem).unwrap();
+        Server::join_in(folder)
+    }
+
+    fn join_in(folder: &Path) -> Server {
+        std::fs::create_dir_all(folder).unwrap();
+        let one_at_a_time = lock_file(folder, "starting");
         one_at_a_time.lock().unwrap();
-        let using = lock_file(&folder, "using");
+        let using = lock_file(folder, "using");
         using.lock_shared().unwrap();
-        let port = running(&folder).unwrap_or_else(|| start(&folder));
+        let port = running(folder).unwrap_or_else(|| start(folder));
         Server { port, _using: using }
     }
 

@@ -13,10 +13,16 @@ if [ "$(id -u)" = 0 ]; then
     chown "$user" "$data"
     as="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
 fi
+# A certificate beside the locks is for a server that speaks TLS. Its key must belong to whoever runs the server.
+tls=
+if [ -e "$folder/server.key" ]; then
+    for file in server.key server.crt; do install -m 600 ${as:+-o "$user"} "$folder/$file" "$data/$file"; done
+    tls="-c ssl=on -c ssl_cert_file=$data/server.crt -c ssl_key_file=$data/server.key"
+fi
 cd "$data"
 $as "${bin}initdb" -D "$data/cluster" -U ordo --auth=trust --no-sync --encoding=UTF8 --locale=C >/dev/null
 $as "${bin}postgres" -D "$data/cluster" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c fsync=on -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal &
+    -c fsync=on -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal $tls &
 server=$!
 finish() {
     rm -f "$folder/port"

@@ -9,6 +9,7 @@ mod ci;
 mod deny;
 mod docs;
 mod fence;
+mod peers;
 mod rust;
 mod schemathesis;
 mod sim;
@@ -29,6 +30,7 @@ cargo xtask sim --seeds N [--from M]     simulates N worlds
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
+cargo xtask peers [ARGS]                 Ordo, graphile-worker and pg-boss on one PostgreSQL (needs it, node and npm)
 cargo xtask docs                         are the documents true?
 cargo xtask fence                        does every crate know only what it may?
 cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
@@ -57,6 +59,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
         "bench" => bench::run(rest),
+        "peers" => peers::run(rest),
         "docs" => docs::check(&tree::root()),
         "fence" => fence::check(&tree::root()),
         "deny" => deny::check().map(tell),

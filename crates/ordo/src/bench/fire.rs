@@ -47,6 +47,6 @@ pub(super) async fn steady_on(stage: &Stage, per_second: usize, seconds: usize, 
 }
 
 /// Long enough to have everything scheduled before the first falls due.
-fn lead(jobs: usize) -> Millis {
+pub(super) fn lead(jobs: usize) -> Millis {
     Millis::from_ms(3_000 + jobs as u64 / 10)
 }

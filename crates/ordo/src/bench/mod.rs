@@ -7,6 +7,7 @@ mod api;
 mod fire;
 mod incidents;
 mod mass;
+mod nodes;
 mod pools;
 mod probe;
 mod remote;
@@ -32,6 +33,9 @@ pub(crate) struct BenchArgs {
     /// How many jobs wait in the mass part
     #[arg(long, default_value_t = 1_000_000)]
     pending: usize,
+    /// How many jobs fall due each second in the steady part; several, one after the other
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 5_000])]
+    per_second: Vec<usize>,
     /// How long each steady part lasts, in seconds
     #[arg(long, default_value_t = 20)]
     seconds: usize,
@@ -53,6 +57,8 @@ enum What {
     Burst,
     /// So many jobs every second
     Steady,
+    /// One node and three on one database, with the same work; needs --store
+    Nodes,
     /// Quick jobs beside 500 slow ones
     Pools,
     /// The same burst here and through a remote executor
@@ -77,6 +83,11 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
         Some(other) => anyhow::bail!("{other} is not a database: write postgres://user@host/name, or use --dir"),
         None => Ground::Folder(args.dir.clone().unwrap_or_else(std::env::temp_dir)),
     };
+    anyhow::ensure!(
+        args.what != What::Nodes || args.store.is_some(),
+        "nodes share a database: say which with --store postgres://user@host/name"
+    );
+    anyhow::ensure!(!args.per_second.contains(&0), "at least one job each second is needed: --per-second 1 or more");
     let engine = if args.store.is_some() { "postgres" } else { "redb" };
     let wanted = |what| args.what == what || args.what == What::All;
     let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": engine, "cores": cores() });
@@ -90,8 +101,13 @@ fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
         report["burst"] = runtime.block_on(fire::burst(&ground, args.jobs))?;
     }
     if wanted(What::Steady) {
-        report["steady_1000"] = runtime.block_on(fire::steady(&ground, 1_000, args.seconds))?;
-        report["steady_5000"] = runtime.block_on(fire::steady(&ground, 5_000, args.seconds))?;
+        for per_second in &args.per_second {
+            report[format!("steady_{per_second}")] =
+                runtime.block_on(fire::steady(&ground, *per_second, args.seconds))?;
+        }
+    }
+    if wanted(What::Nodes) && args.store.is_some() {
+        report["nodes"] = runtime.block_on(nodes::measure(&ground, args.jobs))?;
     }
     if wanted(What::Incidents) {
         report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;

@@ -102,12 +102,25 @@ impl Stage {
         place: &Whereabouts,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<Stage> {
+        Stage::start(place, more, Options::default()).await
+    }
+
+    /// One of several on the same database.
+    pub(super) async fn open_node(place: &Whereabouts, name: &str) -> anyhow::Result<Stage> {
+        Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
+    }
+
+    async fn start(
+        place: &Whereabouts,
+        more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
+        options: Options,
+    ) -> anyhow::Result<Stage> {
         let opened = place.open(CACHE_BYTES_DEFAULT).await;
         let opened = opened.map_err(|error| anyhow::anyhow!(error.render(Paint::for_stderr())))?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);
-        let engine = Engine::start(opened.store(), tools, Arc::new(SystemClock), Options::default()).await?;
+        let engine = Engine::start(opened.store(), tools, Arc::new(SystemClock), options).await?;
         Ok(Stage { engine, probe, opened })
     }
 

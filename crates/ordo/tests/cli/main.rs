@@ -7,6 +7,7 @@ mod common;
 
 mod access;
 mod configuration;
+mod copy_broken_off;
 mod daemon;
 mod first_steps;
 mod hooks;

@@ -1,6 +1,9 @@
 //! A node on PostgreSQL, and moving there and back.
 
+use ordo_engine::clock::{Clock, SystemClock};
+use ordo_model::Millis;
 use ordo_store_postgres::testing::Server;
+use serde_json::json;
 
 use crate::common::{World, eventually};
 
@@ -34,6 +37,26 @@ fn a_node_runs_on_a_database_and_finds_everything_again() {
     assert!(world.ordo(&["store", "reindex", "--store", &url]).done().out.contains("rebuilt"));
     assert!(world.ordo(&["store", "check", "--store", &url]).done().out.starts_with("clean: 3 streams,"));
     world.ordo(&["store", "compact", "--store", &url]).refused(1, &["VACUUM"]);
+}
+
+/// Places for two and memory for four: the rest waits in the database until it is asked for.
+#[test]
+fn more_runs_than_memory_holds_wait_in_the_database_and_all_get_their_turn() {
+    const JOBS: usize = 30;
+    let (server, world) = (Server::join(), World::new());
+    world.write("ordo.toml", "[pools.fast]\nslots = 2\nqueue = 4\n");
+    let daemon = world.serve_with(&["--store", &server.fresh_url()]);
+    let at = SystemClock.now().plus(Millis::from_secs(2));
+    let trigger = json!({ "type": "scheduled", "at": at });
+    let job = json!({ "label": "many", "tool_name": "noop", "tool_input": {}, "trigger": trigger });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let adding = world.client();
+    runtime.block_on(adding.post("/v1/jobs/batch", Some(&json!({ "jobs": vec![job; JOBS] })))).unwrap();
+    eventually("all are over", || {
+        let completed = world.json(&["run", "list", "--status", "completed", "--all"]);
+        (completed.as_array().unwrap().len() >= JOBS).then_some(())
+    });
+    assert_eq!(daemon.stop().0, 0);
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Database {
         format!("postgres://ordo@127.0.0.1:{port}/postgres?sslmode=disable")
     }
 
-    fn up(&mut self) {
+    pub(crate) fn up(&mut self) {
         let cluster = self.cluster();
         let server = self
             .program("postgres")
@@ -67,7 +67,8 @@ impl Database {
         self.up();
     }
 
-    fn quit(&mut self) {
+    /// Gone in the middle of things, as when its machine is.
+    pub(crate) fn quit(&mut self) {
         if let Some(mut server) = self.server.take() {
             let pid = rustix::process::Pid::from_child(&server);
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::QUIT);

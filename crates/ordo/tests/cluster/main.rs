@@ -14,6 +14,7 @@ mod common;
 #[path = "../kill_loop/plan.rs"]
 mod plan;
 
+mod away;
 mod database;
 mod nodes;
 #[allow(dead_code, reason = "other tests use more of it")]

@@ -1,0 +1,113 @@
+//! TLS against a real server with a certificate made here: what each mode accepts, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ordo_store::conformance::given::{accept, item, job, version};
+use ordo_store::{Fault, Store};
+use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::{Options, PostgresStore};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+
+/// An authority of its own, as a company has one, in a file that clients are given.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
+    }
+
+    /// The certificate of a server that is called so, and its key.
+    fn certify(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn file(&self, folder: &TempDir, name: &str) -> String {
+        let path = folder.path().join(name);
+        std::fs::write(&path, self.issuer.pem()).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+/// A server that says it is called so, and its authority.
+fn server_called(name: &str) -> (TempDir, Server, Authority) {
+    let folder = tempfile::Builder::new().prefix("ordo-tls-").tempdir().unwrap();
+    let authority = Authority::new();
+    let (certificate, key) = authority.certify(name);
+    let server = Server::start_with_tls(folder.path(), &certificate, &key);
+    (folder, server, authority)
+}
+
+fn url(host: &str, server: &Server, options: &str) -> String {
+    format!("postgres://ordo@{host}:{}/postgres?{options}", server.port())
+}
+
+async fn open(url: &str) -> Result<PostgresStore, Fault> {
+    PostgresStore::open(url, Options::default()).await
+}
+
+/// Opened, used, and found encrypted by the server itself.
+async fn works_encrypted(server: &Server, url: &str) {
+    let store = open(url).await.unwrap();
+    let before = version(&store, job(1)).await;
+    accept(&store, item(job(1), before)).await;
+    assert_eq!(version(&store, job(1)).await, before + 1);
+    let (client, connection) =
+        tokio_postgres::connect(&self::url("127.0.0.1", server, "sslmode=disable"), NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let sql = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'ordo'";
+    assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, Option<bool>>(0), Some(true), "{url}");
+    connection.abort();
+    store.ping().await.unwrap();
+}
+
+/// Refused before anything is said, with a reason that names the certificate.
+async fn is_refused(url: &str) {
+    let fault = open(url).await.expect_err(url);
+    let said = chain(&fault);
+    assert!(matches!(fault, Fault::Unavailable { .. }), "{said}");
+    assert!(said.to_lowercase().contains("certificate"), "{url}: {said}");
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_spoken_to_encrypted_and_must_prove_its_name_where_that_is_asked() {
+    let (folder, server, authority) = server_called("localhost");
+    let trusted = authority.file(&folder, "trusted.pem");
+    let stranger = Authority::new().file(&folder, "stranger.pem");
+    works_encrypted(&server, &url("localhost", &server, "sslmode=require")).await;
+    works_encrypted(&server, &url("localhost", &server, "sslmode=prefer")).await;
+    let verified = format!("sslmode=verify-full&sslrootcert={trusted}");
+    works_encrypted(&server, &url("localhost", &server, &verified)).await;
+    // The right authority, but another name than the one that was dialled.
+    is_refused(&url("127.0.0.1", &server, &verified)).await;
+    // The right name, but signed by somebody unknown: by our file, and by what the system trusts.
+    is_refused(&url("localhost", &server, &format!("sslmode=verify-full&sslrootcert={stranger}"))).await;
+    is_refused(&url("localhost", &server, "sslmode=verify-full")).await;
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_refused_where_encryption_is_asked_for() {
+    let server = Server::join();
+    let plain = server.fresh_url();
+    assert!(open(&plain).await.is_ok());
+    assert!(open(&plain.replace("sslmode=disable", "sslmode=prefer")).await.is_ok());
+    let fault = open(&plain.replace("sslmode=disable", "sslmode=require")).await.expect_err("it must be encrypted");
+    assert!(chain(&fault).to_lowercase().contains("tls"), "{}", chain(&fault));
+}

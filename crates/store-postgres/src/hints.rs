@@ -133,7 +133,8 @@ async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client,
             }
         }
     });
-    client.batch_execute(&format!("LISTEN {}", told.channel)).await?;
+    // A hint need not be durable: commits must not wait behind the disk for it.
+    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", told.channel)).await?;
     Ok((client, ended))
 }
 

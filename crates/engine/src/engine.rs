@@ -39,7 +39,7 @@ use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
 use crate::trace::Sampling;
-use crate::{recovery, remote, retention};
+use crate::{chains, recovery, remote, retention};
 
 pub use crate::shell::Load;
 
@@ -346,12 +346,25 @@ impl Engine {
     }
 
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
-        let (orders, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(Submission::answered).unzip();
+        let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
+        for request in requests {
+            waiting.push(match chains::prepare(self, &request).await {
+                Ok(()) => {
+                    let (order, answer) = Submission::answered(request);
+                    orders.push(order);
+                    Ok(answer)
+                }
+                Err(error) => Err(error),
+            });
+        }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
         drop(self.shared.batcher.send(Message::Orders(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
-        for answer in waiting {
-            answers.push(answer.await.unwrap_or(Err(SubmitError::Stopped)));
+        for one in waiting {
+            answers.push(match one {
+                Ok(answer) => answer.await.unwrap_or(Err(SubmitError::Stopped)),
+                Err(error) => Err(error),
+            });
         }
         answers
     }
@@ -368,7 +381,14 @@ impl Engine {
     }
 
     async fn send(&self, request: Request) -> Answer {
+        chains::prepare(self, &request).await?;
         self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
+    }
+
+    /// From now on the ends of this job's runs are told to those who come after it.
+    pub(crate) async fn follow(&self, job: JobId) -> Result<(), SubmitError> {
+        let answer = self.queue(Request::new(job, Command::Follow)).await;
+        answer.unwrap_or(Err(SubmitError::Stopped)).map(drop)
     }
 
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
@@ -420,6 +440,17 @@ impl Engine {
         let (reply, load) = oneshot::channel();
         drop(self.shared.core.send(CoreMessage::Load(reply)));
         load.await.unwrap_or_default()
+    }
+
+    /// Nothing runs here, nothing is about to, and nothing waits in memory for a place.
+    pub async fn is_idle(&self) -> bool {
+        let load = self.load().await;
+        load.is_idle && load.pools.iter().all(|(_, running, waiting)| running + waiting == 0)
+    }
+
+    /// Has the core see what time it is: whoever sets the clock says so.
+    pub fn look_at_the_clock(&self) {
+        self.tell(Input::Time);
     }
 
     /// Whether the core takes its turn: false when its task is gone; never, when it hangs.

@@ -8,6 +8,7 @@ mod attend_book;
 pub mod batcher;
 mod behind;
 mod cache;
+mod chains;
 pub mod chance;
 pub mod change;
 pub mod check;

@@ -65,7 +65,8 @@ impl JobJson<'_> {
     }
 }
 
-fn pool_reason(job: &Job) -> String {
+/// Why the job is in its pool, for people.
+pub(crate) fn pool_reason(job: &Job) -> String {
     let pace = job.pace.seen_at(job.updated_at);
     let slow = pace.slow.max(pace.slow_before);
     match job.pool() {

@@ -53,7 +53,9 @@ pub(crate) async fn prepare(engine: &Engine, request: &Request) -> Result<(), Su
 async fn link(engine: &Engine, id: JobId, after: &After) -> Result<(), SubmitError> {
     refuse_rings(engine, id, after).await?;
     for upstream in &after.jobs {
-        engine.follow(*upstream).await?;
+        // Straight to the batcher: what is sent by the front door comes through here.
+        let followed = engine.queue(Request::new(*upstream, Command::Follow)).await;
+        followed.unwrap_or(Err(SubmitError::Stopped))?;
     }
     Ok(())
 }

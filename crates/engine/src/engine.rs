@@ -385,12 +385,6 @@ impl Engine {
         self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
     }
 
-    /// From now on the ends of this job's runs are told to those who come after it.
-    pub(crate) async fn follow(&self, job: JobId) -> Result<(), SubmitError> {
-        let answer = self.queue(Request::new(job, Command::Follow)).await;
-        answer.unwrap_or(Err(SubmitError::Stopped)).map(drop)
-    }
-
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
         let (submission, answer) = Submission::answered(request);
         // A batcher that is gone drops the reply, and the receiver says so.
@@ -440,17 +434,6 @@ impl Engine {
         let (reply, load) = oneshot::channel();
         drop(self.shared.core.send(CoreMessage::Load(reply)));
         load.await.unwrap_or_default()
-    }
-
-    /// Nothing runs here, nothing is about to, and nothing waits in memory for a place.
-    pub async fn is_idle(&self) -> bool {
-        let load = self.load().await;
-        load.is_idle && load.pools.iter().all(|(_, running, waiting)| running + waiting == 0)
-    }
-
-    /// Has the core see what time it is: whoever sets the clock says so.
-    pub fn look_at_the_clock(&self) {
-        self.tell(Input::Time);
     }
 
     /// Whether the core takes its turn: false when its task is gone; never, when it hangs.

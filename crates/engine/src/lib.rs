@@ -49,6 +49,7 @@ pub mod sender;
 pub mod series;
 pub mod shards;
 mod shell;
+mod stepping;
 pub mod timekeeper;
 pub mod tokens;
 pub mod tool;

@@ -72,7 +72,8 @@ pub(crate) fn pool_reason(job: &Job) -> String {
     match job.pool() {
         Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
         Pool::Fast => {
-            format!("{slow} runs within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
+            let runs = if slow == 1 { "run" } else { "runs" };
+            format!("{slow} {runs} within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
         }
         Pool::Slow => {
             format!("{slow} runs within a minute took longer than {SLOW_AFTER}, which is more than {SLOW_RUNS}")

@@ -20,7 +20,11 @@ def call(method, path, body=None):
 
 
 def greet(run):
-    """The work itself: its result is kept with the run; an exception is a failure."""
+    """The work itself: its result is kept with the run; an exception is a failure.
+
+    A run that a webhook brought about has what came in run["payload"]: hook, delivery, headers ([name, value] pairs),
+    body and its encoding ("text", or "base64" for what is no text). run["traceparent"] goes along with calls to others.
+    """
     return {"greeting": f"Hello {run['tool_input'].get('name', 'world')}, attempt {run['attempt']}"}
 
 
@@ -39,7 +43,9 @@ def beat(me):
     """Whoever is silent for longer than its lease is lost, and its runs are given to others."""
     while not leaving.wait(me["heartbeat_ms"] / 1000):
         held = [{"run_id": run_id, "token": token} for run_id, token in list(running.items())]
-        call("POST", f"/v1/executors/{me['id']}/heartbeat", {"runs": held})  # answers what to cancel
+        told = call("POST", f"/v1/executors/{me['id']}/heartbeat", {"runs": held})  # also answers what to cancel
+        if told.get("drain"):  # somebody wants this worker to finish what it has and go
+            leaving.set()
 
 
 me = call("POST", "/v1/executors", OFFER)

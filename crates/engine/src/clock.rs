@@ -28,6 +28,30 @@ impl Clock for SystemClock {
     }
 }
 
+/// A clock that only moves when it is told to.
+#[derive(Debug)]
+pub struct SetClock(AtomicI64);
+
+impl SetClock {
+    pub fn new(at: Timestamp) -> SetClock {
+        SetClock(AtomicI64::new(at.ms()))
+    }
+
+    pub fn set(&self, at: Timestamp) {
+        self.0.store(at.ms(), Ordering::SeqCst);
+    }
+
+    pub fn at(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        self.at()
+    }
+}
+
 /// The system's clock, wrong by a fixed amount: for tests of nodes whose clocks differ.
 #[derive(Debug, Clone, Copy)]
 pub struct SkewedClock {

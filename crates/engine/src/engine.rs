@@ -39,7 +39,7 @@ use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
 use crate::trace::Sampling;
-use crate::{recovery, remote, retention};
+use crate::{chains, recovery, remote, retention};
 
 pub use crate::shell::Load;
 
@@ -346,12 +346,25 @@ impl Engine {
     }
 
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
-        let (orders, waiting): (Vec<_>, Vec<_>) = requests.into_iter().map(Submission::answered).unzip();
+        let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
+        for request in requests {
+            waiting.push(match chains::prepare(self, &request).await {
+                Ok(()) => {
+                    let (order, answer) = Submission::answered(request);
+                    orders.push(order);
+                    Ok(answer)
+                }
+                Err(error) => Err(error),
+            });
+        }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
         drop(self.shared.batcher.send(Message::Orders(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
-        for answer in waiting {
-            answers.push(answer.await.unwrap_or(Err(SubmitError::Stopped)));
+        for one in waiting {
+            answers.push(match one {
+                Ok(answer) => answer.await.unwrap_or(Err(SubmitError::Stopped)),
+                Err(error) => Err(error),
+            });
         }
         answers
     }
@@ -368,6 +381,7 @@ impl Engine {
     }
 
     async fn send(&self, request: Request) -> Answer {
+        chains::prepare(self, &request).await?;
         self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
     }
 

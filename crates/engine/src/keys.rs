@@ -96,6 +96,18 @@ pub fn job_by_hook(slug: &str, job: JobId) -> Vec<u8> {
     [hook_prefix(slug).as_slice(), job.0.as_bytes()].concat()
 }
 
+/// Jobs by the jobs they come after.
+const JOBS_AFTER: u8 = 2;
+
+/// All jobs that come after one.
+pub fn after_prefix(upstream: JobId) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_AFTER], upstream.0.as_bytes().as_slice()].concat()
+}
+
+pub fn job_after(upstream: JobId, job: JobId) -> Vec<u8> {
+    [after_prefix(upstream).as_slice(), job.0.as_bytes()].concat()
+}
+
 pub fn retention(due: Timestamp, job: JobId) -> Vec<u8> {
     [due.ms().to_be_bytes().as_slice(), job.0.as_bytes()].concat()
 }

@@ -253,6 +253,8 @@ impl Work {
                 | Event::RunOrphaned { .. }
                 | Event::BackfillRequested { .. }
                 | Event::HistoryTrimmed { .. }
+                | Event::JobFollowed {}
+                | Event::UpstreamEnded { .. }
                 | Event::Published { .. } => {}
             }
         }

@@ -28,6 +28,11 @@ pub fn job_rows(job: &Job) -> Vec<RowWrite> {
     {
         rows.push(put(View::Index, keys::job_by_hook(hook, job.id), Vec::new()));
     }
+    if let Some(after) = &job.definition.after
+        && job.state() != JobState::Cancelled
+    {
+        rows.extend(after.jobs.iter().map(|upstream| put(View::Index, keys::job_after(*upstream, job.id), Vec::new())));
+    }
     if let Some(due) = job.retention_due() {
         rows.push(put(View::Retention, keys::retention(due, job.id), Vec::new()));
     }

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::EntityId;
 use ordo_model::job::{Command, Report};
+use ordo_model::{EntityId, JobId};
 use ordo_store::{Fault, Ringing, Shard, Store};
 use tokio::sync::{mpsc, oneshot};
 
@@ -45,7 +45,14 @@ pub struct Load {
     pub pools: Vec<(&'static str, usize, usize)>,
     /// Places of both pools together.
     pub slots: usize,
+    /// Some of the jobs that the slow pool runs, by the word of their last change.
+    pub slow: Vec<JobId>,
+    /// Nothing runs here, and nothing has a place reserved.
+    pub is_idle: bool,
 }
+
+/// How many jobs of the slow pool are told by name.
+const SLOW_TOLD: usize = 100;
 
 pub(crate) struct CoreShell {
     pub(crate) core: Core,
@@ -170,7 +177,8 @@ impl CoreShell {
                 let pools = self.core.dispatcher().load();
                 let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
                 let slots = self.core.dispatcher().slots_len();
-                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots }));
+                let slow = self.core.dispatcher().slow_jobs(SLOW_TOLD);
+                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow, is_idle: self.core.is_idle() }));
             }
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);

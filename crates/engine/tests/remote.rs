@@ -29,7 +29,7 @@ fn offer(name: &str) -> Offer {
 
 async fn fetch(world: &World, executors: &[Uuid], hands: &mut Vec<Handed>) {
     for executor in executors {
-        hands.extend(world.engine.poll(*executor, 100, Millis::from_ms(20)).await.unwrap());
+        hands.extend(world.engine.poll(*executor, 100, Millis::from_ms(20)).await.unwrap().handed);
     }
 }
 
@@ -118,7 +118,7 @@ async fn what_an_executor_runs_survives_a_restart_of_the_server() {
         .add(json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } }))
         .await;
     let run = world.trigger(job.id).await;
-    let handed = world.engine.poll(executor, 1, Millis::from_secs(5)).await.unwrap().remove(0);
+    let handed = world.engine.poll(executor, 1, Millis::from_secs(5)).await.unwrap().handed.remove(0);
     let world = world.restart().await;
     let beat = world.engine.heartbeat(executor, &[(run, handed.started.token)]).await.unwrap();
     assert!(beat.lost.is_empty(), "it is still its own");

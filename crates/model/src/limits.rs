@@ -82,6 +82,12 @@ pub const KEY_CONCURRENCY_MAX: u32 = 10_000;
 pub const RATE_LIMIT_MAX: u32 = 10_000;
 pub const RATE_PER_MAX: Millis = Millis::from_days(1);
 pub const UNIQUE_WINDOW_MAX: Millis = Millis::from_days(366);
+/// How many jobs one job may come after.
+pub const AFTER_JOBS_MAX: usize = 32;
+/// How many jobs may lie ahead of a job in its chain.
+pub const CHAIN_JOBS_MAX: usize = 1_000;
+/// A chain that goes on longer than this is stopped: two changes at once may have made it a ring.
+pub const CHAIN_DEPTH_MAX: u32 = 1_000;
 pub const EXECUTOR_NAME_MAX_BYTES: usize = 200;
 pub const EXECUTOR_TOOLS_MAX: usize = 100;
 pub const EXECUTOR_CAPACITY_MAX: u32 = 10_000;

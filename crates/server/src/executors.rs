@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ordo_engine::AskError;
-use ordo_engine::remote::{Handed, Leaving, Listed, NotThere};
+use ordo_engine::remote::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_engine::tool::Payload;
 use ordo_model::executor::{ExecutorRefusal, Offer};
 use ordo_model::job::Definition;
@@ -37,7 +37,7 @@ const POLL_DEFAULT: usize = 1;
 
 /// One life of an executor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ExecutorId(Uuid);
+pub(crate) struct ExecutorId(pub(crate) Uuid);
 
 impl std::str::FromStr for ExecutorId {
     type Err = uuid::Error;
@@ -53,7 +53,7 @@ impl Name for ExecutorId {
     }
 }
 
-fn not_there(error: NotThere) -> Problem {
+pub(crate) fn not_there(error: NotThere) -> Problem {
     Problem::new(Code::ExecutorNotFound, error.to_string())
 }
 
@@ -126,7 +126,16 @@ pub(crate) async fn heartbeat(
     }
     let runs: Vec<(RunId, Token)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
     let beat = app.engine.heartbeat(id, &runs).await.map_err(not_there)?;
-    Ok(Json(json!({ "cancel": beat.cancel, "lost": beat.lost })).into_response())
+    let mut told = json!({ "cancel": beat.cancel, "lost": beat.lost });
+    say_drain(&mut told, beat.drain);
+    Ok(Json(told).into_response())
+}
+
+/// Said only when it is so: `drain` asks the executor to finish what it has and leave.
+fn say_drain(told: &mut Value, drain: bool) {
+    if drain {
+        told["drain"] = Value::Bool(true);
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -149,11 +158,13 @@ struct HandedJson {
     tool_name: String,
     tool_input: Value,
     payload: Option<Value>,
+    /// The trace context of the attempt (W3C), to be handed on to what it calls.
+    traceparent: String,
     shard: Option<Value>,
 }
 
 impl From<Handed> for HandedJson {
-    fn from(Handed { started: handed, payload }: Handed) -> HandedJson {
+    fn from(Handed { started: handed, payload, traceparent }: Handed) -> HandedJson {
         HandedJson {
             run_id: handed.run_id,
             job_id: handed.job_id,
@@ -165,6 +176,7 @@ impl From<Handed> for HandedJson {
             tool_name: handed.tool_name,
             tool_input: handed.tool_input,
             payload: payload.as_ref().map(payload_json),
+            traceparent: traceparent.to_string(),
             shard: handed.shard.map(|shard| json!({ "index": shard.index, "total": shard.total })),
         }
     }
@@ -195,11 +207,23 @@ pub(crate) async fn poll(
     let polled = tokio::select! {
         // Nothing is taken once the server goes down: what is taken must be told.
         biased;
-        () = closing.cancelled() => Ok(Vec::new()),
+        () = closing.cancelled() => Ok(Polled::default()),
         polled = app.engine.poll(id, max, Millis::from_ms(wait_ms)) => polled,
     };
-    let runs: Vec<HandedJson> = polled.map_err(not_there)?.into_iter().map(HandedJson::from).collect();
-    Ok(Json(json!({ "runs": runs })).into_response())
+    let Polled { handed, drain } = polled.map_err(not_there)?;
+    let runs: Vec<HandedJson> = handed.into_iter().map(HandedJson::from).collect();
+    let mut told = json!({ "runs": runs });
+    say_drain(&mut told, drain);
+    Ok(Json(told).into_response())
+}
+
+/// `POST /v1/executors/{id}/drain`: somebody else asks it to go.
+pub(crate) async fn drain(
+    State(app): State<App>,
+    Named(ExecutorId(id)): Named<ExecutorId>,
+) -> Result<Response, Problem> {
+    let running = app.engine.drain_executor(id).await.map_err(not_there)?;
+    Ok((StatusCode::ACCEPTED, Json(json!({ "state": "draining", "running": running }))).into_response())
 }
 
 pub(crate) async fn leave(

@@ -65,13 +65,15 @@ impl JobJson<'_> {
     }
 }
 
-fn pool_reason(job: &Job) -> String {
+/// Why the job is in its pool, for people.
+pub(crate) fn pool_reason(job: &Job) -> String {
     let pace = job.pace.seen_at(job.updated_at);
     let slow = pace.slow.max(pace.slow_before);
     match job.pool() {
         Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
         Pool::Fast => {
-            format!("{slow} runs within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
+            let runs = if slow == 1 { "run" } else { "runs" };
+            format!("{slow} {runs} within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
         }
         Pool::Slow => {
             format!("{slow} runs within a minute took longer than {SLOW_AFTER}, which is more than {SLOW_RUNS}")

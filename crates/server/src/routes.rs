@@ -48,6 +48,7 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/executors/{id}", delete(executors::leave)),
         ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
         ("/v1/executors/{id}/poll", post(executors::poll)),
+        ("/v1/executors/{id}/drain", post(executors::drain)),
         ("/hooks/{slug}", post(hook_receive::receive)),
         ("/v1/hooks", get(hooks::list).post(hooks::create)),
         ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),

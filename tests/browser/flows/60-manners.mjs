@@ -78,7 +78,7 @@ flow("times are told in my zone, in UTC or in the job's", { zone: "Asia/Tokyo" }
 });
 
 flow("on a phone nothing is wider than the screen and everything can be reached", { viewport: NARROW }, async ({ page, url, jobs }) => {
-  for (const path of ["/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, "/runs", `/runs/${jobs.exportRun}`, "/executors", "/nodes", "/incidents"]) {
+  for (const path of ["/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, "/runs", `/runs/${jobs.exportRun}`, "/executors", "/nodes", "/incidents", "/hooks", "/monitors", "/tokens", "/dead-letters"]) {
     await page.goto(url + path);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, `${path} is ${wide} px too wide`);

@@ -34,7 +34,7 @@ use books::Books;
 use outgoing::Outgoing;
 use wire::{Beat, Polled, Registered};
 
-pub use wire::{Assigned, Shard};
+pub use wire::{Assigned, Payload, Shard};
 pub use work::{Cancel, Log, LogStream};
 
 /// How long a poll waits for work.
@@ -111,10 +111,17 @@ pub struct Executor {
 
 /// Why a life of the executor ended.
 enum End {
-    /// It was asked to leave.
+    /// It was asked to leave, here or by the server.
     Leaving,
     /// The server does not know it any more.
     Forgotten,
+}
+
+/// Whether the server's wish that it leaves is listened to; it leaves already otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drain {
+    Heeded,
+    Known,
 }
 
 impl Executor {
@@ -135,7 +142,7 @@ impl Executor {
         Executor { version: Some(version.into()), ..self }
     }
 
-    /// Works until `leave` is ready; then takes nothing new, finishes what it has, and leaves.
+    /// Works until `leave` is ready, or the server asks it to leave; then takes nothing new, finishes what it has, and leaves.
     ///
     /// A server that cannot be reached is tried again; one that refuses the offer ends it.
     pub async fn run(&self, handler: impl Handler, leave: impl Future<Output = ()>) -> Result<(), Error> {
@@ -185,16 +192,18 @@ impl Executor {
         let end = {
             let polling = self.poll(registered, &books, handler, &send, &leaving);
             tokio::pin!(polling);
-            let end = tokio::select! {
-                end = self.beat(registered, &books) => end?,
-                end = &mut polling => end?,
-                () = &mut leave => End::Leaving,
+            let (end, polls) = tokio::select! {
+                end = self.beat(registered, &books, Drain::Heeded) => (end?, true),
+                end = &mut polling => (end?, false),
+                () = &mut leave => (End::Leaving, true),
             };
             if let End::Leaving = end {
                 leaving.fire();
                 self.leave(registered).await;
-                // The server answers the poll under way now; what it still brings is ours.
-                drop(tokio::time::timeout(LAST_POLL, polling).await);
+                if polls {
+                    // The server answers the poll under way now; what it still brings is ours.
+                    drop(tokio::time::timeout(LAST_POLL, polling).await);
+                }
             }
             end
         };
@@ -218,7 +227,7 @@ impl Executor {
         let finished = async {
             tokio::select! {
                 () = books.idle() => true,
-                _ = self.beat(registered, books) => false,
+                _ = self.beat(registered, books, Drain::Known) => false,
             }
         };
         if !tokio::time::timeout(self.grace, finished).await.unwrap_or(false) {
@@ -231,8 +240,8 @@ impl Executor {
         drop(self.client.delete(&format!("/v1/executors/{}", registered.id)).await);
     }
 
-    /// Lets itself be heard until the server has forgotten it.
-    async fn beat(&self, registered: &Registered, books: &Arc<Books>) -> Result<End, Error> {
+    /// Lets itself be heard until the server has forgotten it, or wants it to leave.
+    async fn beat(&self, registered: &Registered, books: &Arc<Books>, drain: Drain) -> Result<End, Error> {
         let path = format!("/v1/executors/{}/heartbeat", registered.id);
         let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -244,6 +253,9 @@ impl Executor {
                 Ok(told) => {
                     let beat: Beat = wire::read(told)?;
                     beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(run));
+                    if beat.drain && drain == Drain::Heeded {
+                        return Ok(End::Leaving);
+                    }
                 }
                 Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
                 Err(error) if is_passing(&error) => {}
@@ -273,6 +285,9 @@ impl Executor {
                     let polled: Polled = wire::read(told)?;
                     for run in polled.runs {
                         work::begin(run, handler, books, send);
+                    }
+                    if polled.drain {
+                        return Ok(End::Leaving);
                     }
                 }
                 Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),

@@ -72,7 +72,7 @@ pub struct Dispatcher {
     /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
     pub(super) running: BTreeMap<(RunId, Token), Held>,
     offers: BTreeSet<(Timestamp, RunId, Token)>,
-    slow: HashSet<JobId>,
+    pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
     /// How often this process itself was chosen.
@@ -143,17 +143,6 @@ impl Dispatcher {
     /// How many attempts run in this process.
     pub fn running_len(&self) -> usize {
         self.pools.values().map(|pool| pool.running).sum()
-    }
-
-    /// (pool, running, waiting in memory) for each pool of this process.
-    pub fn load(&self) -> Vec<(Pool, usize, usize)> {
-        let waiting = |pool: Pool| self.own_lines(pool).map(|line| line.queue.len()).sum();
-        self.pools.iter().map(|(name, pool)| (*name, pool.running, waiting(*name))).collect()
-    }
-
-    /// The places of this process.
-    pub fn slots_len(&self) -> usize {
-        self.pools.values().map(|pool| pool.size.slots).sum()
     }
 
     /// When there is something to do next: an offer runs out, or a rate gives way.
@@ -468,25 +457,6 @@ impl Dispatcher {
                 Some(Find { line: name.clone(), after, limit: FIND_PAGE })
             }
         }
-    }
-
-    // --- pools --------------------------------------------------------------------------------------
-
-    /// Which pool the job is in, as its last change said.
-    pub fn note_pool(&mut self, job: JobId, pool: Pool) {
-        match pool {
-            Pool::Fast => self.slow.remove(&job),
-            Pool::Slow => self.slow.insert(job),
-        };
-    }
-
-    fn pool_of(&self, job: JobId) -> Pool {
-        if self.slow.contains(&job) { Pool::Slow } else { Pool::Fast }
-    }
-
-    fn own_lines(&self, pool: Pool) -> impl Iterator<Item = &Line> {
-        let own = self.lines.iter().filter(move |(name, _)| name.group == self.me.group && name.pool == pool);
-        own.map(|(_, line)| line)
     }
 
     pub(super) fn slots(&mut self, name: Pool) -> &mut Slots {

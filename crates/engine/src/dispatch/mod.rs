@@ -6,6 +6,7 @@ mod keys;
 mod line;
 pub mod need;
 mod parking;
+mod pools;
 mod remote;
 mod slots;
 

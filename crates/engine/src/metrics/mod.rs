@@ -152,6 +152,8 @@ impl Metrics {
             | Event::RunOrphaned { .. }
             | Event::BackfillRequested { .. }
             | Event::HistoryTrimmed { .. }
+            | Event::JobFollowed {}
+            | Event::UpstreamEnded { .. }
             | Event::Published { .. } => {}
         }
     }

@@ -11,5 +11,5 @@ pub(crate) mod roll;
 
 pub(crate) use lease::{attend, watch};
 pub use logs::{LogChunk, RemoteLine};
-pub use protocol::{Beat, Handed, Leaving, Listed, NotThere};
+pub use protocol::{Beat, Handed, Leaving, Listed, NotThere, Polled};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

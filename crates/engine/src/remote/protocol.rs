@@ -1,9 +1,11 @@
 //! What a remote executor asks of the engine: register, beat, poll, leave.
 
+use std::time::Duration;
+
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
-use ordo_model::job::{Command, Job, Report, Stage};
+use ordo_model::job::{Command, Definition, Job, Report, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{Millis, RunId, Timestamp, Token, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 
@@ -16,6 +18,7 @@ use crate::object::{AskError, Stored};
 use crate::object_queries::Section;
 use crate::planner::Request;
 use crate::tool::Payload;
+use crate::trace::RunTrace;
 
 /// Nobody of this id is there: it never was, it left, or its lease expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +32,16 @@ pub struct Beat {
     pub cancel: Vec<RunId>,
     /// Attempts that are no longer its own: their reports will be refused.
     pub lost: Vec<RunId>,
+    /// It shall finish what it has, and leave.
+    pub drain: bool,
+}
+
+/// What an executor gets when it asks for work.
+#[derive(Debug, Clone, Default)]
+pub struct Polled {
+    pub handed: Vec<Handed>,
+    /// Nothing more will come: it shall finish what it has, and leave.
+    pub drain: bool,
 }
 
 /// An attempt that was handed out, with the values of secrets in the place of their references.
@@ -37,6 +50,8 @@ pub struct Handed {
     pub started: Started,
     /// What came with the webhook that brought the run about.
     pub payload: Option<Payload>,
+    /// The trace context that its tool hands on.
+    pub traceparent: TraceParent,
 }
 
 /// What came of the wish to leave.
@@ -61,6 +76,8 @@ pub struct Listed {
 
 /// How many executors are read at a time.
 const EXECUTORS_PAGE: usize = 200;
+/// How long the poll of one that shall leave is held, so that whoever does not listen does not ask without a pause.
+const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// A new executor, or a new life of one.
@@ -91,13 +108,16 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
         }
-        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost })
+        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
     }
 
     /// Attempts for the executor, at most `max`; waits for the first one.
-    pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Vec<Handed>, NotThere> {
+    pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
         let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
         let mail = self.roll().mail(id).ok_or(NotThere)?;
+        if self.roll().is_asked(id) {
+            tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
+        }
         let end = tokio::time::sleep(wait);
         tokio::pin!(end);
         loop {
@@ -109,14 +129,14 @@ impl Engine {
                 for started in taken {
                     handed.extend(self.equip(started).await);
                 }
-                return Ok(handed);
+                return Ok(Polled { handed, drain: self.roll().is_asked(id) });
             }
             if self.roll().is_draining(id) {
-                return Ok(Vec::new());
+                return Ok(Polled { handed: Vec::new(), drain: self.roll().is_asked(id) });
             }
             tokio::select! {
                 () = mail.notified() => {}
-                () = &mut end => return Ok(Vec::new()),
+                () = &mut end => return Ok(Polled::default()),
             }
         }
     }
@@ -136,7 +156,9 @@ impl Engine {
             Ok((resolved, payload)) => {
                 self.roll().cover(started.run_id, resolved.mask);
                 started.tool_input = resolved.input;
-                Some(Handed { started, payload })
+                let trace = RunTrace::of(started.run_id, started.traceparent, self.sampling());
+                let traceparent = trace.attempt(started.run_id, started.attempt);
+                Some(Handed { started, payload, traceparent })
             }
             Err(reason) => {
                 let report = Report::Failed { started_at: None, reason };
@@ -160,6 +182,18 @@ impl Engine {
             tracing::warn!(%error, executor = %id, "that an executor leaves could not be written down");
         }
         Ok(Leaving::Draining { running: left.running })
+    }
+
+    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Answers how much it
+    /// still has.
+    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
+        let left = self.roll().ask_to_go(id).ok_or(NotThere)?;
+        self.tell_core(id, News::Draining);
+        self.give_back(left.undelivered, "was asked to leave before it took the run");
+        if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Drain).await {
+            tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
+        }
+        Ok(left.running)
     }
 
     /// All executors that are there or were lost not long ago, by group and name.
@@ -194,7 +228,7 @@ impl Engine {
             Stage::Queued if !self.offers(group, tool) => {
                 Some(format!("an executor of group {group} with tool {tool}"))
             }
-            Stage::Queued => Some(format!("a free place in group {group}")),
+            Stage::Queued => Some(format!("a free place in group {group}{}", within(&job.definition))),
         }
     }
 
@@ -202,5 +236,15 @@ impl Engine {
     pub fn offers(&self, group: &str, tool: &str) -> bool {
         let here = group == self.group() && self.tools().contains_key(tool);
         here || self.roll().offers(group, tool)
+    }
+}
+
+/// The limits that a free place alone does not satisfy.
+fn within(definition: &Definition) -> &'static str {
+    match (&definition.concurrency_key, &definition.rate_limit) {
+        (None, None) => "",
+        (Some(_), None) => ", within its concurrency key",
+        (None, Some(_)) => ", within its rate limit",
+        (Some(_), Some(_)) => ", within its concurrency key and its rate limit",
     }
 }

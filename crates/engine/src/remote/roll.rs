@@ -40,6 +40,8 @@ struct Member {
     hands: HashMap<RunId, InHand>,
     mail: Arc<Notify>,
     draining: bool,
+    /// It was asked to go, and has not yet said that it does: it stays until then, so that it does not come back as new.
+    asked: bool,
 }
 
 /// An attempt that an executor has.
@@ -90,6 +92,8 @@ pub(crate) struct Left {
 pub(crate) struct Pulse {
     pub(crate) cancel: Vec<RunId>,
     pub(crate) lost: Vec<RunId>,
+    /// It is asked to go.
+    pub(crate) drain: bool,
     /// It is time to write down that the executor is there.
     pub(crate) write: bool,
 }
@@ -122,6 +126,7 @@ impl Roll {
             hands: HashMap::new(),
             mail: Arc::default(),
             draining,
+            asked: false,
         };
         self.lock().members.insert(id, member);
     }
@@ -190,7 +195,7 @@ impl Roll {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
-        let mut pulse = Pulse::default();
+        let mut pulse = Pulse { drain: member.asked, ..Pulse::default() };
         for (run_id, token) in runs {
             match member.hands.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
@@ -263,10 +268,21 @@ impl Roll {
     pub(crate) fn drain(&self, id: Uuid) -> Option<Left> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
-        member.draining = true;
-        member.mail.notify_waiters();
-        member.mail.notify_one();
-        Some(Left { undelivered: std::mem::take(&mut member.mailbox).into(), running: member.hands.len() })
+        member.asked = false;
+        Some(member.close())
+    }
+
+    /// From now on it gets nothing, and hears that it shall go. None: it is not there.
+    pub(crate) fn ask_to_go(&self, id: Uuid) -> Option<Left> {
+        let mut inner = self.lock();
+        let member = inner.members.get_mut(&id)?;
+        member.asked = !member.draining || member.asked;
+        Some(member.close())
+    }
+
+    /// Whether it was asked to go and has not yet said that it does.
+    pub(crate) fn is_asked(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(|member| member.asked)
     }
 
     /// Whether nothing more will come for it.
@@ -312,7 +328,8 @@ impl Roll {
         let idle = inner
             .members
             .iter()
-            .filter(|(_, member)| member.draining && member.hands.is_empty() && member.mailbox.is_empty());
+            .filter(|(_, member)| member.draining && !member.asked)
+            .filter(|(_, member)| member.hands.is_empty() && member.mailbox.is_empty());
         idle.map(|(id, _)| *id).collect()
     }
 
@@ -334,6 +351,14 @@ impl Member {
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;
+    }
+
+    /// Nothing more is put into the mailbox, and what stood in it comes back.
+    fn close(&mut self) -> Left {
+        self.draining = true;
+        self.mail.notify_waiters();
+        self.mail.notify_one();
+        Left { undelivered: std::mem::take(&mut self.mailbox).into(), running: self.hands.len() }
     }
 
     fn take_from_mailbox(&mut self, wanted: impl Fn(&Started) -> bool) -> Option<Started> {

@@ -6,7 +6,7 @@ use ordo_model::letter::Message;
 use ordo_model::outbox::Entry;
 use ordo_store::Fault;
 
-use super::{ENTRIES_PER_PASS, handed_on, job_incidents, write_letters};
+use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_letters};
 use crate::attend::Attended;
 use crate::committer::SubmitError;
 use crate::engine::Engine;
@@ -34,7 +34,7 @@ pub(crate) async fn attend(engine: &Engine, id: JobId) -> Result<Attended, Fault
 async fn hand_on(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<(), Fault> {
     match &entry.what {
         // For those who follow the job, not for people.
-        Notice::Ended { .. } => Ok(()),
+        Notice::Ended { run_id, .. } => chain::tell_followers(engine, job.id, *run_id).await,
         Notice::Failed { .. }
         | Notice::Recovered { .. }
         | Notice::Late { .. }

@@ -3,6 +3,7 @@
 //! Invariant: an entry is marked only after every letter it leads to is durable. Handing on twice does no harm: a
 //! letter is written once, whatever else is done carries a key.
 
+mod chain;
 pub(crate) mod incident;
 pub(crate) mod job;
 mod job_incidents;

@@ -45,6 +45,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             last_token: Token(0),
             history: History::default(),
             followed: false,
+            arrived: Vec::new(),
             outbox: Outbox::default(),
             pace: Pace::default(),
         }),
@@ -56,7 +57,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
     // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.
-    if !matches!(event, Event::HistoryTrimmed { .. } | Event::Published { .. }) {
+    if !matches!(event, Event::HistoryTrimmed { .. } | Event::JobFollowed {} | Event::Published { .. }) {
         job.updated_at = at;
     }
     outbox::note(job, event, at);
@@ -198,6 +199,15 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.history.oldest = *oldest;
             Ok(None)
         }
+        Event::JobFollowed {} => {
+            job.followed = true;
+            Ok(None)
+        }
+        Event::UpstreamEnded { end } => {
+            job.arrived.retain(|known| known.job_id != end.job_id);
+            job.arrived.push(end.clone());
+            Ok(None)
+        }
         Event::Published { through } => {
             job.outbox.publish(*through);
             Ok(None)
@@ -220,6 +230,8 @@ fn advance(job: &mut Job, cause: &Cause) {
                 }
             }
         }
+        // The ends that it waited for have their run: the next round begins with none.
+        Cause::After { .. } => job.arrived.clear(),
         Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => {}
     }
 }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::after::UpstreamEnd;
 use super::definition::{Definition, Invalid};
 use super::run::Run;
 use crate::id::{Incarnation, RunId, Token};
+use crate::limits::CHAIN_DEPTH_MAX;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
@@ -105,6 +107,12 @@ pub enum Command {
         below: u64,
         oldest: Option<Timestamp>,
     },
+    /// Another job will run after this one: it shall hear of every end.
+    Follow,
+    /// A run of a job that this one comes after has ended.
+    Arrive {
+        end: Box<UpstreamEnd>,
+    },
     /// What stood in the outbox up to this version was handed on.
     Published {
         through: u64,
@@ -169,4 +177,6 @@ pub enum Refusal {
     TooManyBackfills,
     #[error("too many runs of the job are waiting already: try again later")]
     QueueFull,
+    #[error("the chain has more than {CHAIN_DEPTH_MAX} links behind it: it may be a ring")]
+    ChainTooLong,
 }

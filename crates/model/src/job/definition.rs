@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::after::After;
 use super::key::{ConcurrencyKey, RateLimit, UniqueKey};
 use super::policy::{Block, Misfire, Retention, Retry, Routing};
 use super::reaction::Reaction;
@@ -60,6 +61,9 @@ pub struct Definition {
     pub rate_limit: Option<RateLimit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
+    /// Runs when other jobs have ended, with what came of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
 }
 
 fn empty_object() -> Value {
@@ -123,7 +127,7 @@ impl Definition {
             // A trigger or an input is one decision: it is replaced whole, never mixed from two.
             match (key.as_str(), form.get_mut(key)) {
                 ("tool_input", Some(old)) if change.is_null() => *old = empty_object(),
-                ("trigger" | "tool_input" | "misfire" | "block", Some(old)) => *old = change.clone(),
+                ("trigger" | "tool_input" | "misfire" | "block" | "after", Some(old)) => *old = change.clone(),
                 (_, Some(old)) => merge(old, change),
                 (_, None) => form[key] = change.clone(),
             }
@@ -163,7 +167,8 @@ impl Definition {
         }
         self.concurrency_key.as_ref().map_or(Ok(()), ConcurrencyKey::validate)?;
         self.rate_limit.as_ref().map_or(Ok(()), RateLimit::validate)?;
-        self.unique_key.as_ref().map_or(Ok(()), UniqueKey::validate)
+        self.unique_key.as_ref().map_or(Ok(()), UniqueKey::validate)?;
+        self.after.as_ref().map_or(Ok(()), After::validate)
     }
 
     /// Whether only the dispatcher may say when and where a run begins: a free place alone is not enough.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::after::UpstreamEnd;
 use super::definition::Definition;
 use crate::id::{Incarnation, RunId, Token};
 use crate::schedule::{Gap, Occurrence};
@@ -142,6 +143,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         oldest: Option<Timestamp>,
     },
+    /// Another job runs after this one.
+    JobFollowed {},
+    /// A job that this one comes after has ended; others are still waited for.
+    UpstreamEnded {
+        end: UpstreamEnd,
+    },
     /// What stood in the outbox up to this version was handed on.
     Published {
         through: u64,
@@ -174,6 +181,8 @@ impl Event {
             Event::RunOrphaned { .. } => "RunOrphaned",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
+            Event::JobFollowed {} => "JobFollowed",
+            Event::UpstreamEnded { .. } => "UpstreamEnded",
             Event::Published { .. } => "Published",
         }
     }
@@ -208,13 +217,19 @@ pub enum Cause {
         #[serde(default, skip_serializing_if = "is_zero")]
         replay: u32,
     },
+    /// Jobs that this one comes after have ended, this run last.
+    After {
+        of: RunId,
+        /// Which link of a chain it is, from 1.
+        depth: u32,
+    },
 }
 
 impl Cause {
     pub const fn occurrence(&self) -> Option<Occurrence> {
         match self {
             Cause::Schedule { occurrence, .. } | Cause::Backfill { occurrence, .. } => Some(*occurrence),
-            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
+            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } | Cause::After { .. } => None,
         }
     }
 
@@ -223,14 +238,14 @@ impl Cause {
         match self {
             Cause::Webhook { delivery, .. } => Some(*delivery),
             Cause::Retry { delivery, .. } => *delivery,
-            Cause::Schedule { .. } | Cause::Backfill { .. } | Cause::Manual => None,
+            Cause::Schedule { .. } | Cause::Backfill { .. } | Cause::Manual | Cause::After { .. } => None,
         }
     }
 
     /// Whether somebody asked for this one run, and not a schedule or a backfill.
     pub const fn is_asked_for(&self) -> bool {
         match self {
-            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => true,
+            Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } | Cause::After { .. } => true,
             Cause::Schedule { .. } | Cause::Backfill { .. } => false,
         }
     }

@@ -1,5 +1,6 @@
 //! A job: what was asked, what it is doing now, and the rules between the two.
 
+mod after;
 mod apply;
 mod command;
 mod decide;
@@ -15,6 +16,7 @@ mod shard;
 mod state;
 mod trigger;
 
+pub use after::{After, AfterMode, AfterOn, UpstreamEnd};
 pub use apply::{Unfoldable, apply, create};
 pub use command::{Command, Order, Refusal, Report, Seat};
 pub use decide::{Decided, decide};

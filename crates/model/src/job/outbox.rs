@@ -144,6 +144,8 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
+        | Event::JobFollowed {}
+        | Event::UpstreamEnded { .. }
         | Event::Published { .. } => {}
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::after::UpstreamEnd;
 use super::definition::Definition;
 use super::event::{Cause, Timeliness};
 use super::outbox::Notice;
@@ -52,6 +53,9 @@ pub struct Job {
     /// Others wait for the ends of its runs.
     #[serde(default, skip_serializing_if = "is_false")]
     pub followed: bool,
+    /// How the jobs that this one comes after have ended since its last run of the chain, under `all`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrived: Vec<UpstreamEnd>,
     /// What people outside have still to be told.
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<Notice>,
@@ -377,7 +381,11 @@ impl ActiveRun {
         match self.cause {
             Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
             Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
-            Cause::Backfill { .. } | Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => None,
+            Cause::Backfill { .. }
+            | Cause::Manual
+            | Cause::Retry { .. }
+            | Cause::Webhook { .. }
+            | Cause::After { .. } => None,
         }
     }
 

@@ -131,6 +131,15 @@ pub(crate) struct PolicyArgs {
     /// One job, and one triggered run, with the same key in a time: label:1h; with :merge the first one is answered
     #[arg(long, value_name = "KEY:TIME[:merge]", value_parser = unique_key)]
     pub(crate) unique_key: Option<Value>,
+    /// Run when this job has ended, by its id or label; may be repeated. What came of it is the input
+    #[arg(long = "after", value_name = "JOB")]
+    pub(crate) after_jobs: Vec<String>,
+    /// With several --after: when all of them have ended, or at each end of any [default: all]
+    #[arg(long, value_name = "all|any", value_parser = ["all", "any"], requires = "after_jobs")]
+    pub(crate) after_mode: Option<String>,
+    /// Which ends count: success, failure or either [default: success]
+    #[arg(long, value_name = "END", value_parser = ["success", "failure", "either"], requires = "after_jobs")]
+    pub(crate) after_on: Option<String>,
     /// Keep at most so many finished runs [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) retain_runs: Option<u32>,

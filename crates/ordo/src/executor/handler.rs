@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use ordo_client::executor::{Assigned, Cancel, Handler, Log, LogStream, Outcome, Running};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
@@ -13,7 +11,6 @@ use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
 use ordo_engine::tool::{Payload, Shard, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::{RunId, Token};
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -44,7 +41,7 @@ async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
     let cancel = CancellationToken::new();
     let _bridge = AbortOnDropHandle::new(tokio::spawn(bridge(run.cancel.clone(), cancel.clone())));
     let Some(work) = work(run, lines, cancel) else {
-        return Outcome::Failed("the server sent ids that are no ids".to_owned());
+        return Outcome::Failed("the server sent a run that this version cannot read".to_owned());
     };
     let sink = work.log.clone();
     let done = tool.run(work).await;
@@ -68,26 +65,25 @@ fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: C
         scheduled_for: run.scheduled_for.and_then(|at| at.parse().ok()),
         shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
         input: run.tool_input,
-        trace: RunTrace::of(run_id, None, Sampling::ALL),
-        payload: payload(&run.payload),
+        trace: trace(run_id, run.traceparent.as_deref()),
+        payload: match run.payload {
+            Some(told) => Some(payload(told)?),
+            None => None,
+        },
         log: LogSink::new(run_id, Arc::new(SystemClock), lines).for_attempt(run.attempt),
         cancel,
     })
 }
 
+/// The trace that the server named; the run's own, where it named none. The span of the attempt follows from it.
+fn trace(run_id: RunId, told: Option<&str>) -> RunTrace {
+    RunTrace::of(run_id, told.and_then(|told| told.parse().ok()), Sampling::ALL)
+}
+
 /// What a webhook brought, as the server wrote it down for the way.
-fn payload(told: &Value) -> Option<Payload> {
-    let body = told["body"].as_str()?;
-    let body = match told["encoding"].as_str() {
-        Some("base64") => BASE64_STANDARD.decode(body).ok()?,
-        _ => body.as_bytes().to_vec(),
-    };
-    Some(Payload {
-        hook: told["hook"].as_str()?.to_owned(),
-        delivery: told["delivery"].as_str()?.parse().ok()?,
-        headers: serde_json::from_value(told["headers"].clone()).ok()?,
-        body: body.into(),
-    })
+fn payload(told: ordo_client::executor::Payload) -> Option<Payload> {
+    let body = told.bytes()?.into();
+    Some(Payload { delivery: told.delivery.parse().ok()?, hook: told.hook, headers: told.headers, body })
 }
 
 async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Log) {

@@ -6,6 +6,7 @@
 mod common;
 
 mod access;
+mod chains;
 mod configuration;
 mod copy_broken_off;
 mod daemon;

@@ -1,5 +1,7 @@
 //! `ordo executor` at work.
 
+use std::io::{Read, Write};
+
 use crate::common::World;
 use crate::{Worker, alive, eventually, listed, over};
 
@@ -91,4 +93,44 @@ fn a_broadcast_runs_once_on_every_executor_with_its_share() {
     assert_eq!(shards, ["0/3", "1/3", "2/3"]);
     let children = world.runs("all").into_iter().filter(|run| run["parent_id"] == whole["id"]).count();
     assert_eq!(children, 3);
+}
+
+#[test]
+fn what_a_webhook_brought_reaches_the_tool_elsewhere() {
+    let world = World::new();
+    let daemon = world.serve();
+    let _worker = Worker::ordo(&world, &daemon, &["--group", "gpu"]);
+    world.ordo(&["hook", "add", "push"]).done();
+    let script = r#"echo "$ORDO_HOOK_SLUG $ORDO_HOOK_HEADER_X_EVENT ${TRACEPARENT%%-*}" > told; cat > body"#;
+    world.ordo(&["job", "add", "deploy", "--group", "gpu", "--on-hook", "push", "--", "sh", "-c", script]).done();
+    let body = b"\xff\x00 not a text";
+    let address = daemon.place.trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /hooks/push HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Event: tag\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 202"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(over(&world, "deploy")["status"]["type"], "completed");
+    assert_eq!(world.read("told"), "push tag 00\n");
+    assert_eq!(std::fs::read(world.file("body")).unwrap(), body);
+}
+
+#[test]
+fn one_that_is_asked_to_leave_finishes_its_run_and_ends() {
+    let world = World::new();
+    let daemon = world.serve();
+    let mut worker = Worker::ordo(&world, &daemon, &["--group", "gpu"]);
+    world.ordo(&["job", "add", "slow", "--group", "gpu", "--", "sh", "-c", "touch begun; sleep 2; echo bye"]).done();
+    world.ordo(&["job", "trigger", "slow"]).done();
+    eventually("it runs", || world.file("begun").exists().then_some(()));
+    let path = format!("/v1/executors/{}/drain", listed(&world)[0]["id"].as_str().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(world.client().post(&path, None)).unwrap();
+    assert_eq!(eventually("it has ended", || worker.child.try_wait().unwrap()).code(), Some(0));
+    assert_eq!(over(&world, "slow")["status"]["type"], "completed");
+    assert!(listed(&world).is_empty(), "it said goodbye");
 }

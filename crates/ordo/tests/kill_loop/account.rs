@@ -108,6 +108,8 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
         | Event::RunOrphaned { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
+        | Event::JobFollowed {}
+        | Event::UpstreamEnded { .. }
         | Event::Published { .. } => {}
     }
 }

@@ -8,7 +8,7 @@ use super::schemas::{answer, integer, list, object, or_null, text};
 use crate::code::Code;
 
 pub(super) fn all() -> Vec<Operation> {
-    vec![read_all(), register(), heartbeat(), poll(), leave(), report(), logs()]
+    vec![read_all(), register(), heartbeat(), poll(), leave(), drain(), report(), logs()]
 }
 
 fn operation(method: &'static str, path: &'static str, id: &'static str, summary: &'static str) -> Operation {
@@ -79,6 +79,18 @@ fn leave() -> Operation {
         .refuses(WRITES)
 }
 
+fn drain() -> Operation {
+    let told = answer(json!({ "state": { "const": "draining" }, "running": integer() }), &[]);
+    operation("post", "/v1/executors/{id}/drain", "drainExecutor", "Ask an executor to finish what it has and leave")
+        .saying(
+            "It gets nothing more, and hears `drain` with its next heartbeat or poll. An executor of the command line \
+            then ends; one that does not listen stays, without work.",
+        )
+        .answers(202, "How many runs it still has.", &told)
+        .refuses(&[Code::ExecutorNotFound])
+        .refuses(WRITES)
+}
+
 fn report() -> Operation {
     let status = json!({ "oneOf": [
         object(&["type"], json!({ "type": { "const": "completed" }, "result": true })),
@@ -139,10 +151,12 @@ pub(super) fn schemas() -> Value {
             "tool_input": true,
             "payload": { "type": ["object", "null"], "description": "What a webhook brought: `hook`, `delivery`, `headers`, \
             `body` and its `encoding`, `text` or `base64`; null for other runs." },
+            "traceparent": { "type": "string", "description": "The trace context of the attempt (W3C), for what it calls." },
             "shard": { "type": ["object", "null"] },
         }),
         &[],
     );
+    let drain = json!({ "const": true, "description": "Said when it shall finish what it has, and leave." });
     let ids = json!({ "type": "array", "items": component("Id") });
     json!({
         "Executor": answer(json!({
@@ -159,8 +173,8 @@ pub(super) fn schemas() -> Value {
             "in_process": { "type": "boolean", "description": "Whether it lives in the server." },
         }), &[]),
         "Registered": answer(json!({ "id": component("Id"), "heartbeat_ms": integer(), "lease_ms": integer() }), &[]),
-        "Beat": answer(json!({ "cancel": ids, "lost": ids }), &[]),
-        "HandedRuns": answer(json!({ "runs": { "type": "array", "items": handed } }), &[]),
+        "Beat": answer(json!({ "cancel": ids, "lost": ids, "drain": drain }), &["drain"]),
+        "HandedRuns": answer(json!({ "runs": { "type": "array", "items": handed }, "drain": drain }), &["drain"]),
         "ReportResults": answer(json!({ "results": { "type": "array", "items": answer(json!({
             "run_id": component("Id"),
             "status": { "type": "integer", "description": "200, or the status of the problem." },

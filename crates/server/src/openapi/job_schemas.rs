@@ -66,6 +66,7 @@ fn definition() -> Map<String, Value> {
         "concurrency_key": component("ConcurrencyKey"),
         "rate_limit": component("RateLimit"),
         "unique_key": component("UniqueKey"),
+        "after": component("After"),
     });
     fields(whole).unwrap_or_default()
 }
@@ -125,6 +126,7 @@ fn job() -> Value {
             "concurrency_key",
             "rate_limit",
             "unique_key",
+            "after",
             "paused_since",
             "paused_reason",
         ],

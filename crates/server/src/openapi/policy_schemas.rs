@@ -1,8 +1,8 @@
 //! When a job runs, and what happens when that does not go smoothly.
 
 use ordo_model::limits::{
-    ATTEMPTS_MAX, CATCH_UP_MAX, CONCURRENT_MAX, CRON_MAX_BYTES, EXCLUDED_DATES_MAX, EXCLUSIONS_MAX, HOOK_MAX_BYTES,
-    KEY_CONCURRENCY_MAX, RATE_LIMIT_MAX, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
+    AFTER_JOBS_MAX, ATTEMPTS_MAX, CATCH_UP_MAX, CONCURRENT_MAX, CRON_MAX_BYTES, EXCLUDED_DATES_MAX, EXCLUSIONS_MAX,
+    HOOK_MAX_BYTES, KEY_CONCURRENCY_MAX, RATE_LIMIT_MAX, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,16 @@ pub(super) fn all() -> Value {
             "window": component("Duration"),
             "on_conflict": { "type": "string", "enum": ["refuse", "merge"], "default": "refuse" },
         })),
+        "After": { "description": "Runs when other jobs have ended; the run's input gets what came of them as `after`.",
+            "oneOf": [
+                component("Id"),
+                { "type": "array", "items": component("Id"), "minItems": 1, "maxItems": AFTER_JOBS_MAX },
+                object(&["jobs"], json!({
+                    "jobs": { "type": "array", "items": component("Id"), "minItems": 1, "maxItems": AFTER_JOBS_MAX },
+                    "mode": { "type": "string", "enum": ["all", "any"], "default": "all" },
+                    "on": { "type": "string", "enum": ["success", "failure", "either"], "default": "success" },
+                })),
+            ] },
         "KeySource": { "type": "string", "pattern": "^(label|/.*)$", "examples": ["label", "/tenant"],
             "description": "`label`, or a JSON pointer into the input." },
         "Retention": object(&[], json!({

@@ -85,6 +85,7 @@ fn cause() -> Value {
             kind("manual", json!({}), &[]),
             kind("backfill", occurrences, &["next"]),
             kind("retry", json!({ "of": component("Id"), "delivery": component("Id") }), &["delivery"]),
+            kind("after", json!({ "of": component("Id"), "depth": integer() }), &[]),
             kind("webhook", json!({ "delivery": component("Id"), "replay": integer() }), &["replay"]),
         ],
     })

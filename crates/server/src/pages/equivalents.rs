@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is shown makes the same job; what stands at its default is left out.
 
-use ordo_model::job::{Block, Definition, Trigger};
+use ordo_model::job::{AfterMode, AfterOn, Block, Definition, KeySource, OnConflict, Trigger};
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
@@ -38,11 +38,40 @@ pub(crate) fn cli(definition: &Definition) -> String {
         option("retain-runs", &definition.retention.runs.to_string());
         option("retain-age", &definition.retention.age.to_string());
     }
+    if let Some(length) = definition.expire_after {
+        option("expire-after", &length.to_string());
+    }
+    limit_options(definition, &mut option);
     if definition.idempotent {
         words.push("--idempotent".to_owned());
     }
     words.push(action(definition));
     words.join(" \\\n  ").replacen(" \\\n  ", " ", 1)
+}
+
+/// Keys that runs share, and the jobs that it comes after.
+fn limit_options(definition: &Definition, option: &mut impl FnMut(&str, &str)) {
+    let key = |source: &KeySource| String::from(source.clone());
+    if let Some(limit) = &definition.concurrency_key {
+        option("concurrency-key", &format!("{}:{}", key(&limit.key), limit.max));
+    }
+    if let Some(rate) = &definition.rate_limit {
+        option("rate-limit", &format!("{}:{}/{}", key(&rate.key), rate.limit, rate.per));
+    }
+    if let Some(unique) = &definition.unique_key {
+        let end = if unique.on_conflict == OnConflict::Merge { ":merge" } else { "" };
+        option("unique-key", &format!("{}:{}{end}", key(&unique.key), unique.window));
+    }
+    let Some(after) = &definition.after else { return };
+    for job in &after.jobs {
+        option("after", &job.to_string());
+    }
+    if after.mode == AfterMode::Any {
+        option("after-mode", after.mode.name());
+    }
+    if after.on != AfterOn::Success {
+        option("after-on", after.on.name());
+    }
 }
 
 fn trigger_options(trigger: &Trigger, option: &mut impl FnMut(&str, &str)) {
@@ -143,6 +172,27 @@ mod tests {
                 "trigger":{"type":"scheduled","every":"10s"}}"#,
         );
         assert_eq!(cli(&hello), "ordo job add hello \\\n  --every 10s \\\n  -- echo 'it'\\''s'");
+    }
+
+    #[test]
+    fn limits_and_chains_are_options_too() {
+        let limited = definition(
+            r#"{"label":"a","tool_name":"noop","trigger":{"type":"manual"},"expire_after":"5m",
+                "concurrency_key":{"key":"/tenant","max":2},"rate_limit":{"key":"label","limit":3,"per":"1m"},
+                "unique_key":{"key":"label","window":"1h","on_conflict":"merge"},
+                "after":{"jobs":["01a1df14-1e00-736d-9929-59576f602556"],"on":"failure"}}"#,
+        );
+        let cli = cli(&limited);
+        for part in [
+            "--expire-after 5m",
+            "--concurrency-key /tenant:2",
+            "--rate-limit label:3/1m",
+            "--unique-key label:1h:merge",
+            "--after 01a1df14-1e00-736d-9929-59576f602556",
+            "--after-on failure",
+        ] {
+            assert!(cli.contains(part), "{part}: {cli}");
+        }
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
                 Cause::Backfill { .. } => "fired by a backfill".to_owned(),
                 Cause::Retry { .. } => "run again by hand".to_owned(),
                 Cause::Webhook { .. } => "triggered by a webhook".to_owned(),
+                Cause::After { .. } => "triggered by the end of another job".to_owned(),
             }
         }
         Event::JobStarted { attempt, executor, .. } => format!("attempt {attempt} given to {}", executor.executor),
@@ -90,6 +91,8 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::RunOrphaned { .. } => "its executor is gone".to_owned(),
         Event::BackfillRequested { from, to, .. } => format!("backfill from {from} to {to}"),
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
+        Event::JobFollowed {} => "followed by another job".to_owned(),
+        Event::UpstreamEnded { end } => format!("{} ended: {}; others are waited for", end.label, end.status),
         Event::Published { .. } => "told those who want to know".to_owned(),
     }
 }
@@ -111,6 +114,8 @@ pub(crate) fn class(event: &Event) -> &'static str {
         | Event::ShardTriggered { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
+        | Event::JobFollowed {}
+        | Event::UpstreamEnded { .. }
         | Event::Published { .. } => "quiet",
     }
 }
@@ -138,6 +143,8 @@ pub(crate) fn run_of(event: &Event) -> Option<ordo_model::RunId> {
         | Event::JobCancelled { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
+        | Event::JobFollowed {}
+        | Event::UpstreamEnded { .. }
         | Event::Published { .. } => None,
     }
 }

@@ -6,16 +6,17 @@ use ordo_engine::queries::RunFilter;
 use ordo_model::JobId;
 use ordo_model::job::{Job, JobState, Phase, Run};
 
+use super::chain::{self, Chain};
 use super::charts::heartbeat;
 use super::charts::heat::{self, Row};
 use super::charts::scatter::{self, Measure, Scatter};
 use super::desk::Desk;
 use super::history::{self, Entry};
 use super::html::Html;
-use super::moment::zone_of;
+use super::moment::{Times, zone_of};
 use super::outcome::{Badge, shortened};
 use super::policies::{self, Policy};
-use super::run_row::RunRow;
+use super::run_row::{RunRow, waits};
 use super::shell::{Section, Shell, queries};
 use super::{answer, equivalents, json_view};
 use crate::job_json::sentence;
@@ -51,6 +52,7 @@ struct JobPage {
     fires: Vec<FireRow>,
     zone: Option<String>,
     policies: Vec<Policy>,
+    chain: Option<Chain>,
     input: Html,
     input_text: String,
     tool: String,
@@ -103,11 +105,12 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<JobId>) -> Result<Response
         duration: scatter::draw(&runs, Measure::Duration, run_href),
         lateness: scatter::draw(&runs, Measure::Lateness, run_href),
         heat: heat::rows(&runs, &times),
-        runs: runs.iter().take(RUNS_SHOWN).map(|run| RunRow::at(&desk, run, &times)).collect(),
+        runs: runs.iter().take(RUNS_SHOWN).map(|run| row(&desk, &job, run, &times)).collect(),
         has_more_runs: runs.len() > RUNS_SHOWN,
         fires: fires(&desk, &job),
         zone: zone_of(&definition.trigger).map(str::to_owned),
-        policies: policies::of(definition),
+        policies: policies::of(&job),
+        chain: chain::read(&desk, &job).await?,
         input: json_view::draw(&definition.tool_input),
         input_text: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
         tool: definition.tool_name.clone(),
@@ -128,6 +131,13 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<JobId>) -> Result<Response
 /// As an input of a form wants it, in the viewer's zone.
 fn wall(desk: &Desk, at: ordo_model::Timestamp) -> String {
     desk.taste.times(at).local(at).strftime("%Y-%m-%dT%H:%M").to_string()
+}
+
+/// A run of this job; a pending one says what it waits for.
+fn row(desk: &Desk, job: &Job, run: &Run, times: &Times) -> RunRow {
+    let row = RunRow::at(desk, run, times);
+    let reason = row.reason.clone().or_else(|| waits(desk, job, run));
+    RunRow { reason, ..row }
 }
 
 /// (how often in a row, why, where)

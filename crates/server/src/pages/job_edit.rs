@@ -42,6 +42,22 @@ struct FormPage {
 }
 
 impl FormPage {
+    /// How an executor is chosen, by name and in words.
+    fn routings(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("round", "each in its turn"),
+            ("first", "the first by name"),
+            ("last", "the last by name"),
+            ("random", "any"),
+            ("lfu", "the least often chosen"),
+            ("lru", "the longest not chosen"),
+            ("consistent_hash", "always the same"),
+            ("failover", "the one heard of last"),
+            ("busyover", "the first with a free place"),
+            ("sharding_broadcast", "all of them, each a share"),
+        ]
+    }
+
     fn error(&self, name: &str) -> &str {
         self.errors.iter().find(|(field, _)| *field == name).map_or("", |(_, message)| message)
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that was typed is lost: a form that is refused comes back as it was.
 
-use ordo_model::job::{Block, Definition, Misfire, Trigger};
+use ordo_model::job::{Block, Definition, Misfire, Routing, Trigger};
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
@@ -41,6 +41,7 @@ pub(crate) struct Fields {
     pub(crate) timeout: String,
     pub(crate) priority: String,
     pub(crate) group: String,
+    pub(crate) routing: String,
     pub(crate) retain_runs: String,
     pub(crate) retain_age: String,
     pub(crate) idempotent: bool,
@@ -76,6 +77,7 @@ impl Fields {
             timeout: "1h".into(),
             priority: "5".into(),
             group: Definition::DEFAULT_GROUP.into(),
+            routing: routing_name(Routing::default()),
             retain_runs: "1000".into(),
             retain_age: "30d".into(),
             idempotent: false,
@@ -113,6 +115,7 @@ impl Fields {
             timeout: line("timeout"),
             priority: line("priority"),
             group: line("group"),
+            routing: line("routing"),
             retain_runs: line("retain_runs"),
             retain_age: line("retain_age"),
             idempotent: !line("idempotent").is_empty(),
@@ -131,6 +134,7 @@ impl Fields {
             timeout: definition.timeout.to_string(),
             priority: definition.priority.to_string(),
             group: definition.group.clone(),
+            routing: routing_name(definition.routing),
             retain_runs: definition.retention.runs.to_string(),
             retain_age: definition.retention.age.to_string(),
             idempotent: definition.idempotent,
@@ -220,6 +224,9 @@ impl Fields {
         put("timeout", json!(self.timeout));
         put("priority", json!(number(&self.priority, "priority")?));
         put("group", json!(self.group));
+        if !self.routing.is_empty() {
+            put("routing", json!(self.routing));
+        }
         put("idempotent", json!(self.idempotent));
         put("retention", json!({ "runs": number(&self.retain_runs, "retain_runs")?, "age": self.retain_age }));
         Ok(job)
@@ -309,6 +316,7 @@ impl Fields {
             "timeout" => "timeout",
             "priority" => "priority",
             "group" => "group",
+            "routing" => "routing",
             "retention.runs" | "retain_runs" => "retain_runs",
             "retention.age" => "retain_age",
             other if other.starts_with("trigger") || other == "at" => of_trigger(),
@@ -316,6 +324,10 @@ impl Fields {
             _ => "",
         }
     }
+}
+
+fn routing_name(routing: Routing) -> String {
+    serde_json::to_value(routing).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn number(text: &str, field: &str) -> Result<u64, Problem> {
@@ -349,7 +361,7 @@ mod tests {
             r#"{"label":"b","tool_name":"shell","tool_input":{"command":"ls","args":["-l"]},
                 "trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin","jitter":"1m"}}"#,
             r#"{"label":"c","tool_name":"http","tool_input":{"method":"POST","url":"http://x","headers":{"A":"b"}},
-                "trigger":{"type":"webhook","hook":"gh"},"block":{"concurrent":{"max":7}},"priority":9}"#,
+                "trigger":{"type":"webhook","hook":"gh"},"block":{"concurrent":{"max":7}},"priority":9,"group":"gpu","routing":"lru"}"#,
             r#"{"label":"d","tool_name":"noop","trigger":{"type":"scheduled","at":"2030-01-01T12:00:00.000Z"},
                 "retry":{"max_attempts":3,"backoff":"5s"},"misfire":"do_nothing","idempotent":true}"#,
         ] {

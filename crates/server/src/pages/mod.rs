@@ -7,10 +7,12 @@ mod ansi;
 mod answer;
 mod assets;
 mod bulk;
+mod chain;
 mod charts;
 mod cookies;
 mod desk;
 mod equivalents;
+mod executors;
 pub(crate) mod frame;
 mod history;
 mod home;
@@ -80,7 +82,8 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/monitors", get(others::monitors)),
         ("/hooks", get(others::hooks)),
         ("/deliveries/{slug}/{id}/replay", post(others::replay_delivery)),
-        ("/executors", get(places::executors)),
+        ("/executors", get(executors::show)),
+        ("/executors/{id}/drain", post(executors::drain)),
         ("/nodes", get(places::nodes)),
         ("/dead-letters", get(others::dead_letters)),
         ("/dead-letters/{id}/replay", post(others::replay_letter)),

@@ -78,6 +78,7 @@ pub(crate) fn cause(run: &Run) -> &'static str {
         Cause::Backfill { .. } => "backfill",
         Cause::Retry { .. } => "retry",
         Cause::Webhook { .. } => "webhook",
+        Cause::After { .. } => "after",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pages about what Ordo is made of: nodes and executors.
+//! The page of nodes: who works on the same store, and how this one is doing.
 
 use askama::Template;
 use axum::response::Response;
@@ -12,26 +12,6 @@ use super::moment::length;
 use super::outcome::{Badge, grouped};
 use super::shell::{Section, Shell, queries};
 use crate::problem::Problem;
-
-#[derive(Template)]
-#[template(path = "executors.html")]
-struct ExecutorsPage {
-    shell: Shell,
-    name: String,
-    tools: Vec<String>,
-    pools: Vec<(&'static str, usize, usize)>,
-}
-
-pub(crate) async fn executors(desk: Desk) -> Result<Response, Problem> {
-    let load = desk.app.engine.load().await;
-    let page = ExecutorsPage {
-        name: desk.app.node.name.clone(),
-        tools: desk.app.engine.tools().keys().cloned().collect(),
-        pools: load.pools,
-        shell: Shell::new(&desk, Section::Executors, "Executors").await?,
-    };
-    answer::ok(&page)
-}
 
 #[derive(Template)]
 #[template(path = "nodes.html")]

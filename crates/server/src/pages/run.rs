@@ -3,16 +3,16 @@
 use askama::Template;
 use axum::extract::Form;
 use axum::response::Response;
-use ordo_model::RunId;
-use ordo_model::job::{Cause, Command, Run, RunStatus};
+use ordo_model::job::{Cause, Command, Event, Run, RunStatus};
+use ordo_model::{RunId, Timestamp};
 
 use super::desk::{Desk, Flash};
 use super::html::Html;
 use super::job_actions::field;
-use super::moment::length;
+use super::moment::{Times, length};
 use super::outcome::{Badge, cause, reason};
 use super::run_log::{self, LogPart};
-use super::run_row::short_id;
+use super::run_row::{RunRow, short_id};
 use super::shell::{Section, Shell, queries};
 use super::{answer, history, json_view};
 use crate::params::Params;
@@ -46,12 +46,30 @@ struct RunPage {
     is_late: bool,
     attempt: u32,
     executor: Option<String>,
-    shard: Option<String>,
+    group: Option<String>,
+    /// (which, of how many), of a share.
+    shard: Option<(String, String)>,
+    /// The run that this is a share of.
+    parent: Option<(String, String)>,
+    shares: Vec<Share>,
+    /// What a pending run waits for.
+    waiting: Option<String>,
     steps: Vec<Step>,
     input: Html,
     is_own_input: bool,
     result: Option<Html>,
     log: LogPart,
+}
+
+/// One share of a run that went to all executors.
+struct Share {
+    index: u32,
+    href: String,
+    short: String,
+    badge: Badge,
+    executor: String,
+    reason: Option<String>,
+    took: Option<Html>,
 }
 
 /// One entry of the timeline.
@@ -68,7 +86,8 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
     let job = desk.app.engine.job(run.job_id).await?;
     let times = job.as_ref().map_or_else(|| desk.times(), |job| desk.times().of_job(job));
     let stream = params.take_text("stream").unwrap_or_default();
-    let steps = steps(&desk, &run, &times).await?;
+    let events = events(&desk, &run).await?;
+    let steps = steps(&events, run.id, &times);
     let took = match (run.started_at, run.finished_at) {
         (Some(start), Some(end)) => Some(Html::new().text(&length(end.ms() - start.ms()))),
         (Some(start), None) => Some(times.elapsed(start)),
@@ -76,7 +95,9 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
     };
     let input = run.tool_input.clone().or_else(|| job.as_ref().map(|job| job.definition.tool_input.clone()));
     let retry_of = match run.cause {
-        Cause::Retry { of, .. } => Some((desk.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
+        Cause::Retry { of, .. } | Cause::After { of, .. } => {
+            Some((desk.link(&format!("/runs/{of}")), short_id(&of.to_string())))
+        }
         Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
@@ -101,7 +122,11 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
         is_late: !run.timeliness.is_on_time(),
         attempt: run.attempt,
         executor: run.executor.clone(),
-        shard: run.shard.as_ref().map(|shard| shard.to_string()),
+        group: job.as_ref().map(|job| job.definition.group.clone()),
+        shard: run.shard.as_ref().map(|shard| (shard["index"].to_string(), shard["total"].to_string())),
+        parent: run.parent_id.map(|of| (desk.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
+        shares: shares(&desk, &events, run.id, &times).await?,
+        waiting: job.as_ref().and_then(|job| desk.app.engine.waits_for(job, run.id)),
         steps,
         input: json_view::draw(&input.unwrap_or_default()),
         is_own_input: run.tool_input.is_some(),
@@ -122,26 +147,37 @@ fn result(run: &Run) -> Option<Html> {
     }
 }
 
-/// What the job's stream says about this run, oldest first.
-async fn steps(desk: &Desk, run: &Run, times: &super::moment::Times) -> Result<Vec<Step>, Problem> {
+/// What the job's stream says since the run began, oldest first.
+async fn events(desk: &Desk, run: &Run) -> Result<Vec<(Timestamp, Event)>, Problem> {
     let (stored, _) = queries(desk).history(run.job_id.into(), run.version, EVENTS_READ).await?;
-    let mut steps: Vec<Step> = Vec::new();
+    Ok(stored.iter().filter_map(|stored| Some((stored.at, history::event_of(stored)?))).collect())
+}
+
+fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<Step> {
     let mut before: Option<i64> = None;
-    for stored in &stored {
-        let Some(event) = history::event_of(stored) else { continue };
-        if history::run_of(&event) != Some(run.id) {
-            continue;
+    let own = events.iter().filter(|(_, event)| history::run_of(event) == Some(run));
+    let step = |(at, event): &(Timestamp, Event)| {
+        let after = before.replace(at.ms()).map(|before| length(at.ms() - before));
+        Step { class: history::class(event), at: times.short(*at), text: history::told(event, *at), after }
+    };
+    own.map(step).collect()
+}
+
+/// The shares that the run became, if it went to all executors.
+async fn shares(desk: &Desk, events: &[(Timestamp, Event)], of: RunId, times: &Times) -> Result<Vec<Share>, Problem> {
+    let mut shares = Vec::new();
+    for (_, event) in events {
+        if let Event::ShardTriggered { run_id, parent, index, executor } = event
+            && *parent == of
+            && let Some(run) = queries(desk).run(*run_id).await?
+        {
+            let row = RunRow::at(desk, &run, times);
+            let executor = run.executor.unwrap_or_else(|| format!("meant for {}", executor.executor));
+            let RunRow { href, short, badge, reason, took, .. } = row;
+            shares.push(Share { index: *index, href, short, badge, executor, reason, took });
         }
-        let ms = stored.at.ms();
-        steps.push(Step {
-            class: history::class(&event),
-            at: times.short(stored.at),
-            text: history::told(&event, stored.at),
-            after: before.map(|before| length(ms - before)),
-        });
-        before = Some(ms);
     }
-    Ok(steps)
+    Ok(shares)
 }
 
 type Fields = Form<Vec<(String, String)>>;

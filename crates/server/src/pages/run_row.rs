@@ -1,11 +1,12 @@
 //! A run as a row of a list.
 
-use ordo_model::job::Run;
+use ordo_model::job::{Job, Run, RunStatus};
 
 use super::desk::Desk;
 use super::html::Html;
 use super::moment::{Times, length};
 use super::outcome::{Badge, cause, reason, shortened};
+use crate::problem::Problem;
 
 const REASON_CHARS: usize = 110;
 
@@ -56,6 +57,26 @@ impl RunRow {
             attempt: run.attempt,
         }
     }
+}
+
+/// Rows of a list; a pending run says what it waits for.
+pub(crate) async fn rows(desk: &Desk, runs: &[Run]) -> Result<Vec<RunRow>, Problem> {
+    let mut rows = Vec::with_capacity(runs.len());
+    for run in runs {
+        let mut row = RunRow::of(desk, run);
+        if let RunStatus::Pending { .. } = run.status
+            && let Some(job) = desk.app.engine.job(run.job_id).await?
+        {
+            row.reason = row.reason.or_else(|| waits(desk, &job, run));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// What a pending run waits for, as a reason.
+pub(crate) fn waits(desk: &Desk, job: &Job, run: &Run) -> Option<String> {
+    desk.app.engine.waits_for(job, run.id).map(|what| format!("waits for {what}"))
 }
 
 /// The end of an id: its beginning is the time, which many have in common.

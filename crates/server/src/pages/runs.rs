@@ -8,7 +8,7 @@ use ordo_model::job::RunStatus;
 
 use super::answer;
 use super::desk::Desk;
-use super::run_row::RunRow;
+use super::run_row::{self, RunRow};
 use super::shell::{Section, Shell, queries};
 use crate::params::{Cursor, Params};
 use crate::problem::Problem;
@@ -49,7 +49,7 @@ pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Pro
         next: page.next.map(|next| format!("{}&before={}", address(&status), Cursor(next))),
         first: address(&status),
         is_filtered: filter.status.is_some() || job_id.is_some(),
-        rows: page.items.iter().map(|run| RunRow::of(&desk, run)).collect(),
+        rows: run_row::rows(&desk, &page.items).await?,
         shell: Shell::new(&desk, Section::Runs, "Runs").await?,
         is_first,
     };

@@ -4,10 +4,12 @@
 
 mod access;
 mod batch;
+mod chains;
 mod compression;
 mod contract;
 mod errors;
 mod events;
+mod executor_gifts;
 mod executors;
 mod exposition;
 mod hooks;

@@ -111,6 +111,8 @@ impl Asks {
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
             | Event::HistoryTrimmed { .. }
+            | Event::JobFollowed {}
+            | Event::UpstreamEnded { .. }
             | Event::Published { .. } => {}
         }
         Ok(())
@@ -139,7 +141,11 @@ impl Asks {
 fn retry_of(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Retry { of, .. } => Some(retry_marker(*of)),
-        Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
+        Cause::Schedule { .. }
+        | Cause::Manual
+        | Cause::Backfill { .. }
+        | Cause::Webhook { .. }
+        | Cause::After { .. } => None,
     }
 }
 

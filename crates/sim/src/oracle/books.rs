@@ -194,6 +194,7 @@ impl<'h> Books<'h> {
                 "{run_id}: {} needs executors elsewhere or a limit, and there are none",
                 entry.event.name()
             )),
+            Event::JobFollowed {} | Event::UpstreamEnded { .. } => Err("a chain, and there are none".to_owned()),
             Event::RunOrphaned { run_id, settle_at } => book.runs.orphaned(*run_id, settle_at.ms(), alive, tick_ms),
         }
     }
@@ -257,7 +258,7 @@ impl JobBook {
                         self.punctual(entry, late, trouble_until)
                     }
                     Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                    Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
+                    Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } | Cause::After { .. } => Ok(()),
                 }
             }
             Event::JobSkipped { reason, cause, gap, .. } => match cause {
@@ -268,7 +269,7 @@ impl JobBook {
                 }
                 Cause::Backfill { .. } if *reason == SkipReason::Changed => self.ledger.backfill_ended(*gap),
                 Cause::Backfill { occurrence, .. } => self.ledger.backfilled(occurrence.nominal.ms(), false),
-                Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => Ok(()),
+                Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } | Cause::After { .. } => Ok(()),
             },
             _ => Ok(()),
         }

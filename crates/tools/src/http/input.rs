@@ -12,7 +12,7 @@ use super::expect::Expect;
 use crate::fields::{Fields, InputError};
 use crate::near::did_you_mean;
 
-const FIELDS: [&str; 5] = ["method", "url", "headers", "body", "expect"];
+const FIELDS: [&str; 6] = ["method", "url", "headers", "body", "expect", "after"];
 const EXAMPLE: &str = r#"{"url": "https://example.com/hook", "method": "POST", "body": {"a": 1}}"#;
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// These follow from the URL and the body, or belong to the connection.
@@ -41,27 +41,36 @@ impl HttpInput {
             return Err(InputError::Incomplete("a body needs a method: did you forget \"method\": \"POST\"?".into()));
         }
         let mut headers = parse_headers(&fields)?;
-        Ok(HttpInput {
+        let is_method_given = method.is_some();
+        let mut input = HttpInput {
             method: method.unwrap_or(Method::GET),
             url: parse_url(&url)?,
             body: fields.value("body").map(|body| parse_body(body, &mut headers)),
             headers,
             expect: fields.value("expect").map(Expect::parse).transpose()?.unwrap_or_default(),
-        })
+        };
+        if let Some(after) = fields.value("after") {
+            input.take_body(after.to_string().into(), Some("application/json"), is_method_given);
+        }
+        Ok(input)
     }
 }
 
 impl HttpInput {
     /// A request without a body of its own passes on what came with the webhook, as it came.
     pub(crate) fn pass_on(&mut self, payload: &Payload, is_method_given: bool) {
+        self.take_body(payload.body.clone(), payload.header("content-type"), is_method_given);
+    }
+
+    fn take_body(&mut self, body: Bytes, kind: Option<&str>, is_method_given: bool) {
         if !is_method_given {
             self.method = Method::POST;
         }
         if self.body.is_some() || self.method == Method::GET || self.method == Method::HEAD {
             return;
         }
-        self.body = Some(payload.body.clone());
-        if let Some(Ok(value)) = payload.header("content-type").map(HeaderValue::from_str) {
+        self.body = Some(body);
+        if let Some(Ok(value)) = kind.map(HeaderValue::from_str) {
             self.headers.entry(CONTENT_TYPE).or_insert(value);
         }
     }

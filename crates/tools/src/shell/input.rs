@@ -8,7 +8,7 @@ use super::environment::check_env;
 use super::runner::Invocation;
 use crate::fields::{Fields, InputError};
 
-const FIELDS: [&str; 6] = ["command", "args", "env", "cwd", "stdin", "script"];
+const FIELDS: [&str; 7] = ["command", "args", "env", "cwd", "stdin", "script", "after"];
 const EXAMPLE: &str = r#"{"command": "echo", "args": ["hi"]}"#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,8 @@ impl ShellInput {
         let env = fields.text_map("env")?;
         check_env(&env)?;
         let cwd = fields.text("cwd")?;
-        let stdin = fields.text("stdin")?;
+        // What a chain brings along is read like what a webhook brought.
+        let stdin = fields.text("stdin")?.or_else(|| fields.value("after").map(ToString::to_string));
         let invoke = |program: String, args: Vec<String>| {
             let invocation = Invocation { program, args, env, cwd: cwd.map(Into::into), stdin };
             invocation.check().map(|()| invocation)

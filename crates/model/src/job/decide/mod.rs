@@ -3,6 +3,7 @@
 //! Invariant: `decide` is a pure function of job, order and moment; a refusal changes nothing.
 
 mod attempts;
+mod chain;
 mod draft;
 mod fire;
 mod lifecycle;
@@ -61,6 +62,12 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
+        Command::Follow => {
+            if !draft.job.followed {
+                draft.emit(Event::JobFollowed {});
+            }
+        }
+        Command::Arrive { end } => chain::arrive(&mut draft, *end)?,
         Command::Published { through } => {
             if draft.job.outbox.entries().first().is_some_and(|entry| entry.version <= through) {
                 draft.emit(Event::Published { through });

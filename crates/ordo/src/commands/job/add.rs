@@ -12,9 +12,16 @@ use crate::zone;
 
 pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     let asked = args.trigger.tz.as_deref().and_then(zone::named);
-    let body = body(talk, args)?;
-    // A key of its own: should the answer be lost, the request can be sent again without a second job.
-    let job = talk.client.post_with_key("/v1/jobs", &body, &new_id().to_string()).await?;
+    let mut body = body(talk, args)?;
+    if let Some(after) = definition_json::after(talk, &args.policies).await? {
+        body["after"] = after;
+    }
+    // A key of its own: should the answer be lost, the request can be sent again without a second job. A unique key says
+    // the same already.
+    let job = match body.get("unique_key") {
+        Some(_) => talk.client.post("/v1/jobs", Some(&body)).await?,
+        None => talk.client.post_with_key("/v1/jobs", &body, &new_id().to_string()).await?,
+    };
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
     talk.value(&job, || words::told_in(talk, &zone, "added", &job))?;

@@ -3,6 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::definition::{ActionArgs, PolicyArgs, ReactionArgs};
+use crate::commands::find;
+use crate::commands::talk::Talk;
+use crate::error::Result;
 
 /// `tool_name` and `tool_input`, as far as they were given.
 pub(crate) fn action(args: &ActionArgs) -> Map<String, Value> {
@@ -53,6 +56,25 @@ pub(crate) fn policies(args: &PolicyArgs) -> Map<String, Value> {
         ("unique_key", args.unique_key.clone()),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The chain, if there is one: jobs are named by id or label, and written down by id.
+pub(crate) async fn after(talk: &Talk, args: &PolicyArgs) -> Result<Option<Value>> {
+    if args.after_jobs.is_empty() {
+        return Ok(None);
+    }
+    let mut jobs = Vec::with_capacity(args.after_jobs.len());
+    for name in &args.after_jobs {
+        jobs.push(find::job(talk, name).await?);
+    }
+    let mut after = json!({ "jobs": jobs });
+    if let Some(mode) = &args.after_mode {
+        after["mode"] = json!(mode);
+    }
+    if let Some(on) = &args.after_on {
+        after["on"] = json!(on);
+    }
+    Ok(Some(after))
 }
 
 fn on_failure(args: &ReactionArgs) -> Option<Value> {

@@ -39,6 +39,16 @@ fn human(talk: &Talk, job: &Value) -> String {
     ] {
         pairs.push((name, text(job, field)));
     }
+    pairs.push(("pool", format!("{}: {}", text(job, "pool"), text(job, "pool_reason"))));
+    for (name, field) in [
+        ("after", "after"),
+        ("expires", "expire_after"),
+        ("concurrency", "concurrency_key"),
+        ("rate", "rate_limit"),
+        ("unique", "unique_key"),
+    ] {
+        pairs.extend(job.get(field).filter(|value| !value.is_null()).map(|_| (name, text(job, field))));
+    }
     pairs.push(("retry", retry(job)));
     pairs.push(("keeps", format!("{} runs, at most {}", job["retention"]["runs"], text(&job["retention"], "age"))));
     pairs.push(("revision", text(job, "revision")));

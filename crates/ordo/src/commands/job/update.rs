@@ -12,7 +12,8 @@ pub(crate) async fn run(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let path = format!("/v1/jobs/{id}");
     let old = talk.get(&path).await?;
-    let patch = patch(talk, args, &old)?;
+    let after = definition_json::after(talk, &args.policies).await?;
+    let patch = patch(talk, args, &old, after)?;
     // Options of a trigger are laid over the one that was read: somebody else's change meanwhile must not be undone.
     let read = patch.contains_key("trigger").then(|| old["revision"].as_u64()).flatten();
     let job = talk.client.patch(&path, &Value::Object(patch), args.if_revision.or(read)).await?;
@@ -20,8 +21,9 @@ pub(crate) async fn run(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn patch(talk: &Talk, args: &UpdateArgs, old: &Value) -> Result<Map<String, Value>> {
+fn patch(talk: &Talk, args: &UpdateArgs, old: &Value, after: Option<Value>) -> Result<Map<String, Value>> {
     let mut patch = definition_json::policies(&args.policies);
+    patch.extend(after.map(|after| ("after".to_owned(), after)));
     patch.extend(definition_json::action(&args.action));
     patch.extend(args.label.as_ref().map(|label| ("label".to_owned(), json!(label))));
     let trigger = match args.manual {

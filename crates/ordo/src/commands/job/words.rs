@@ -59,6 +59,7 @@ pub(crate) fn told_in(talk: &Talk, zone: &TimeZone, done: &str, job: &Value) -> 
         ("active", Some(next)) => format!("{what}, {next}"),
         ("held", _) => format!("{what}; held until: ordo job resume {}", quoted(&label)),
         ("paused", _) => format!("{what}; paused until: ordo job resume {}", quoted(&label)),
+        ("active", None) if job["after"].is_object() => after(job),
         ("active", None) if job["trigger"]["type"] == "manual" => {
             format!("runs only when triggered: ordo job trigger {}", quoted(&label))
         }
@@ -66,6 +67,21 @@ pub(crate) fn told_in(talk: &Talk, zone: &TimeZone, done: &str, job: &Value) -> 
         (state, _) => format!("{what}; {state}"),
     };
     format!("{done} {label} ({id}): {rest}")
+}
+
+/// What a job comes after.
+pub(crate) fn after(job: &Value) -> String {
+    let jobs = job["after"]["jobs"].as_array().map_or(0, Vec::len);
+    let end = match job["after"]["on"].as_str() {
+        Some("failure") => "failed",
+        Some("either") => "ended",
+        Some(_) | None => "completed",
+    };
+    match (jobs, job["after"]["mode"].as_str()) {
+        (1, _) => format!("runs when the job before it has {end}"),
+        (count, Some("any")) => format!("runs whenever one of {count} jobs has {end}"),
+        (count, _) => format!("runs when all of {count} jobs have {end}"),
+    }
 }
 
 /// A label as it can be typed again.

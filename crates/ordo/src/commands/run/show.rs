@@ -49,6 +49,7 @@ fn cause(run: &Value) -> String {
         Some("schedule") => "its schedule".to_owned(),
         Some("manual") => "triggered by hand".to_owned(),
         Some("retry") => format!("a repetition of run {}", text(&run["cause"], "of")),
+        Some("after") => format!("the end of run {}", text(&run["cause"], "of")),
         Some("webhook") => format!("delivery {} of its hook", text(&run["cause"], "delivery")),
         Some(other) => other.to_owned(),
         None => String::new(),

@@ -1,0 +1,45 @@
+//! The two pools of this process: how full they are, and which jobs are in the slow one.
+
+use ordo_model::JobId;
+use ordo_model::job::Pool;
+
+use super::dispatcher::Dispatcher;
+use super::line::Line;
+
+impl Dispatcher {
+    /// (pool, running, waiting in memory) for each pool of this process.
+    pub fn load(&self) -> Vec<(Pool, usize, usize)> {
+        let waiting = |pool: Pool| self.own_lines(pool).map(|line| line.queue.len()).sum();
+        self.pools.iter().map(|(name, pool)| (*name, pool.running, waiting(*name))).collect()
+    }
+
+    /// The places of this process.
+    pub fn slots_len(&self) -> usize {
+        self.pools.values().map(|pool| pool.size.slots).sum()
+    }
+
+    /// The jobs whose last change left them in the slow pool, at most so many.
+    pub fn slow_jobs(&self, limit: usize) -> Vec<JobId> {
+        let mut jobs: Vec<JobId> = self.slow.iter().copied().collect();
+        jobs.sort_unstable();
+        jobs.truncate(limit);
+        jobs
+    }
+
+    /// Which pool the job is in, as its last change said.
+    pub fn note_pool(&mut self, job: JobId, pool: Pool) {
+        match pool {
+            Pool::Fast => self.slow.remove(&job),
+            Pool::Slow => self.slow.insert(job),
+        };
+    }
+
+    pub(super) fn pool_of(&self, job: JobId) -> Pool {
+        if self.slow.contains(&job) { Pool::Slow } else { Pool::Fast }
+    }
+
+    pub(super) fn own_lines(&self, pool: Pool) -> impl Iterator<Item = &Line> {
+        let own = self.lines.iter().filter(move |(name, _)| name.group == self.me.group && name.pool == pool);
+        own.map(|(_, line)| line)
+    }
+}

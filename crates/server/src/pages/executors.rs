@@ -1,0 +1,198 @@
+//! The page of executors: the one in this server with its pools, and those that dialled in from elsewhere.
+
+use askama::Template;
+use axum::extract::Form;
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use ordo_engine::dispatch::PoolSize;
+use ordo_engine::engine::Load;
+use ordo_engine::remote::Listed;
+use ordo_model::executor::Presence;
+use ordo_model::job::{Job, Pool};
+
+use super::answer;
+use super::desk::{Desk, Flash};
+use super::html::Html;
+use super::outcome::{Badge, grouped};
+use super::shell::{Section, Shell};
+use crate::executors::{ExecutorId, not_there};
+use crate::job_json::pool_reason;
+use crate::path::Named;
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "executors.html")]
+struct ExecutorsPage {
+    shell: Shell,
+    name: String,
+    group: String,
+    tools: Vec<String>,
+    pools: Vec<PoolRow>,
+    slow: Vec<SlowRow>,
+    rows: Vec<ExecutorRow>,
+    /// Where this page was asked for: what an executor dials.
+    server: String,
+}
+
+struct PoolRow {
+    name: &'static str,
+    running: String,
+    slots: String,
+    waiting: String,
+    queue: String,
+}
+
+/// A job of the slow pool, and why it is there.
+struct SlowRow {
+    label: String,
+    href: String,
+    reason: String,
+}
+
+struct ExecutorRow {
+    id: String,
+    name: String,
+    group: String,
+    tools: Vec<String>,
+    running: usize,
+    capacity: u32,
+    version: String,
+    seen: Html,
+    seen_exact: Html,
+    since: Html,
+    state: Badge,
+    /// The node it works with, where there are several.
+    node: Option<String>,
+    can_drain: bool,
+}
+
+pub(crate) async fn show(desk: Desk, headers: HeaderMap) -> Result<Response, Problem> {
+    let load = desk.app.engine.load().await;
+    let listed = desk.app.engine.executors().await?;
+    let page = ExecutorsPage {
+        name: desk.app.node.name.clone(),
+        group: desk.app.engine.group().to_owned(),
+        tools: desk.app.engine.tools().keys().cloned().collect(),
+        pools: pools(&desk, &load),
+        slow: slow(&desk, &load).await?,
+        rows: listed.iter().map(|listed| row(&desk, listed)).collect(),
+        server: address(&headers, &desk.app.base_path),
+        shell: Shell::new(&desk, Section::Executors, "Executors").await?,
+    };
+    answer::ok(&page)
+}
+
+fn pools(desk: &Desk, load: &Load) -> Vec<PoolRow> {
+    let sizes = desk.app.engine.options().pools;
+    let size = |name: &str| -> PoolSize { if name == Pool::Slow.name() { sizes.slow } else { sizes.fast } };
+    let row = |(name, running, waiting): &(&'static str, usize, usize)| PoolRow {
+        name,
+        running: grouped(*running),
+        slots: grouped(size(name).slots),
+        waiting: grouped(*waiting),
+        queue: grouped(size(name).queue),
+    };
+    load.pools.iter().map(row).collect()
+}
+
+/// The dispatcher goes by a job's last change; a job that has been quick or quiet since is not slow any more.
+async fn slow(desk: &Desk, load: &Load) -> Result<Vec<SlowRow>, Problem> {
+    let mut rows = Vec::new();
+    for id in &load.slow {
+        let Some(job) = desk.app.engine.job(*id).await? else { continue };
+        if job.pace.seen_at(desk.now).pool() == Pool::Slow {
+            rows.push(slow_row(desk, &job));
+        }
+    }
+    rows.sort_by(|a, b| a.label.cmp(&b.label));
+    Ok(rows)
+}
+
+fn slow_row(desk: &Desk, job: &Job) -> SlowRow {
+    SlowRow {
+        label: job.definition.label.clone(),
+        href: desk.link(&format!("/jobs/{}", job.id)),
+        reason: pool_reason(job),
+    }
+}
+
+fn row(desk: &Desk, listed: &Listed) -> ExecutorRow {
+    let (executor, times) = (&listed.executor, desk.times());
+    let is_ours = executor.node == desk.app.node.name;
+    ExecutorRow {
+        id: listed.id.to_string(),
+        name: executor.offer.name.clone(),
+        group: executor.offer.group.clone(),
+        tools: executor.offer.tools.iter().cloned().collect(),
+        running: listed.running,
+        capacity: executor.offer.capacity,
+        version: executor.offer.version.clone().unwrap_or_else(|| "–".to_owned()),
+        seen: times.relative(listed.heard_at),
+        seen_exact: times.short(listed.heard_at),
+        since: times.relative(executor.registered_at),
+        state: state(&executor.presence),
+        node: (!is_ours).then(|| executor.node.clone()),
+        can_drain: executor.presence == Presence::Alive && is_ours && desk.viewer.may_operate,
+    }
+}
+
+fn state(presence: &Presence) -> Badge {
+    let (text, class, icon) = match presence {
+        Presence::Alive => ("online", "completed", "active"),
+        Presence::Draining => ("draining", "late", "paused"),
+        Presence::Lost { .. } => ("lost", "failed", "failed"),
+        Presence::Left => ("left", "skipped", "skipped"),
+    };
+    Badge { text: text.to_owned(), class, icon }
+}
+
+/// The address that the viewer's browser uses for this server: executors can most likely use it too.
+fn address(headers: &HeaderMap, base_path: &str) -> String {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    let host = text(header::HOST.as_str()).filter(|host| host.bytes().all(is_of_a_host)).unwrap_or("this-server:7070");
+    format!("{scheme}://{host}{base_path}")
+}
+
+/// Anything else could become a word of its own in the command that is shown.
+fn is_of_a_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte)
+}
+
+/// `POST /executors/{id}/drain`
+pub(crate) async fn drain(
+    desk: Desk,
+    Named(ExecutorId(id)): Named<ExecutorId>,
+    Form(_): Form<Vec<(String, String)>>,
+) -> Response {
+    match drained(&desk, id).await {
+        Ok(text) => desk.go("/executors", &Flash::good(text)),
+        Err(problem) => desk.go("/executors", &Flash::bad(problem.detail)),
+    }
+}
+
+async fn drained(desk: &Desk, id: uuid::Uuid) -> Result<String, Problem> {
+    desk.operator()?;
+    Ok(match desk.app.engine.drain_executor(id).await.map_err(not_there)? {
+        0 => "Asked it to leave".to_owned(),
+        1 => "Asked it to leave: it finishes one run first".to_owned(),
+        running => format!("Asked it to leave: it finishes {running} runs first"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn the_command_names_the_server_as_the_browser_does() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(address(&headers, ""), "http://this-server:7070");
+        headers.insert(header::HOST, HeaderValue::from_static("ordo.example:8443"));
+        headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+        assert_eq!(address(&headers, "/ops"), "https://ordo.example:8443/ops");
+        headers.insert(header::HOST, HeaderValue::from_static("x; rm -rf"));
+        assert_eq!(address(&headers, ""), "https://this-server:7070");
+    }
+}

@@ -44,7 +44,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
     }))
 }
 
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Found {
     jobs_per_s: f64,
     runs_per_s: f64,

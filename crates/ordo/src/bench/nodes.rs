@@ -44,7 +44,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
     }))
 }
 
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Found {
     jobs_per_s: f64,
     runs_per_s: f64,
@@ -55,7 +55,7 @@ impl Found {
         Found { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
     }
 
-    fn report(&self) -> Value {
+    fn report(self) -> Value {
         json!({ "jobs_per_s": self.jobs_per_s.round(), "runs_per_s": self.runs_per_s.round() })
     }
 }

@@ -55,7 +55,7 @@ impl Found {
         Found { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
     }
 
-    fn report(&self) -> Value {
+    fn report(self) -> Value {
         json!({ "jobs_per_s": self.jobs_per_s.round(), "runs_per_s": self.runs_per_s.round() })
     }
 }

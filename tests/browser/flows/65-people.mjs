@@ -11,6 +11,8 @@ flow("a token in the form signs in, and signing out ends it", { signedIn: false 
   await page.getByLabel("Token").fill(world.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
+  // Its scripts show the switch for live updates: from then on nothing moves under the pointer.
+  await page.locator("#live").waitFor();
   await page.locator(".settings summary").click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Token").waitFor();

@@ -37,12 +37,20 @@ async fn add(talk: &Talk, args: &AddMonitorArgs) -> Result<Exit> {
         format!(
             "monitor {} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {} -- COMMAND",
             args.name,
-            talk.client.target(),
+            address(talk),
             text(&monitor, "ping_path"),
             args.name
         )
     })?;
     Ok(Exit::Done)
+}
+
+/// Where other machines reach the server; its socket is for this one only.
+fn address(talk: &Talk) -> &str {
+    match talk.client.target() {
+        ordo_client::Target::Http { url } => url,
+        ordo_client::Target::Socket(_) => "http://SERVER:PORT",
+    }
 }
 
 async fn list(talk: &Talk, pages: &Pages) -> Result<Exit> {

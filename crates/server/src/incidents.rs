@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::body::Body;
+use crate::caller::Caller;
 use crate::code::Code;
 use crate::hex;
 use crate::idempotency::{Once, REPLAYED};
@@ -24,9 +25,6 @@ use crate::incident_json::{incident, line};
 use crate::params::{List, Params};
 use crate::path::{IncidentId, Named};
 use crate::problem::Problem;
-
-/// Who it is when nobody says.
-const SOMEBODY: &str = "api";
 
 /// A place in a list that goes by a key of an index. Opaque to clients.
 pub(crate) struct KeyCursor(pub(crate) Vec<u8>);
@@ -55,11 +53,17 @@ struct StartForm {
     actor: Option<String>,
 }
 
-fn by(actor: Option<String>) -> By {
-    By::new(actor.unwrap_or_else(|| SOMEBODY.to_owned()), Source::Api)
+/// Whoever is named, otherwise whoever the token belongs to.
+fn by(actor: Option<String>, caller: &Caller) -> By {
+    By::new(actor.unwrap_or_else(|| caller.name.clone()), Source::Api)
 }
 
-pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     let once = Once::read(&headers, "POST /v1/incidents", &body.bytes)?;
     if let Some(earlier) = earlier(&app, once.as_ref()).await? {
         return Ok(earlier);
@@ -78,7 +82,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         generation: 0,
         links: form.links,
         escalation,
-        by: by(form.actor),
+        by: by(form.actor, &caller),
     };
     let along = |id: Uuid| {
         let claim = once.as_ref().map(|once| once.dedup(JobId(id), app.now()));
@@ -210,35 +214,41 @@ struct LinkForm {
 }
 
 type Of = Named<IncidentId>;
+type Who = Extension<Caller>;
 
-pub(crate) async fn assignee(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn assignee(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
     let AssigneeForm { assignee, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::SetAssignee { assignee, by: by(actor) }).await
+    change(&app, id, IncidentCommand::SetAssignee { assignee, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn severity(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn severity(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
     let SeverityForm { severity, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::SetSeverity { severity, by: by(actor) }).await
+    change(&app, id, IncidentCommand::SetSeverity { severity, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn status(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn status(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
     let StatusForm { status, message, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::UpdateStatus { status, message, by: by(actor) }).await
+    change(&app, id, IncidentCommand::UpdateStatus { status, message, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn acknowledge(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn acknowledge(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Of,
+    body: Body,
+) -> Result<Response, Problem> {
     let AckForm { actor } = body.parse_or_default()?;
-    change(&app, id, IncidentCommand::Acknowledge { by: by(actor) }).await
+    change(&app, id, IncidentCommand::Acknowledge { by: by(actor, &who) }).await
 }
 
-pub(crate) async fn note(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn note(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
     let NoteForm { text, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::AddNote { text, by: by(actor) }).await
+    change(&app, id, IncidentCommand::AddNote { text, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn link(State(app): State<App>, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn link(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
     let LinkForm { link, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::Link { link, by: by(actor) }).await
+    change(&app, id, IncidentCommand::Link { link, by: by(actor, &who) }).await
 }
 
 async fn change(app: &App, IncidentId(id): IncidentId, command: IncidentCommand) -> Result<Response, Problem> {

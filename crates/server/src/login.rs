@@ -64,11 +64,13 @@ async fn enter(
     token: &str,
     next: Option<String>,
 ) -> Result<Response, Response> {
-    let share = remote.and_then(|Extension(Remote(address))| app.rates.of_login(address));
+    let address = remote.map(|Extension(Remote(address))| address);
+    let share = address.and_then(|address| app.rates.of_login(address));
     if let Some(refusal) = share.and_then(|share| share.refusal()) {
         return Err(refusal);
     }
     let cookie = cookie(app, headers, token).await.map_err(Problem::into_response)?;
+    address.into_iter().for_each(|address| app.rates.logged_in(address));
     let home = format!("{}/", app.base_path);
     Ok(redirect(next.as_deref().filter(|next| is_here(next)).unwrap_or(&home), Some(cookie)))
 }

@@ -22,7 +22,7 @@ const WINDOW: Millis = Millis::from_secs(60);
 const BUCKETS_MAX: usize = 10_000;
 /// How often those that are full again are looked for while all places are taken.
 const SWEEP_EVERY: Millis = Millis::from_secs(1);
-/// Attempts to log in from one address in a minute.
+/// Attempts to log in without success, from one address in a minute.
 const LOGINS_PER_MINUTE: u32 = 20;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -70,6 +70,11 @@ impl Rates {
 
     pub(crate) fn of_login(&self, address: IpAddr) -> Option<Allowance> {
         self.logins.take(network(address), self.since.elapsed())
+    }
+
+    /// Whoever had a token was not guessing.
+    pub(crate) fn logged_in(&self, address: IpAddr) {
+        self.logins.give_back(&network(address));
     }
 }
 
@@ -173,6 +178,14 @@ impl<K: Hash + Eq> Limiter<K> {
         Some(self.allowance(bucket.filled, has_one))
     }
 
+    /// The last request of this share does not count.
+    fn give_back(&self, key: &K) {
+        let mut guard = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = guard.map.get_mut(key) {
+            bucket.filled = bucket.filled.saturating_add(WINDOW.ms()).min(self.whole());
+        }
+    }
+
     fn whole(&self) -> u64 {
         u64::from(self.per_minute) * WINDOW.ms()
     }
@@ -215,6 +228,16 @@ mod tests {
         assert_eq!(limiter.take("a", at(1_000)).unwrap().wait, None);
         assert_eq!(limiter.take("b", at(1_000)).unwrap().left, 59, "others have their own");
         assert_eq!(limiter.take("a", at(3_600_000)).unwrap().left, 59, "it never holds more than a whole share");
+    }
+
+    #[test]
+    fn what_was_given_back_does_not_count() {
+        let limiter = Limiter::new("login", 2);
+        for _ in 0..10 {
+            assert_eq!(limiter.take("a", at(0)).unwrap().wait, None);
+            limiter.give_back(&"a");
+        }
+        assert_eq!(limiter.take("a", at(0)).unwrap().left, 1);
     }
 
     #[test]

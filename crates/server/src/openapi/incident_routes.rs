@@ -75,7 +75,7 @@ fn change(path: &'static str, id: &'static str, summary: &'static str, body: Val
 }
 
 fn actor() -> Value {
-    json!({ "type": "string", "minLength": 1, "description": "Who does it; `api` when left out." })
+    json!({ "type": "string", "minLength": 1, "description": "Who does it; the name of the token when left out." })
 }
 
 fn assignee() -> Operation {

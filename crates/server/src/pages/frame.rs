@@ -49,11 +49,10 @@ struct ProblemPage {
 }
 
 fn told(desk: &Desk, problem: Problem, is_login: bool) -> Option<Response> {
-    if problem.code == Code::Unauthorized {
-        let refused = is_login.then_some(problem.detail);
-        return login::ask(desk, StatusCode::UNAUTHORIZED, refused).ok();
-    }
     let status = problem.code.status();
+    if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
+        return login::ask(desk, status, is_login.then_some(problem.detail)).ok();
+    }
     let title = problem.code.title();
     let shell = Shell::around(desk, Section::Elsewhere, title.to_owned(), 0);
     let code = problem.code.text();

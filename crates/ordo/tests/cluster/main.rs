@@ -39,6 +39,7 @@ const JOBS_PER_FAULT: u64 = 20;
 /// A fault and the calm after it, in milliseconds; nodes need some seconds to miss one of them.
 const CALM_MS: (u64, u64) = (500, 2_500);
 const FAULT_MS: u64 = 4_000;
+/// After the time of the last occurrence.
 const SETTLED_WITHIN: Duration = Duration::from_secs(90);
 
 #[test]
@@ -95,7 +96,7 @@ async fn story(faults: u64, mut chance: Chance) {
     }
     println!("{faults} faults in {}", clock.elapsed());
     let client = nodes.client(0);
-    let jobs = all_finished(&client).await;
+    let jobs = all_finished(&client, span.to_std() + SETTLED_WITHIN).await;
     println!("{} jobs finished after {}", jobs.len(), clock.elapsed());
     let account = account::of(&client, &jobs, &book_folder.read("book")).await;
     println!("{account:#?}");
@@ -113,14 +114,14 @@ async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_clie
     Ok(ids.map(str::to_owned).collect())
 }
 
-async fn all_finished(client: &Client) -> Vec<Value> {
+async fn all_finished(client: &Client, patience: Duration) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
         let active = client.get("/v1/jobs?state=active&limit=5").await.unwrap_or_default();
         if active["items"] == json!([]) {
             break;
         }
-        assert!(watch.elapsed().to_std() < SETTLED_WITHIN, "still active: {active:#}");
+        assert!(watch.elapsed().to_std() < patience, "still active: {active:#}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     account::pages(client, "/v1/jobs").await

@@ -70,6 +70,8 @@ async fn migrate(client: &Client) -> Result<(), Trouble> {
 }
 
 fn is_race(error: &tokio_postgres::Error) -> bool {
-    let made_by_others = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_SCHEMA, SqlState::DUPLICATE_TABLE];
+    // A table comes with a type of its name, which is what two makers may meet in.
+    let made_by_others =
+        [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_SCHEMA, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
     error.code().is_some_and(|state| made_by_others.contains(state))
 }

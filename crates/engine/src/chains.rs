@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use ordo_model::JobId;
 use ordo_model::job::{After, Command, Invalid, Refusal};
 use ordo_model::limits::CHAIN_JOBS_MAX;
-use ordo_store::{Fault, KeyRange, Order, View};
+use ordo_store::Fault;
 
 use crate::committer::SubmitError;
 use crate::engine::Engine;
@@ -15,21 +15,10 @@ use crate::keys;
 use crate::planner::Request;
 use crate::queries::Queries;
 
-const JOBS_PER_READ: usize = 500;
-
 impl Queries {
     /// The jobs that run after this one, in the order of their ids.
     pub async fn followers(&self, job: JobId) -> Result<Vec<JobId>, Fault> {
-        let mut range = KeyRange::prefix(&keys::after_prefix(job));
-        let mut jobs = Vec::new();
-        loop {
-            let rows = self.store().rows(View::Index, &range, Order::Ascending, JOBS_PER_READ).await?;
-            jobs.extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId));
-            match rows.last().filter(|_| rows.len() == JOBS_PER_READ) {
-                Some(last) => range.from = [last.key.as_slice(), &[0]].concat(),
-                None => return Ok(jobs),
-            }
-        }
+        self.jobs_below(&keys::after_prefix(job)).await
     }
 }
 

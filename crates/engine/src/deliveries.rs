@@ -124,7 +124,12 @@ impl Queries {
 
     /// The jobs that listen to a hook, in the order of their ids.
     pub async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, Fault> {
-        let mut range = KeyRange::prefix(&keys::hook_prefix(hook));
+        self.jobs_below(&keys::hook_prefix(hook)).await
+    }
+
+    /// The jobs whose ids end the keys with this prefix, in the order of their ids.
+    pub(crate) async fn jobs_below(&self, prefix: &[u8]) -> Result<Vec<JobId>, Fault> {
+        let mut range = KeyRange::prefix(prefix);
         let mut jobs = Vec::new();
         loop {
             let rows = self.store().rows(View::Index, &range, Order::Ascending, JOBS_PER_READ).await?;

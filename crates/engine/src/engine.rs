@@ -1,4 +1,4 @@
-//! A running engine: starts the tasks, takes commands in, stops them again.
+//! A running engine: starts the tasks, says who is who, stops them again.
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
@@ -7,27 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::incident::Escalation;
-use ordo_model::job::{Command, Definition, Job, Run, Seat};
+use ordo_model::job::{Definition, Job, Seat};
 use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
-use ordo_store::{Chunk, Fault, Store};
+use ordo_store::{Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::attend::Attendants;
-use crate::batcher::{Asking, Batcher, Message, Submission, chain};
+use crate::batcher::{Batcher, Message, chain};
 use crate::clock::{SharedClock, StoreClock, new_id};
 use crate::cluster::{self, About, Member, Reviewer};
-use crate::committer::{Answer, Committer, SubmitError};
+use crate::committer::{Committer, SubmitError};
 use crate::core::{Core, Input, News};
 use crate::dispatch::PoolSizes;
 use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
-use crate::object::ask::TypedAsk;
-use crate::object::{Along, AskError, Stored, Told};
-use crate::planner::{Claim, Request};
 use crate::queries::Queries;
 use crate::recovery::{RunningAttempt, Whose};
 use crate::remote::restore;
@@ -39,7 +36,7 @@ use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
 use crate::trace::Sampling;
-use crate::{chains, recovery, remote, retention};
+use crate::{recovery, remote, retention};
 
 pub use crate::shell::Load;
 
@@ -333,97 +330,6 @@ impl Engine {
 
     pub fn watch(&self) -> broadcast::Receiver<Live> {
         self.shared.live.subscribe()
-    }
-
-    /// Has one command carried out. Answers when its effect is durable.
-    pub async fn submit(&self, job: JobId, command: Command) -> Answer {
-        self.send(Request::new(job, command)).await
-    }
-
-    /// The same for many at once; the answers come in order.
-    pub async fn submit_all(&self, commands: Vec<(JobId, Command)>) -> Vec<Answer> {
-        self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
-    }
-
-    pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
-        let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
-        for request in requests {
-            waiting.push(match chains::prepare(self, &request).await {
-                Ok(()) => {
-                    let (order, answer) = Submission::answered(request);
-                    orders.push(order);
-                    Ok(answer)
-                }
-                Err(error) => Err(error),
-            });
-        }
-        // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
-        drop(self.shared.batcher.send(Message::Orders(orders)));
-        let mut answers = Vec::with_capacity(waiting.len());
-        for one in waiting {
-            answers.push(match one {
-                Ok(answer) => answer.await.unwrap_or(Err(SubmitError::Stopped)),
-                Err(error) => Err(error),
-            });
-        }
-        answers
-    }
-
-    /// Has a command carried out unless the same was done before.
-    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> Answer {
-        self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
-    }
-
-    /// The same for many at once; the answers come in order.
-    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<Answer> {
-        let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
-        self.send_all(orders.into_iter().map(request).collect()).await
-    }
-
-    async fn send(&self, request: Request) -> Answer {
-        chains::prepare(self, &request).await?;
-        self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
-    }
-
-    pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
-        let (submission, answer) = Submission::answered(request);
-        // A batcher that is gone drops the reply, and the receiver says so.
-        drop(self.shared.batcher.send(Message::Orders(vec![submission])));
-        answer
-    }
-
-    /// Has a command on an object carried out. Answers when its effect is durable.
-    pub async fn ask<T: Stored>(&self, id: Uuid, command: T::Command) -> Result<Told<T>, AskError<T::Refusal>> {
-        self.ask_with::<T>(id, command, Along::default()).await
-    }
-
-    /// The same, together with what must become durable with it.
-    pub async fn ask_with<T: Stored>(
-        &self,
-        id: Uuid,
-        command: T::Command,
-        along: Along,
-    ) -> Result<Told<T>, AskError<T::Refusal>> {
-        let (ask, answer) = TypedAsk::<T>::pair(id, command, along);
-        drop(self.shared.batcher.send(Message::Ask(Asking { ask, tries: 0 })));
-        answer.await.unwrap_or(Err(AskError::Stopped))
-    }
-
-    /// Stores bytes that belong to a run.
-    pub async fn store_chunks(&self, chunks: Vec<Chunk>) -> Result<(), Arc<Fault>> {
-        let (reply, done) = oneshot::channel();
-        drop(self.shared.batcher.send(Message::Chunks { chunks, reply }));
-        done.await.unwrap_or_else(|_| Err(Arc::new(Fault::Held { what: "Ordo is shutting down".into() })))
-    }
-
-    /// A new job. Its id is made here.
-    pub async fn schedule(&self, definition: ordo_model::job::Definition, held: bool) -> Answer {
-        self.submit(JobId(new_id()), Command::Schedule { definition: Box::new(definition), held }).await
-    }
-
-    /// Runs a finished run once more.
-    pub async fn retry(&self, run: Run) -> Answer {
-        self.submit(run.job_id, Command::RetryRun { run: Box::new(run) }).await
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {

@@ -33,6 +33,7 @@ pub mod metrics;
 pub mod monitors;
 pub mod object;
 pub mod object_queries;
+mod orders;
 pub mod planner;
 mod post;
 pub mod projection;

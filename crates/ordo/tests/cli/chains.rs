@@ -12,7 +12,8 @@ fn a_chain_goes_on_with_the_results_also_after_a_crash() {
         ["job", "add", "load", "--after", "extract", "--after", "check", "--", "sh", "-c", "cat > input; echo ok"];
     let added = world.ordo(&load).done().out;
     assert!(added.contains("runs when all of 2 jobs have completed"), "{added}");
-    assert!(world.ordo(&["job", "show", "load"]).done().out.contains("\"mode\":\"all\""));
+    let shown = world.ordo(&["job", "show", "load"]).done().out;
+    assert!(shown.contains("\"mode\":\"all\"") && !shown.contains("by hand"), "{shown}");
     let alarm = ["job", "add", "alarm", "--after", "load", "--after-on", "failure", "--", "touch", "alarmed"];
     world.ordo(&alarm).done();
     world.ordo(&["job", "trigger", "extract"]).done();

@@ -21,6 +21,7 @@ pub(crate) fn trigger(job: &Value) -> String {
             Rule::Every { .. } | Rule::Cron { .. } => schedule.describe(),
         },
         Ok(Trigger::Webhook { hook }) => format!("when the hook {hook} is called"),
+        Ok(Trigger::Manual) if job["after"].is_object() => after(job),
         Ok(Trigger::Manual) => "when triggered by hand".to_owned(),
         // A newer server may know triggers that this client does not.
         Err(_) => job["trigger"]["type"].as_str().unwrap_or_default().to_owned(),
@@ -59,7 +60,7 @@ pub(crate) fn told_in(talk: &Talk, zone: &TimeZone, done: &str, job: &Value) -> 
         ("active", Some(next)) => format!("{what}, {next}"),
         ("held", _) => format!("{what}; held until: ordo job resume {}", quoted(&label)),
         ("paused", _) => format!("{what}; paused until: ordo job resume {}", quoted(&label)),
-        ("active", None) if job["after"].is_object() => after(job),
+        ("active", None) if job["after"].is_object() => format!("runs {what}"),
         ("active", None) if job["trigger"]["type"] == "manual" => {
             format!("runs only when triggered: ordo job trigger {}", quoted(&label))
         }
@@ -70,7 +71,7 @@ pub(crate) fn told_in(talk: &Talk, zone: &TimeZone, done: &str, job: &Value) -> 
 }
 
 /// What a job comes after.
-pub(crate) fn after(job: &Value) -> String {
+fn after(job: &Value) -> String {
     let jobs = job["after"]["jobs"].as_array().map_or(0, Vec::len);
     let end = match job["after"]["on"].as_str() {
         Some("failure") => "failed",
@@ -78,9 +79,9 @@ pub(crate) fn after(job: &Value) -> String {
         Some(_) | None => "completed",
     };
     match (jobs, job["after"]["mode"].as_str()) {
-        (1, _) => format!("runs when the job before it has {end}"),
-        (count, Some("any")) => format!("runs whenever one of {count} jobs has {end}"),
-        (count, _) => format!("runs when all of {count} jobs have {end}"),
+        (1, _) => format!("when the job before it has {end}"),
+        (count, Some("any")) => format!("whenever one of {count} jobs has {end}"),
+        (count, _) => format!("when all of {count} jobs have {end}"),
     }
 }
 

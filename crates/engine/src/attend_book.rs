@@ -94,8 +94,8 @@ mod tests {
     use ordo_model::Kind;
     use uuid::Uuid;
 
-    fn letter(id: u128) -> EntityId {
-        EntityId { kind: Kind::Letter, id: Uuid::from_u128(id) }
+    fn notification(id: u128) -> EntityId {
+        EntityId { kind: Kind::Notification, id: Uuid::from_u128(id) }
     }
 
     fn slack() -> Queue {
@@ -105,11 +105,11 @@ mod tests {
     #[test]
     fn an_entity_asked_for_while_it_is_attended_to_comes_once_more() {
         let mut book = Book::default();
-        book.want(letter(1));
-        book.want(letter(1));
+        book.want(notification(1));
+        book.want(notification(1));
         let (entity, queue) = book.next(|_| 1).unwrap();
         assert!(book.next(|_| 1).is_none(), "asked for twice before it began: once");
-        book.want(letter(1));
+        book.want(notification(1));
         book.done(entity, &queue);
         let (entity, queue) = book.next(|_| 1).unwrap();
         book.done(entity, &queue);
@@ -121,16 +121,16 @@ mod tests {
     fn a_sender_that_is_busy_does_not_keep_others_waiting() {
         let mut book = Book::default();
         for id in 0..3 {
-            book.want(letter(id));
+            book.want(notification(id));
             let (entity, queue) = book.next(|_| 1).unwrap();
             book.move_on(entity, &queue, slack());
         }
         let (first, queue) = book.next(|_| 1).unwrap();
         assert_eq!(queue, slack());
         assert!(book.next(|_| 1).is_none(), "one at a time");
-        book.want(letter(9));
-        assert_eq!(book.next(|_| 1).unwrap(), (letter(9), Queue::Any));
+        book.want(notification(9));
+        assert_eq!(book.next(|_| 1).unwrap(), (notification(9), Queue::Any));
         book.done(first, &slack());
-        assert_eq!(book.next(|_| 1).unwrap().0, letter(1));
+        assert_eq!(book.next(|_| 1).unwrap().0, notification(1));
     }
 }

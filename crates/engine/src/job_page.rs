@@ -24,7 +24,7 @@ const RUNS_WALK_MAX: usize = 2_000;
 /// What is looked for. Everything that is said must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
-    /// Each is a part of the label, in small letters.
+    /// Each is a part of the label, in small notifications.
     pub label_parts: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.

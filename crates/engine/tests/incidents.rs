@@ -15,7 +15,7 @@ use ordo_engine::{Along, Kept, Options, SendError, Senders, Sent};
 use ordo_model::incident::{
     By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, Source, Start, Status, Step,
 };
-use ordo_model::letter::{Letter, LetterCommand};
+use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
 use ordo_store::Order;
 use serde_json::json;
@@ -120,7 +120,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failing_sender_is_tried_again_and_then_parks_its_letter_in_nobodys_way() {
+async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobodys_way() {
     let (good, bad) = (Recorder::new("good").shared(), Recorder::new("bad").shared());
     bad.plan((0..4).map(|_| Err(SendError::passing("502"))));
     let world = world(&[&good, &bad]).await;
@@ -131,17 +131,17 @@ async fn a_failing_sender_is_tried_again_and_then_parks_its_letter_in_nobodys_wa
     let attempts: Vec<u32> = bad.tries().iter().map(|one| one.attempt).collect();
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
     let mut watch = world.engine.watch();
-    let parked = loop {
+    let dead_lettered = loop {
         let section = Section { index: 0, prefix: &[2], after: None, order: Order::Ascending, limit: 10 };
-        let found = world.engine.queries().objects::<Letter>(&section).await.unwrap().items;
+        let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
         if !found.is_empty() {
             break found;
         }
         drop(watch.recv().await);
     };
-    assert_eq!((parked.len(), parked[0].sender.as_str()), (1, "bad"));
-    assert_eq!(parked[0].last_error.as_deref(), Some("502"));
-    world.engine.ask::<Letter>(parked[0].id, LetterCommand::Replay).await.unwrap();
+    assert_eq!((dead_lettered.len(), dead_lettered[0].sender.as_str()), (1, "bad"));
+    assert_eq!(dead_lettered[0].last_error.as_deref(), Some("502"));
+    world.engine.ask::<Notification>(dead_lettered[0].id, NotificationCommand::Replay).await.unwrap();
     bad.until(|bad| bad.delivered_events() == ["NoteAdded", "IncidentStarted"]).await;
     let keys: Vec<String> = bad.tries().into_iter().filter(|one| one.version == 1).map(|one| one.key).collect();
     assert!(keys.iter().all(|key| *key == keys[0]), "one key, however often it is tried");

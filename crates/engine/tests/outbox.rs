@@ -17,7 +17,7 @@ use common::post::Recorder;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::{Along, Options, Outgoing, SendError, Sender, Senders, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;
 use uuid::Uuid;

@@ -95,7 +95,7 @@ pub enum Kind {
     Executor,
     Subscription,
     Monitor,
-    Letter,
+    Notification,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -116,7 +116,7 @@ impl Kind {
         Kind::Executor,
         Kind::Monitor,
         Kind::Subscription,
-        Kind::Letter,
+        Kind::Notification,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -130,7 +130,7 @@ impl Kind {
             Kind::Executor => "executor",
             Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
-            Kind::Letter => "letter",
+            Kind::Notification => "notification",
         }
     }
 
@@ -146,7 +146,7 @@ impl Kind {
             Kind::Executor => 7,
             Kind::Subscription => 9,
             Kind::Monitor => 8,
-            Kind::Letter => 10,
+            Kind::Notification => 10,
         }
     }
 

@@ -12,8 +12,8 @@ use ordo_engine::{AskError, SubmitError};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
-use ordo_model::letter::LetterRefusal;
 use ordo_model::monitor::MonitorRefusal;
+use ordo_model::notification::NotificationRefusal;
 use ordo_model::secret::SecretRefusal;
 use ordo_store::Fault;
 use serde::Serialize;
@@ -186,12 +186,12 @@ impl From<TokensError> for Problem {
     }
 }
 
-impl From<LetterRefusal> for Problem {
-    fn from(refusal: LetterRefusal) -> Problem {
+impl From<NotificationRefusal> for Problem {
+    fn from(refusal: NotificationRefusal) -> Problem {
         let text = refusal.to_string();
         match refusal {
-            LetterRefusal::NoSuchLetter => Problem::new(Code::LetterNotFound, text),
-            LetterRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+            NotificationRefusal::NoSuchNotification => Problem::new(Code::NotificationNotFound, text),
+            NotificationRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Directory {
         Directory { senders, bag }
     }
 
-    /// Registers all there are. Before the engine starts: a letter whose sender is not there is parked.
+    /// Registers all there are. Before the engine starts: a notification whose sender is not there is dead-lettered.
     pub async fn load(&self, queries: &Queries) -> Result<usize, Fault> {
         let found = queries.objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
         let count = found.items.len();

@@ -6,8 +6,8 @@ use ordo_model::api_token::{ApiToken, ApiTokenCommand};
 use ordo_model::executor::Executor;
 use ordo_model::hook::{Delivery, Hook};
 use ordo_model::incident::Incident;
-use ordo_model::letter::Letter;
 use ordo_model::monitor::Monitor;
+use ordo_model::notification::Notification;
 use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
@@ -35,7 +35,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Executor => decode_as::<Executor>(entity, snapshot),
         Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
-        Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Notification => decode_as::<Notification>(entity, snapshot),
         Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Executor => fold_as::<Executor>(before, stored),
         Kind::Subscription => fold_as::<Subscription>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
-        Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Notification => fold_as::<Notification>(before, stored),
         Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
@@ -62,7 +62,7 @@ pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended
         Kind::Executor => crate::remote::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
         Kind::Incident => workflow::incident::attend(engine, entity.id).await,
-        Kind::Letter => post::attend(engine, entity.id).await,
+        Kind::Notification => post::attend(engine, entity.id).await,
         Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
         Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
         Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),

@@ -1,13 +1,13 @@
 //! What an incident wants done: its escalation goes on, and what happened to it is handed on.
 
 use ordo_model::incident::{Card, Incident, IncidentCommand};
-use ordo_model::letter::{Event, Message};
+use ordo_model::notification::{Event, Message};
 use ordo_model::outbox::Entry;
 use ordo_store::Fault;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_letters};
+use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_notifications};
 use crate::attend::Attended;
 use crate::engine::Engine;
 use crate::object::{AskError, Kept};
@@ -37,7 +37,7 @@ async fn hand_on(engine: &Engine, incident: &Kept<Incident>) -> Result<Option<u6
             let Some(stored) = events.iter().find(|event| event.version == entry.version) else {
                 return Err(Fault::damaged(format!("{} has no event {}", incident.entity(), entry.version)));
             };
-            write_letters(engine, message(incident, entry, stored)).await?;
+            write_notifications(engine, message(incident, entry, stored)).await?;
         }
     }
     handed_on(engine, entries.iter().map(|entry| entry.at));

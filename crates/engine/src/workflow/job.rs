@@ -2,11 +2,11 @@
 
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Notice};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::outbox::Entry;
 use ordo_store::Fault;
 
-use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_letters};
+use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_notifications};
 use crate::attend::Attended;
 use crate::committer::SubmitError;
 use crate::engine::Engine;
@@ -40,7 +40,7 @@ async fn hand_on(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<()
         | Notice::Late { .. }
         | Notice::Skipped { .. }
         | Notice::Overran { .. } => {
-            write_letters(engine, Message::of_job(job, entry)).await?;
+            write_notifications(engine, Message::of_job(job, entry)).await?;
             job_incidents::tell(engine, job, entry).await
         }
     }

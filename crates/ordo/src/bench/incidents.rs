@@ -8,7 +8,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::{Along, Engine, Outgoing, SendError, Sender, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
 use ordo_model::job::Command;
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::{JobId, Millis};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;

@@ -88,7 +88,7 @@ async fn settled(client: &Client) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
         let all = client.get("/v1/incidents?limit=200").await.unwrap()["items"].as_array().unwrap().clone();
-        let waiting = client.get("/v1/letters?state=waiting").await.unwrap();
+        let waiting = client.get("/v1/notifications?state=waiting").await.unwrap();
         let mut at_rest = waiting["items"] == json!([]);
         for one in &all {
             at_rest = at_rest && is_published(client, one).await;

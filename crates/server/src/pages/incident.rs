@@ -5,7 +5,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::incidents::Happened;
 use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, Status};
-use ordo_model::letter::LetterState;
+use ordo_model::notification::NotificationState;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
 
@@ -41,7 +41,7 @@ struct IncidentPage {
     ended: Option<Html>,
     links: Vec<(String, String)>,
     steps: Vec<Step>,
-    letters: Vec<LetterRow>,
+    notifications: Vec<NotificationRow>,
     export: String,
 }
 
@@ -53,7 +53,7 @@ struct Step {
     who: String,
 }
 
-struct LetterRow {
+struct NotificationRow {
     sender: String,
     event: String,
     state: Badge,
@@ -68,7 +68,7 @@ pub(crate) async fn show(desk: Desk, Named(IncidentId(id)): Named<IncidentId>) -
     let times = desk.times();
     let timeline = queries(&desk).timeline(id).await?;
     let entity = EntityId { kind: Kind::Incident, id };
-    let letters = queries(&desk).letters_about(entity, None, LETTERS_SHOWN).await?.items;
+    let notifications = queries(&desk).notifications_about(entity, None, LETTERS_SHOWN).await?.items;
     let page = IncidentPage {
         shell: Shell::new(&desk, Section::Incidents, kept.title.clone()).await?,
         id: id.to_string(),
@@ -85,7 +85,7 @@ pub(crate) async fn show(desk: Desk, Named(IncidentId(id)): Named<IncidentId>) -
         ended: kept.ended_at.map(|at| times.relative(at)),
         links: kept.links.iter().map(|link| place(&desk, link)).collect(),
         steps: timeline.iter().rev().map(|happened| step(happened, &times)).collect(),
-        letters: letters.iter().map(|letter| letter_row(&desk, letter, &times)).collect(),
+        notifications: notifications.iter().map(|notification| notification_row(&desk, notification, &times)).collect(),
         export: desk.link(&format!("/v1/incidents/{id}/export")),
     };
     answer::ok(&page)
@@ -133,28 +133,28 @@ fn told(event: &IncidentEvent) -> (&'static str, String) {
     }
 }
 
-fn letter_row(
+fn notification_row(
     desk: &Desk,
-    letter: &ordo_engine::Kept<ordo_model::letter::Letter>,
+    notification: &ordo_engine::Kept<ordo_model::notification::Notification>,
     times: &super::moment::Times,
-) -> LetterRow {
-    let replay = matches!(letter.state, LetterState::Parked { .. }) && desk.viewer.may_operate;
-    LetterRow {
-        sender: letter.sender.clone(),
-        event: letter.message.event.clone(),
-        state: letter_state(&letter.state),
-        at: times.relative(letter.written_at),
-        error: letter.last_error.clone(),
-        replay: replay.then(|| desk.link(&format!("/dead-letters/{}/replay", letter.id))),
+) -> NotificationRow {
+    let replay = matches!(notification.state, NotificationState::DeadLettered { .. }) && desk.viewer.may_operate;
+    NotificationRow {
+        sender: notification.sender.clone(),
+        event: notification.message.event.clone(),
+        state: notification_state(&notification.state),
+        at: times.relative(notification.written_at),
+        error: notification.last_error.clone(),
+        replay: replay.then(|| desk.link(&format!("/notifications/{}/replay", notification.id))),
     }
 }
 
-pub(crate) fn letter_state(state: &LetterState) -> Badge {
+pub(crate) fn notification_state(state: &NotificationState) -> Badge {
     let (class, icon) = match state {
-        LetterState::Waiting { .. } => ("pending", "pending"),
-        LetterState::Delivered { .. } => ("completed", "completed"),
-        LetterState::Parked { .. } => ("failed", "failed"),
-        LetterState::Forgotten => ("skipped", "skipped"),
+        NotificationState::Waiting { .. } => ("pending", "pending"),
+        NotificationState::Delivered { .. } => ("completed", "completed"),
+        NotificationState::DeadLettered { .. } => ("failed", "failed"),
+        NotificationState::Forgotten => ("skipped", "skipped"),
     };
     Badge { text: state.name().to_owned(), class, icon }
 }

@@ -85,8 +85,8 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/executors", get(executors::show)),
         ("/executors/{id}/drain", post(executors::drain)),
         ("/nodes", get(places::nodes)),
-        ("/dead-letters", get(others::dead_letters)),
-        ("/dead-letters/{id}/replay", post(others::replay_letter)),
+        ("/notifications", get(others::notifications)),
+        ("/notifications/{id}/replay", post(others::replay_notification)),
         ("/tokens", get(others::tokens)),
     ]
 }

@@ -1,4 +1,4 @@
-//! Lists of what surrounds jobs: monitors, hooks with what came in, letters nobody took, tokens, nodes.
+//! Lists of what surrounds jobs: monitors, hooks with what came in, notifications nobody took, tokens, nodes.
 
 use axum::extract::{Form, Path};
 use axum::response::Response;
@@ -6,14 +6,14 @@ use ordo_engine::Along;
 use ordo_engine::object::deliveries_prefix;
 use ordo_engine::object_queries::Section as Part;
 use ordo_model::hook::{Delivery, Fate, Hook};
-use ordo_model::letter::{Letter, LetterCommand, LetterState};
 use ordo_model::monitor::MonitorStatus;
+use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
 use ordo_store::Order;
 use uuid::Uuid;
 
 use super::desk::{Desk, Flash};
 use super::html::Html;
-use super::incident::letter_state;
+use super::incident::notification_state;
 use super::job_actions::field;
 use super::listing::{self, About, Row, Shown, button, code, link, quiet, text};
 use super::outcome::Badge;
@@ -21,7 +21,7 @@ use super::run_row::short_id;
 use super::shell::{Section, queries};
 use crate::hex;
 use crate::params::Params;
-use crate::path::{LetterId, Named};
+use crate::path::{Named, NotificationId};
 use crate::problem::Problem;
 
 const PER_PAGE: usize = 50;
@@ -160,49 +160,53 @@ pub(crate) async fn replay_delivery(desk: Desk, Path((slug, id)): Path<(String, 
     }
 }
 
-const LETTERS: About = About {
-    section: Section::DeadLetters,
-    heading: "Dead letters",
+const NOTIFICATIONS: About = About {
+    section: Section::Notifications,
+    heading: "Notifications",
     icon: "dead",
     about: "What could not be delivered after all its retries waits here for people.",
     commands: &[("See what failed lately", "ordo run list --status failed")],
     heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
 };
 
-pub(crate) async fn dead_letters(desk: Desk, mut params: Params) -> Result<Response, Problem> {
-    let parked = LetterState::code_of("parked").unwrap_or_default();
-    let found = queries(&desk).letters(parked, after(&mut params).as_deref(), PER_PAGE).await?;
+pub(crate) async fn notifications(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+    let dead_lettered = NotificationState::code_of("dead_lettered").unwrap_or_default();
+    let found = queries(&desk).notifications(dead_lettered, after(&mut params).as_deref(), PER_PAGE).await?;
     let times = desk.times();
-    let row = |letter: &ordo_engine::Kept<Letter>| Row {
-        id: format!("letter-{}", letter.id),
+    let row = |notification: &ordo_engine::Kept<Notification>| Row {
+        id: format!("notification-{}", notification.id),
         cells: vec![
-            text(&letter.sender),
-            letter.message.label().map_or_else(|| quiet("–"), text),
-            text(&letter.message.event),
-            letter_state(&letter.state).html(),
-            times.relative(letter.written_at),
-            quiet(letter.last_error.as_deref().unwrap_or("–")),
+            text(&notification.sender),
+            notification.message.label().map_or_else(|| quiet("–"), text),
+            text(&notification.message.event),
+            notification_state(&notification.state).html(),
+            times.relative(notification.written_at),
+            quiet(notification.last_error.as_deref().unwrap_or("–")),
             match desk.viewer.may_operate {
                 true => {
-                    let action = desk.link(&format!("/dead-letters/{}/replay", letter.id));
-                    button(&action, "/dead-letters", "Replay", &format!("the letter to {}", letter.sender))
+                    let action = desk.link(&format!("/notifications/{}/replay", notification.id));
+                    button(&action, "/notifications", "Replay", &format!("the notification to {}", notification.sender))
                 }
                 false => Html::new(),
             },
         ],
     };
     let rows = found.items.iter().map(row).collect();
-    let next = next(&desk, "/dead-letters", found.next);
-    listing::page(&desk, &LETTERS, Shown { rows, next, ..Shown::default() }).await
+    let next = next(&desk, "/notifications", found.next);
+    listing::page(&desk, &NOTIFICATIONS, Shown { rows, next, ..Shown::default() }).await
 }
 
-/// `POST /dead-letters/{id}/replay`
-pub(crate) async fn replay_letter(desk: Desk, Named(LetterId(id)): Named<LetterId>, Form(fields): Fields) -> Response {
-    let to = field(&fields, "back").unwrap_or("/dead-letters");
+/// `POST /notifications/{id}/replay`
+pub(crate) async fn replay_notification(
+    desk: Desk,
+    Named(NotificationId(id)): Named<NotificationId>,
+    Form(fields): Fields,
+) -> Response {
+    let to = field(&fields, "back").unwrap_or("/notifications");
     if let Err(problem) = desk.operator() {
         return desk.go(to, &Flash::bad(problem.detail));
     }
-    match desk.app.engine.ask::<Letter>(id, LetterCommand::Replay).await {
+    match desk.app.engine.ask::<Notification>(id, NotificationCommand::Replay).await {
         Ok(_) => desk.go(to, &Flash::good("It is tried again")),
         Err(error) => desk.go(to, &Flash::bad(error.to_string())),
     }

@@ -19,7 +19,7 @@ pub(crate) enum Section {
     Hooks,
     Executors,
     Nodes,
-    DeadLetters,
+    Notifications,
     Tokens,
     /// Not in the navigation.
     Elsewhere,
@@ -34,7 +34,7 @@ const SECTIONS: [(Section, &str, &str, &str); 10] = [
     (Section::Hooks, "/hooks", "Hooks", "hooks"),
     (Section::Executors, "/executors", "Executors", "executors"),
     (Section::Nodes, "/nodes", "Nodes", "nodes"),
-    (Section::DeadLetters, "/dead-letters", "Dead letters", "dead"),
+    (Section::Notifications, "/notifications", "Notifications", "dead"),
     (Section::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 

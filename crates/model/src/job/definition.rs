@@ -15,9 +15,11 @@ use crate::limits::{
     PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
+use crate::strict::{self, Misread};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     pub label: String,
@@ -93,6 +95,13 @@ impl Invalid {
     }
 }
 
+impl From<Misread> for Invalid {
+    fn from(misread: Misread) -> Invalid {
+        let field = misread.field();
+        Invalid::new(if field.is_empty() { "job".to_owned() } else { field }, misread.message)
+    }
+}
+
 impl From<ScheduleError> for Invalid {
     fn from(error: ScheduleError) -> Invalid {
         Invalid::new(format!("trigger.{}", error.field), error.message)
@@ -133,7 +142,7 @@ impl Definition {
             }
         }
         strip_nulls(&mut form);
-        serde_json::from_value(form).map_err(|e| Invalid::new("job", e.to_string()))
+        Ok(strict::from_value(form)?)
     }
 
     fn validate_texts(&self) -> Result<(), Invalid> {

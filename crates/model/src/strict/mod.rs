@@ -5,13 +5,17 @@
 //! its object.
 
 mod error;
+mod fields;
 mod node;
+mod text_or;
 mod unique;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use error::Misread;
+pub use fields::field_names;
+pub use text_or::TextOr;
 
 /// Why a text is not a value of the wanted type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,9 @@
 //! A JSON value as a source for serde, which gives a type only what it asked for.
 
 use serde::de::value::StringDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
@@ -43,6 +45,7 @@ impl Node {
     fn whole<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
         match &self.0 {
             Value::Number(number) if !number.is_f64() => self.deserialize_any(visitor),
+            Value::Number(_) => Err(Misread::new("must be a whole number")),
             _ => self.must_be("a whole number"),
         }
     }
@@ -106,11 +109,7 @@ impl<'de> Deserializer<'de> for Node {
         self.object(visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Misread> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Misread> {
         visitor.visit_newtype_struct(self)
     }
 

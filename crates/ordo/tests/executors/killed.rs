@@ -28,7 +28,7 @@ impl Hand<'_> {
 
     fn poll(&self, executor: &str) -> Value {
         let committed = self.post(&format!("/v1/executors/{executor}/poll"), &json!({ "max": 1, "wait_ms": 5_000 }));
-        told["runs"][0].clone()
+        committed["runs"][0].clone()
     }
 }
 

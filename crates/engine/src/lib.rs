@@ -3,14 +3,13 @@
 //! Whatever chooses is synchronous and deterministic ([`core`], [`planner`]); [`engine`] is the shell that owns the
 //! tasks. The simulator drives the same parts without it.
 
-mod attend;
-mod attend_book;
 pub mod batcher;
 mod behind;
 mod cache;
 mod chains;
 pub mod chance;
 pub mod change;
+pub mod change_hint;
 pub mod check;
 pub mod clock;
 pub mod cluster;
@@ -24,7 +23,6 @@ pub mod incidents;
 pub mod job_page;
 pub mod job_search;
 pub mod keys;
-pub mod live;
 pub mod log_reader;
 pub mod log_writer;
 pub mod logs;
@@ -34,10 +32,12 @@ pub mod notifications;
 pub mod object;
 pub mod object_queries;
 mod orders;
+pub mod partitions;
 pub mod planner;
 mod post;
 pub mod projection;
 pub mod queries;
+mod reconciler;
 pub mod recovery;
 pub mod remote;
 mod result;
@@ -48,17 +48,17 @@ pub mod runner;
 pub mod secrets;
 pub mod sender;
 pub mod series;
-pub mod shards;
 mod shell;
 mod stepping;
 pub mod timekeeper;
 pub mod tokens;
 pub mod tool;
 pub mod trace;
+mod work_queue;
 mod workflow;
 
 pub use committer::SubmitError;
 pub use engine::{Engine, Options};
-pub use object::{Along, AskError, Kept, Stored, Told};
+pub use object::{CommandError, CommitExtras, Committed, Stored, Versioned};
 pub use runner::Tools;
 pub use sender::{Outgoing, Retries, SendError, Sender, Senders, Sent};

@@ -12,42 +12,42 @@ use ordo_store::{Fault, Order};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::attend::Attended;
 use crate::engine::Engine;
 use crate::metrics::Metrics;
 use crate::object::notification::{LANES, lane_prefix};
-use crate::object::{AskError, Kept};
+use crate::object::{CommandError, Versioned};
 use crate::object_queries::Section;
+use crate::reconciler::Reconciled;
 use crate::sender::{Outgoing, SendError, Sender, Sent};
 use crate::workflow::fault_of;
 
 /// Looks at a notification: whether it is its turn. Never waits for anybody outside.
-pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<Attended, Fault> {
-    let Some(notification) = engine.queries().object::<Notification>(id).await? else { return Ok(Attended::Done) };
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
+    let Some(notification) = engine.queries().object::<Notification>(id).await? else { return Ok(Reconciled::Done) };
     let now = engine.clock().now();
     match &notification.state {
-        NotificationState::Waiting { next_try } if *next_try > now => Ok(Attended::Done),
+        NotificationState::Waiting { next_try } if *next_try > now => Ok(Reconciled::Done),
         NotificationState::Waiting { .. } => {
             if notification.holds_its_place() && first_in_lane(engine, &notification).await? != Some(id) {
-                return Ok(Attended::Asleep);
+                return Ok(Reconciled::Asleep);
             }
-            Ok(Attended::Through(notification.value.sender))
+            Ok(Reconciled::Through(notification.value.sender))
         }
         NotificationState::Delivered { .. } | NotificationState::DeadLettered { .. } => {
             if notification.is_past_its_time(now) {
                 tell(engine, id, NotificationCommand::Forget).await?;
             }
-            Ok(Attended::Done)
+            Ok(Reconciled::Done)
         }
-        NotificationState::Forgotten => Ok(Attended::Done),
+        NotificationState::Forgotten => Ok(Reconciled::Done),
     }
 }
 
 /// Sends a notification whose turn it is.
-pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Attended, Fault> {
-    let Some(notification) = engine.queries().object::<Notification>(id).await? else { return Ok(Attended::Done) };
+pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
+    let Some(notification) = engine.queries().object::<Notification>(id).await? else { return Ok(Reconciled::Done) };
     if !notification.is_waiting() {
-        return Ok(Attended::Done);
+        return Ok(Reconciled::Done);
     }
     let tried = match engine.senders().get(&notification.sender) {
         Some(sender) => try_once(engine, sender.as_ref(), &notification).await?,
@@ -77,7 +77,7 @@ pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Attended, Fault
             engine.nudge(EntityId { kind: Kind::Notification, id: next });
         }
     }
-    Ok(Attended::Done)
+    Ok(Reconciled::Done)
 }
 
 struct Failed {
@@ -88,7 +88,7 @@ struct Failed {
 async fn try_once(
     engine: &Engine,
     sender: &dyn Sender,
-    notification: &Kept<Notification>,
+    notification: &Versioned<Notification>,
 ) -> Result<Result<Sent, Failed>, Fault> {
     let remembered = remembered(engine, &notification.message, &notification.sender).await?;
     let key = notification.message.key();
@@ -107,11 +107,15 @@ fn failed(sender: &dyn Sender, error: SendError, attempt: u32, now: Timestamp) -
     Failed { error: error.text, retry_at: wait.map(|wait| now.plus(wait)) }
 }
 
-async fn tell(engine: &Engine, id: Uuid, command: NotificationCommand) -> Result<Option<Kept<Notification>>, Fault> {
-    match engine.ask::<Notification>(id, command).await {
-        Ok(told) => Ok(Some(Kept::clone(&told.kept))),
+async fn tell(
+    engine: &Engine,
+    id: Uuid,
+    command: NotificationCommand,
+) -> Result<Option<Versioned<Notification>>, Fault> {
+    match engine.command::<Notification>(id, command).await {
+        Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
         // It was forgotten meanwhile.
-        Err(AskError::Refused(_)) => Ok(None),
+        Err(CommandError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }
@@ -136,9 +140,9 @@ async fn remembered(engine: &Engine, message: &Message, sender: &str) -> Result<
 async fn remember(engine: &Engine, notification: &Notification, value: Value) -> Result<(), Fault> {
     let Subject::Incident(card) = &notification.message.subject else { return Ok(()) };
     let command = IncidentCommand::Remember { sender: notification.sender.clone(), value };
-    match engine.ask::<Incident>(card.id, command).await {
+    match engine.command::<Incident>(card.id, command).await {
         Ok(_) => Ok(()),
-        Err(AskError::Refused(refusal)) => {
+        Err(CommandError::Refused(refusal)) => {
             tracing::warn!(incident = %card.id, sender = notification.sender, %refusal, "what a sender wants kept is not kept");
             Ok(())
         }

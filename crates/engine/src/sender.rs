@@ -1,4 +1,4 @@
-//! What sends messages to the outside: Slack, webhooks, mail. Implemented by adapters, called by the post.
+//! What sends messages to the outside: Slack, webhooks, inbox_signal. Implemented by adapters, called by the post.
 //!
 //! Invariant: a sender decides nothing about retries. It says what happened; the notification keeps the rest.
 

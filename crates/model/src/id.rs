@@ -77,11 +77,13 @@ pub fn mix(mut x: u64) -> u64 {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = FencingToken))]
 pub struct Token(pub u64);
 
-/// One life of one executor process: attempts belong to it and die with it.
+/// One generation of one executor process: attempts belong to it and die with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Incarnation {
     pub executor: String,
-    pub life: Uuid,
+    /// `life` in events of format 1.
+    #[serde(alias = "life")]
+    pub generation: Uuid,
 }
 
 /// What kind of thing has a stream.

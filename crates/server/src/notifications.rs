@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_model::EntityId;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
 use serde_json::{Value, json};
@@ -61,11 +61,11 @@ pub(crate) async fn replay(
     State(app): State<App>,
     Named(NotificationId(id)): Named<NotificationId>,
 ) -> Result<Response, Problem> {
-    let told = app.engine.ask::<Notification>(id, NotificationCommand::Replay).await?;
-    Ok((StatusCode::ACCEPTED, Json(notification(&told.kept))).into_response())
+    let committed = app.engine.command::<Notification>(id, NotificationCommand::Replay).await?;
+    Ok((StatusCode::ACCEPTED, Json(notification(&committed.state))).into_response())
 }
 
-fn notification(kept: &Kept<Notification>) -> Value {
+fn notification(kept: &Versioned<Notification>) -> Value {
     let (next_try, settled_at, note) = match &kept.state {
         NotificationState::Waiting { next_try } => (Some(*next_try), None, None),
         NotificationState::Delivered { at, note } => (None, Some(*at), note.as_deref()),

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_engine::batcher::chain;
 use ordo_engine::secrets::SecretsError;
 use ordo_engine::tokens::TokensError;
-use ordo_engine::{AskError, SubmitError};
+use ordo_engine::{CommandError, SubmitError};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
@@ -143,16 +143,16 @@ impl From<SecretsError> for Problem {
     }
 }
 
-impl<R: std::error::Error + Into<Problem>> From<AskError<R>> for Problem {
-    fn from(error: AskError<R>) -> Problem {
+impl<R: std::error::Error + Into<Problem>> From<CommandError<R>> for Problem {
+    fn from(error: CommandError<R>) -> Problem {
         let text = error.to_string();
         match error {
-            AskError::Refused(refusal) => refusal.into(),
+            CommandError::Refused(refusal) => refusal.into(),
             // Logged where the round failed.
-            AskError::Store(fault) => of_fault(&fault),
-            AskError::Contended => Problem::new(Code::Contended, text),
-            AskError::Stopped => Problem::new(Code::ShuttingDown, text),
-            AskError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+            CommandError::Store(fault) => of_fault(&fault),
+            CommandError::Contended => Problem::new(Code::Contended, text),
+            CommandError::Stopped => Problem::new(Code::ShuttingDown, text),
+            CommandError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
         }
     }
 }

@@ -98,7 +98,7 @@ impl Toolbox {
         format!("unknown tool {name:?}; there are {}", self.names().collect::<Vec<_>>().join(", "))
     }
 
-    /// Ends what former lives left running, also when their tool is no longer offered.
+    /// Ends what former generations left running, also when their tool is no longer offered.
     pub async fn sweep(&self) -> std::io::Result<usize> {
         let mut ended = self.book.sweep().await?;
         for tool in self.tools.values() {

@@ -58,7 +58,7 @@ impl Office {
     }
 
     async fn order(&self, id: Uuid, command: SubscriptionCommand) {
-        self.world.engine.ask::<Subscription>(id, command).await.unwrap();
+        self.world.engine.command::<Subscription>(id, command).await.unwrap();
         self.directory.refresh(self.world.engine.queries(), id).await.unwrap();
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, Key};
 use ordo_engine::sender::{Sender, Senders};
-use ordo_engine::{Along, Engine, Options, Tools};
+use ordo_engine::{CommitExtras, Engine, Options, Tools};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
@@ -54,11 +54,11 @@ impl World {
             escalation: None,
             by: anna(),
         };
-        self.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id
+        self.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id
     }
 
     pub(crate) async fn tell(&self, id: Uuid, command: IncidentCommand) {
-        self.engine.ask::<Incident>(id, command).await.unwrap();
+        self.engine.command::<Incident>(id, command).await.unwrap();
     }
 
     pub(crate) async fn read(&self, id: Uuid) -> Incident {

@@ -1,4 +1,4 @@
-//! What the engine counted since it started.
+//! What the engine counted since it assignment.
 //!
 //! Invariant: nothing here has a job, a run or a label in its name: what is kept does not grow with what is scheduled.
 

@@ -14,12 +14,12 @@ use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
-use crate::attend::Attended;
 use crate::deliveries;
 use crate::engine::Engine;
+use crate::reconciler::Reconciled;
 use crate::{post, workflow};
 
-use super::ask::{AskError, Told};
+use super::ask::{CommandError, Committed};
 use super::state::{State, decode_as, fold_as};
 
 type Shared = Arc<dyn State>;
@@ -57,27 +57,28 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
 }
 
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
-pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended, Fault> {
+pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Reconciled, Fault> {
     match entity.kind {
-        Kind::Executor => crate::remote::attend(engine, entity.id).await.map(|()| Attended::Done),
-        Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
-        Kind::Incident => workflow::incident::attend(engine, entity.id).await,
-        Kind::Notification => post::attend(engine, entity.id).await,
-        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
-        Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
-        Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
+        Kind::Executor => crate::remote::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::Job => workflow::job::reconcile(engine, JobId(entity.id)).await,
+        Kind::Incident => workflow::incident::reconcile(engine, entity.id).await,
+        Kind::Notification => post::reconcile(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::reconcile(engine, entity.id).await,
+        Kind::Delivery => deliveries::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::ApiToken => done(engine.command::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
         Kind::Hook | Kind::Secret | Kind::Subscription => {
-            Err(Fault::misuse(format!("{entity} needs nobody to attend to it")))
+            Err(Fault::misuse(format!("{entity} needs nobody to reconcile it")))
         }
     }
 }
 
 /// What was asked was done, or somebody else did it first.
-fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<Attended, Fault> {
+fn done<T: Object>(answer: Result<Committed<T>, CommandError<T::Refusal>>) -> Result<Reconciled, Fault> {
     match answer {
-        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => {
-            Ok(Attended::Done)
-        }
-        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
+        Ok(_)
+        | Err(
+            CommandError::Refused(_) | CommandError::Contended | CommandError::Duplicate(_) | CommandError::Stopped,
+        ) => Ok(Reconciled::Done),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

@@ -8,25 +8,25 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_notifications};
-use crate::attend::Attended;
 use crate::engine::Engine;
-use crate::object::{AskError, Kept};
+use crate::object::{CommandError, Versioned};
+use crate::reconciler::Reconciled;
 
-pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<Attended, Fault> {
-    let Some(mut incident) = engine.queries().object::<Incident>(id).await? else { return Ok(Attended::Done) };
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
+    let Some(mut incident) = engine.queries().object::<Incident>(id).await? else { return Ok(Reconciled::Done) };
     if incident.next_turn().is_some_and(|at| at <= engine.clock().now()) {
-        let Some(woken) = tell(engine, id, IncidentCommand::Wake).await? else { return Ok(Attended::Done) };
+        let Some(woken) = tell(engine, id, IncidentCommand::Wake).await? else { return Ok(Reconciled::Done) };
         incident = woken;
     }
     while let Some(through) = hand_on(engine, &incident).await? {
         let Some(after) = tell(engine, id, IncidentCommand::Published { through }).await? else { break };
         incident = after;
     }
-    Ok(Attended::Done)
+    Ok(Reconciled::Done)
 }
 
 /// Hands on what waits; answers up to which version.
-async fn hand_on(engine: &Engine, incident: &Kept<Incident>) -> Result<Option<u64>, Fault> {
+async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Option<u64>, Fault> {
     let entries = incident.outbox.entries();
     let entries = &entries[..entries.len().min(ENTRIES_PER_PASS)];
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(None) };
@@ -44,16 +44,16 @@ async fn hand_on(engine: &Engine, incident: &Kept<Incident>) -> Result<Option<u6
     Ok(Some(last.version))
 }
 
-fn message(incident: &Kept<Incident>, entry: &Entry<Card>, stored: &ordo_store::Event) -> Message {
+fn message(incident: &Versioned<Incident>, entry: &Entry<Card>, stored: &ordo_store::Event) -> Message {
     // What stands in a stream is JSON: `store check` tells if it is not.
     let data: Value = serde_json::from_slice(&stored.data).unwrap_or_default();
     Message::of_incident(incident.id, incident, entry, Event { name: stored.kind.clone(), data })
 }
 
-async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Kept<Incident>>, Fault> {
-    match engine.ask::<Incident>(id, command).await {
-        Ok(told) => Ok(Some(Kept::clone(&told.kept))),
-        Err(AskError::Refused(_)) => Ok(None),
+async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {
+    match engine.command::<Incident>(id, command).await {
+        Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
+        Err(CommandError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }

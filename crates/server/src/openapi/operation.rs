@@ -239,7 +239,7 @@ pub(super) fn shared_parameters() -> Value {
     json!({
         "JobId": id("The job."),
         "RunId": id("The run."),
-        "ExecutorId": id("The executor, in its present life."),
+        "ExecutorId": id("The executor, in its present generation."),
         "DeliveryId": id("The delivery."),
         "Slug": { "name": "slug", "in": "path", "required": true, "description": "The hook.",
             "schema": component("Slug") },

@@ -215,9 +215,8 @@ mod tests {
 
     #[test]
     fn a_payload_is_told_byte_by_byte_and_read_without_case() {
-        let payload = |body: &[u8]| {
-            HookPayload::new("gh".into(), Uuid::nil(), vec![("X-Event".into(), "push".into())], body)
-        };
+        let payload =
+            |body: &[u8]| HookPayload::new("gh".into(), Uuid::nil(), vec![("X-Event".into(), "push".into())], body);
         assert_eq!((payload(b"hi").body.as_str(), payload(b"hi").bytes().unwrap()), ("hi", b"hi".to_vec()));
         assert_eq!((payload(&[255, 0]).body.as_str(), payload(&[255, 0]).bytes().unwrap()), ("/wA=", vec![255, 0]));
         assert_eq!(payload(b"").header("x-event"), Some("push"));

@@ -1,10 +1,11 @@
 //! Hooks and deliveries. A secret is named, never shown.
 
-use ordo_model::hook::{Bound, Delivery, Fate, Filter, Hook, Scheme, Verify};
+use ordo_model::hook::{Bound, Delivery, DeliveryOutcome, Filter, Hook, Scheme, Verify};
 use ordo_model::strict::TextOr;
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, RefOr, Schema, Type};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
@@ -239,11 +240,11 @@ impl DeliveryView {
 
 impl DeliveryRun {
     fn of(bound: &Bound) -> DeliveryRun {
-        let (run_id, status, reason) = match &bound.fate {
-            Fate::Waiting => (None, "waiting", None),
-            Fate::Running { run } => (Some(*run), "running", None),
-            Fate::Ended { run, status } => (Some(*run), status.as_str(), None),
-            Fate::Refused { reason } => (None, "refused", Some(reason.clone())),
+        let (run_id, status, reason) = match &bound.outcome {
+            DeliveryOutcome::Waiting => (None, "waiting", None),
+            DeliveryOutcome::Running { run } => (Some(*run), "running", None),
+            DeliveryOutcome::Ended { run, status } => (Some(*run), status.as_str(), None),
+            DeliveryOutcome::Refused { reason } => (None, "refused", Some(reason.clone())),
         };
         DeliveryRun { job_id: bound.job, run_id, status: status.to_owned(), reason }
     }

@@ -13,7 +13,7 @@ use crate::hooks::given;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSubscription {
-    #[schema(format = Uri, pattern = "^https?://")]
+    #[schema(format = "uri", pattern = "^https?://")]
     pub url: String,
     /// Which events it wants; a message is sent if one of them fits.
     pub events: Vec<Pattern>,
@@ -39,7 +39,7 @@ impl NewSubscription {
 #[serde(deny_unknown_fields, default)]
 pub struct SubscriptionPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = Uri, pattern = "^https?://")]
+    #[schema(format = "uri", pattern = "^https?://")]
     pub url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Pattern>>,

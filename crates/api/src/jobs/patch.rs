@@ -5,7 +5,8 @@ use ordo_model::strict;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use utoipa::openapi::schema::{RefOr, Schema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

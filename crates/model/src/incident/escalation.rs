@@ -20,7 +20,7 @@ pub struct Escalation {
 
 /// Tells somebody, that long after the step before (the first: after the start).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EscalationStep))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     #[serde(default)]

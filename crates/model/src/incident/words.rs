@@ -89,7 +89,7 @@ impl fmt::Display for Severity {
 
 /// How far people are with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     #[default]
@@ -165,7 +165,7 @@ impl By {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentSource))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Api,

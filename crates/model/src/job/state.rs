@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
@@ -212,7 +212,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LastRun))]
 pub struct Last {
     pub run_id: RunId,
     pub status: String,

@@ -80,7 +80,7 @@ impl MonitorStatus {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PingSignal))]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     Success,

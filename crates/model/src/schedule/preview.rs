@@ -13,7 +13,7 @@ use crate::limits::PREVIEW_MAX;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PreviewedOccurrence))]
 pub struct Preview {
     #[serde(flatten)]
     pub occurrence: Occurrence,

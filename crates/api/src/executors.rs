@@ -146,6 +146,7 @@ pub struct HookPayload {
     pub hook: String,
     pub delivery: Uuid,
     /// Names and values, without credentials.
+    #[schema(value_type = Vec<Vec<String>>)]
     pub headers: Vec<(String, String)>,
     pub body: String,
     /// How the body is written: text as it is, anything else in base64.

@@ -132,10 +132,10 @@ struct ScheduledTrigger {
     r#type: ScheduledTag,
     at: Option<Timestamp>,
     every: Option<Millis>,
-    #[schema(example = "0 2 * * *")]
+    #[schema(examples("0 2 * * *"))]
     cron: Option<String>,
     /// Of the cron expression; UTC when left out.
-    #[schema(example = "Europe/Berlin")]
+    #[schema(examples("Europe/Berlin"))]
     timezone: Option<String>,
     dst: Option<Dst>,
     start: Option<Timestamp>,

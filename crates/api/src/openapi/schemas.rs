@@ -157,11 +157,20 @@ fn as_answered(part: &Value) -> Value {
     part
 }
 
-/// One of one is that one; keys that indexing left behind are gone.
+/// One of one is that one; what is said of one of two is said of both; a default is a plain value (null as a default
+/// would have clients send it, and null takes away).
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.retain(|key, value| !(value.is_null() && ["oneOf", "anyOf", "type"].contains(&key.as_str())));
+            fields.retain(|key, value| key != "default" || value.is_string() || value.is_number() || value.is_boolean());
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            let described = fields.get_mut("oneOf").and_then(|all| all.get_mut(1)?.as_object_mut()?.remove("description"));
+            if let Some(description) = described {
+                fields.insert("description".to_owned(), description);
+            }
             let only =
                 fields.get("oneOf").and_then(Value::as_array).filter(|all| all.len() == 1).map(|all| all[0].clone());
             if let Some(Value::Object(only)) = only {

@@ -54,7 +54,7 @@ pub struct Definition {
     /// What to do when an occurrence did not happen when it should have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_missed: Option<Reaction>,
-    /// A run that found no executor in this time is given up; None: it waits.
+    /// A run that found no executor in this time is given up; without it the run waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

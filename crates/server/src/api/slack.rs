@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use ordo_adapters::slack::heard::{self, Heard};
-use ordo_adapters::slack::{pressed, receiver};
+use ordo_adapters::slack::events::{self, SlackEvent};
+use ordo_adapters::slack::{interactions, receiver};
 use ordo_engine::CommandError;
 use ordo_engine::incidents::IncidentError;
 use serde_json::json;
@@ -20,10 +20,10 @@ use crate::http::problem::Problem;
 
 pub(crate) async fn events(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     check(&app, &headers, &body)?;
-    match heard::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))? {
-        Heard::Challenge(challenge) => return Ok(Json(json!({ "challenge": challenge })).into_response()),
-        Heard::Nothing(why) => tracing::debug!(why, "an event of Slack's is left alone"),
-        Heard::Mention(mention) => match receiver::mentioned(&app.engine, &mention).await {
+    match events::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))? {
+        SlackEvent::Challenge(challenge) => return Ok(Json(json!({ "challenge": challenge })).into_response()),
+        SlackEvent::Nothing(why) => tracing::debug!(why, "an event of Slack's is left alone"),
+        SlackEvent::Mention(mention) => match receiver::mentioned(&app.engine, &mention).await {
             Ok(Some(incident)) => tracing::info!(%incident, channel = mention.channel, "called from Slack"),
             Ok(None) => tracing::debug!(event = mention.event_id, "Slack delivered an event again"),
             Err(error) => settle(error)?,
@@ -34,7 +34,7 @@ pub(crate) async fn events(State(app): State<App>, headers: HeaderMap, body: Bod
 
 pub(crate) async fn interaction(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     check(&app, &headers, &body)?;
-    let all = pressed::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))?;
+    let all = interactions::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))?;
     for pressed in all {
         if let Err(error) = receiver::pressed(&app.engine, &pressed).await {
             settle(error)?;

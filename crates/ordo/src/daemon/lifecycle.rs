@@ -14,7 +14,7 @@ use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
-use super::outside::Outside;
+use super::senders::ConfiguredSenders;
 use super::signals::Signals;
 use super::{Plan, admin, logging, parts, service, socket};
 use crate::config::Settings;
@@ -24,7 +24,7 @@ use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
 
-pub(super) fn live(plan: Plan) -> Result<Exit> {
+pub(super) fn run(plan: Plan) -> Result<Exit> {
     let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
     logging::begin(&plan.settings, spans)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -47,7 +47,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     };
     let exporting = exporter.map(Exporter::start);
     let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
-    let outside = Outside::open(settings, Senders::default(), store.store(), keys.clone()).await?;
+    let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
     let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);

@@ -14,36 +14,36 @@ use crate::folder::shown;
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Whereabouts {
+pub(crate) enum StoreLocation {
     File(PathBuf),
     Database(String),
 }
 
 /// A store that is open.
 #[derive(Debug, Clone)]
-pub(crate) enum Opened {
+pub(crate) enum OpenStore {
     File(Arc<RedbStore>),
     Database(Arc<PostgresStore>),
 }
 
-impl Whereabouts {
+impl StoreLocation {
     /// As a flag or a setting names it.
-    pub(crate) fn of(path: &Path) -> Whereabouts {
+    pub(crate) fn of(path: &Path) -> StoreLocation {
         match path.to_str().filter(|text| ordo_store_postgres::is_url(text)) {
-            Some(url) => Whereabouts::Database(url.to_owned()),
-            None => Whereabouts::File(path.to_owned()),
+            Some(url) => StoreLocation::Database(url.to_owned()),
+            None => StoreLocation::File(path.to_owned()),
         }
     }
 
-    pub(crate) async fn open(&self, cache_bytes: usize) -> Result<Opened> {
+    pub(crate) async fn open(&self, cache_bytes: usize) -> Result<OpenStore> {
         match self {
-            Whereabouts::File(path) => {
+            StoreLocation::File(path) => {
                 let store = RedbStore::open(path, ordo_store_redb::Options { cache_bytes })?;
-                Ok(Opened::File(Arc::new(store)))
+                Ok(OpenStore::File(Arc::new(store)))
             }
-            Whereabouts::Database(url) => {
+            StoreLocation::Database(url) => {
                 let store = PostgresStore::open(url, ordo_store_postgres::Options::default()).await;
-                Ok(Opened::Database(Arc::new(store.map_err(cannot_open)?)))
+                Ok(OpenStore::Database(Arc::new(store.map_err(cannot_open)?)))
             }
         }
     }
@@ -51,24 +51,24 @@ impl Whereabouts {
     /// For a person; without a password.
     pub(crate) fn shown(&self) -> String {
         match self {
-            Whereabouts::File(path) => shown(path),
-            Whereabouts::Database(url) => without_password(url),
+            StoreLocation::File(path) => shown(path),
+            StoreLocation::Database(url) => without_password(url),
         }
     }
 }
 
-impl Opened {
+impl OpenStore {
     pub(crate) fn moving(&self) -> Arc<dyn Transfer> {
         match self {
-            Opened::File(store) => store.clone(),
-            Opened::Database(store) => store.clone(),
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(store) => store.clone(),
         }
     }
 
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         match self {
-            Opened::File(store) => store.clone(),
-            Opened::Database(store) => store.clone(),
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(store) => store.clone(),
         }
     }
 }
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn a_url_is_a_database_and_all_else_a_file() {
-        let of = |text: &str| Whereabouts::of(Path::new(text));
-        assert_eq!(of("postgres://h/d"), Whereabouts::Database("postgres://h/d".into()));
-        assert_eq!(of("postgres"), Whereabouts::File("postgres".into()));
-        assert_eq!(of(".ordo/orchestrator.db"), Whereabouts::File(".ordo/orchestrator.db".into()));
+        let of = |text: &str| StoreLocation::of(Path::new(text));
+        assert_eq!(of("postgres://h/d"), StoreLocation::Database("postgres://h/d".into()));
+        assert_eq!(of("postgres"), StoreLocation::File("postgres".into()));
+        assert_eq!(of(".ordo/orchestrator.db"), StoreLocation::File(".ordo/orchestrator.db".into()));
     }
 
     #[test]

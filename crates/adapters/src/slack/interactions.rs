@@ -13,15 +13,15 @@ pub(crate) const STATUS: &str = "ordo_status";
 
 /// Somebody pressed a button.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pressed {
+pub struct Interaction {
     pub incident: Uuid,
     /// Slack's id of the person.
     pub user: String,
-    pub deed: Deed,
+    pub deed: InteractionAction,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum InteractionAction {
     Acknowledge,
     AssignToMe,
     Severity(String),
@@ -60,7 +60,7 @@ struct Chosen {
 }
 
 /// Reads the body of a request whose signature was right. What is not ours is left out.
-pub fn read(body: &[u8]) -> Result<Vec<Pressed>, NotAnInteraction> {
+pub fn read(body: &[u8]) -> Result<Vec<Interaction>, NotAnInteraction> {
     let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
     let (_, payload) = payload.ok_or_else(|| NotAnInteraction("the form has no field \"payload\"".to_owned()))?;
     let payload: Payload = serde_json::from_str(&payload).map_err(|error| NotAnInteraction(error.to_string()))?;
@@ -71,17 +71,17 @@ pub fn read(body: &[u8]) -> Result<Vec<Pressed>, NotAnInteraction> {
     Ok(payload.actions.into_iter().filter_map(|action| pressed(&user, action)).collect())
 }
 
-fn pressed(user: &str, action: Action) -> Option<Pressed> {
+fn pressed(user: &str, action: Action) -> Option<Interaction> {
     let value = action.selected_option.map_or(action.value, |chosen| chosen.value);
     let (incident, word) = value.split_once(':').unwrap_or((&value, ""));
     let deed = match action.action_id.as_str() {
-        ACKNOWLEDGE => Deed::Acknowledge,
-        ASSIGN_TO_ME => Deed::AssignToMe,
-        SEVERITY => Deed::Severity(word.to_owned()),
-        STATUS => Deed::Status(word.to_owned()),
+        ACKNOWLEDGE => InteractionAction::Acknowledge,
+        ASSIGN_TO_ME => InteractionAction::AssignToMe,
+        SEVERITY => InteractionAction::Severity(word.to_owned()),
+        STATUS => InteractionAction::Status(word.to_owned()),
         _ => return None,
     };
-    Some(Pressed { incident: Uuid::try_parse(incident).ok()?, user: user.to_owned(), deed })
+    Some(Interaction { incident: Uuid::try_parse(incident).ok()?, user: user.to_owned(), deed })
 }
 
 /// What a choice of a menu carries: the incident and the word that was chosen.
@@ -109,7 +109,7 @@ mod tests {
         json!({"type": "block_actions", "user": {"id": "U1", "name": "anna"}, "actions": [action]})
     }
 
-    fn deed(more: &Value) -> Option<Deed> {
+    fn deed(more: &Value) -> Option<InteractionAction> {
         let mut pressed = read(&form(&action(more))).unwrap();
         assert!(pressed.iter().all(|one| one.incident == Uuid::from_u128(7) && one.user == "U1"));
         pressed.pop().map(|one| one.deed)
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn every_button_and_menu_has_its_deed() {
         let choose = |id: &str, word: &str| json!({"action_id": id, "selected_option": {"value": choice(Uuid::from_u128(7), word)}});
-        assert_eq!(deed(&json!({})), Some(Deed::Acknowledge));
-        assert_eq!(deed(&json!({"action_id": ASSIGN_TO_ME})), Some(Deed::AssignToMe));
-        assert_eq!(deed(&choose(SEVERITY, "sev1")), Some(Deed::Severity("sev1".into())));
-        assert_eq!(deed(&choose(STATUS, "resolved")), Some(Deed::Status("resolved".into())));
+        assert_eq!(deed(&json!({})), Some(InteractionAction::Acknowledge));
+        assert_eq!(deed(&json!({"action_id": ASSIGN_TO_ME})), Some(InteractionAction::AssignToMe));
+        assert_eq!(deed(&choose(SEVERITY, "sev1")), Some(InteractionAction::Severity("sev1".into())));
+        assert_eq!(deed(&choose(STATUS, "resolved")), Some(InteractionAction::Status("resolved".into())));
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::Postbag;
+use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::Engine;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::queries::Queries;
 use ordo_engine::secrets::{Keyring, Vault};
 use ordo_engine::sender::Senders;
-use ordo_reach::{Guard, Guarded};
 use ordo_server::Adapters;
 use ordo_store::Store;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -23,7 +23,7 @@ use super::journal::Journal;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
-pub(super) struct Outside {
+pub(super) struct ConfiguredSenders {
     pub(super) senders: Senders,
     slack: Option<SigningSecret>,
     directory: Directory,
@@ -31,14 +31,14 @@ pub(super) struct Outside {
     gone: UnboundedReceiver<(Uuid, String)>,
 }
 
-impl Outside {
+impl ConfiguredSenders {
     /// Adds them to the senders there are.
     pub(super) async fn open(
         settings: &Settings,
         senders: Senders,
         store: Arc<dyn Store>,
         keys: Arc<dyn Keyring>,
-    ) -> Result<Outside> {
+    ) -> Result<ConfiguredSenders> {
         let refused = |why: String| Error::failed("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
             tracing::info!(channel = sender.channel, "Slack is told of incidents");
@@ -62,7 +62,7 @@ impl Outside {
         let directory = Directory::new(senders.clone(), bag);
         let subscriptions = directory.load(&queries).await?;
         tracing::debug!(subscriptions, "those who subscribed are known");
-        Ok(Outside { senders, slack: settings.slack.signing_secret(), directory, gone })
+        Ok(ConfiguredSenders { senders, slack: settings.slack.signing_secret(), directory, gone })
     }
 
     pub(super) fn adapters(&self) -> Adapters {

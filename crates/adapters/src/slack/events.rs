@@ -1,13 +1,13 @@
 //! What Slack tells at `/slack/events`, in our words.
 //!
-//! Invariant: reading changes nothing and asks nobody; what is not meant for us is [`Heard::Nothing`], never an error,
+//! Invariant: reading changes nothing and asks nobody; what is not meant for us is [`SlackEvent::Nothing`], never an error,
 //! because Slack switches an endpoint off that answers with errors.
 
 use serde::Deserialize;
 
 /// What a request to `/slack/events` is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum SlackEvent {
     /// Slack asks whether we are there: the text goes back as it came.
     Challenge(String),
     Mention(Mention),
@@ -69,26 +69,26 @@ struct Event {
 }
 
 /// Reads the body of a request whose signature was right.
-pub fn read(body: &[u8]) -> Result<Heard, NotAnEvent> {
+pub fn read(body: &[u8]) -> Result<SlackEvent, NotAnEvent> {
     match serde_json::from_slice(body).map_err(|error| NotAnEvent(error.to_string()))? {
-        Envelope::UrlVerification { challenge } => Ok(Heard::Challenge(challenge)),
+        Envelope::UrlVerification { challenge } => Ok(SlackEvent::Challenge(challenge)),
         Envelope::EventCallback { event_id, event } => Ok(about(event_id, event)),
-        Envelope::Other => Ok(Heard::Nothing("a kind of request that is not used")),
+        Envelope::Other => Ok(SlackEvent::Nothing("a kind of request that is not used")),
     }
 }
 
-fn about(event_id: String, event: Event) -> Heard {
+fn about(event_id: String, event: Event) -> SlackEvent {
     if event.r#type != "app_mention" {
-        return Heard::Nothing("a kind of event that is not used");
+        return SlackEvent::Nothing("a kind of event that is not used");
     }
     // Also our own messages: answering them would never end.
     if event.bot_id.is_some() || event.user.is_empty() {
-        return Heard::Nothing("said by a bot");
+        return SlackEvent::Nothing("said by a bot");
     }
     if event.channel.is_empty() || event.ts.is_empty() {
-        return Heard::Nothing("an event without a place");
+        return SlackEvent::Nothing("an event without a place");
     }
-    Heard::Mention(Mention {
+    SlackEvent::Mention(Mention {
         event_id,
         channel: event.channel,
         thread: event.thread_ts.unwrap_or(event.ts),
@@ -143,11 +143,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn heard(body: &Value) -> Heard {
+    fn heard(body: &Value) -> SlackEvent {
         read(body.to_string().as_bytes()).unwrap()
     }
 
-    fn mention(more: &Value) -> Heard {
+    fn mention(more: &Value) -> SlackEvent {
         let mut event =
             json!({"type": "app_mention", "user": "U1", "channel": "C1", "ts": "17.5", "text": "<@UBOT> server down!"});
         for (key, value) in more.as_object().unwrap() {
@@ -158,7 +158,7 @@ mod tests {
 
     fn said(text: &str) -> String {
         match mention(&json!({ "text": text })) {
-            Heard::Mention(mention) => mention.text,
+            SlackEvent::Mention(mention) => mention.text,
             other => panic!("{other:?}"),
         }
     }
@@ -166,23 +166,23 @@ mod tests {
     #[test]
     fn the_challenge_goes_back_as_it_came() {
         let body = json!({"type": "url_verification", "token": "x", "challenge": "3eZb"});
-        assert_eq!(heard(&body), Heard::Challenge("3eZb".into()));
+        assert_eq!(heard(&body), SlackEvent::Challenge("3eZb".into()));
     }
 
     #[test]
     fn a_call_by_name_is_about_its_thread() {
-        let Heard::Mention(first) = mention(&json!({})) else { panic!() };
+        let SlackEvent::Mention(first) = mention(&json!({})) else { panic!() };
         assert_eq!((first.text.as_str(), first.identifier().as_str()), ("server down!", "slack:C1:17.5"));
-        let Heard::Mention(reply) = mention(&json!({"ts": "18.0", "thread_ts": "17.5"})) else { panic!() };
+        let SlackEvent::Mention(reply) = mention(&json!({"ts": "18.0", "thread_ts": "17.5"})) else { panic!() };
         assert_eq!(reply.identifier(), first.identifier());
     }
 
     #[test]
     fn bots_and_other_events_are_left_alone() {
-        assert!(matches!(mention(&json!({"bot_id": "B1"})), Heard::Nothing(_)));
-        assert!(matches!(mention(&json!({"type": "message"})), Heard::Nothing(_)));
-        assert!(matches!(mention(&json!({"channel": ""})), Heard::Nothing(_)));
-        assert!(matches!(heard(&json!({"type": "app_rate_limited"})), Heard::Nothing(_)));
+        assert!(matches!(mention(&json!({"bot_id": "B1"})), SlackEvent::Nothing(_)));
+        assert!(matches!(mention(&json!({"type": "message"})), SlackEvent::Nothing(_)));
+        assert!(matches!(mention(&json!({"channel": ""})), SlackEvent::Nothing(_)));
+        assert!(matches!(heard(&json!({"type": "app_rate_limited"})), SlackEvent::Nothing(_)));
         assert!(read(b"[]").is_err() && read(b"").is_err() && read(b"{}").is_err());
     }
 

@@ -102,7 +102,7 @@ async fn send(client: Client, next: Arc<AtomicU64>, hooks: u64) -> Vec<(u64, Str
         }
         loop {
             match client.post_with_key("/hooks/burst", &json!({ "number": number }), &format!("call-{number}")).await {
-                Ok(committed) => {
+                Ok(told) => {
                     acknowledged.push((number, told["id"].as_str().unwrap().to_owned()));
                     break;
                 }

@@ -38,6 +38,7 @@ pub enum ExecutorState {
     Alive,
     Draining,
     Lost,
+    Left,
 }
 
 /// An executor, or a new generation of one.

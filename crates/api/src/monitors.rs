@@ -29,9 +29,10 @@ pub struct MonitorView {
     /// Newest last; only when one monitor is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pings: Option<Vec<Ping>>,
-    /// What the last ping with a body said; empty when none did. Only when one monitor is read.
+    /// What the last ping with a body said, null when none did. Only when one monitor is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_said: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub last_said: Option<Option<String>>,
 }
 
 impl MonitorView {

@@ -163,11 +163,13 @@ fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.retain(|key, value| !(value.is_null() && ["oneOf", "anyOf", "type"].contains(&key.as_str())));
-            fields.retain(|key, value| key != "default" || value.is_string() || value.is_number() || value.is_boolean());
+            fields
+                .retain(|key, value| key != "default" || value.is_string() || value.is_number() || value.is_boolean());
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
-            let described = fields.get_mut("oneOf").and_then(|all| all.get_mut(1)?.as_object_mut()?.remove("description"));
+            let described =
+                fields.get_mut("oneOf").and_then(|all| all.get_mut(1)?.as_object_mut()?.remove("description"));
             if let Some(description) = described {
                 fields.insert("description".to_owned(), description);
             }

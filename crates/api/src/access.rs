@@ -53,7 +53,7 @@ pub struct NewToken {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Token)]
+#[schema(as = ApiToken)]
 pub struct TokenView {
     pub id: Uuid,
     pub name: String,

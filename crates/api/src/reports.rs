@@ -9,6 +9,7 @@ use crate::problem::ProblemDetails;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ReportBatch)]
 pub struct Reports {
     pub reports: Vec<Report>,
 }

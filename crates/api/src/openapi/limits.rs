@@ -54,7 +54,7 @@ const LIMITS: &[(&str, &str, Limit)] = &[
     ("NewExecutor", "capacity", Number(1, EXECUTOR_CAPACITY_MAX as u64)),
     ("Heartbeat", "runs", AtMost(REPORTS_MAX)),
     ("Poll", "max", Number(1, POLL_MAX as u64)),
-    ("Reports", "reports", AtMost(REPORTS_MAX)),
+    ("ReportBatch", "reports", AtMost(REPORTS_MAX)),
     ("LogChunks", "chunks", AtMost(REPORTS_MAX)),
     ("LogChunk", "lines", AtMost(1_023)),
     ("NewHook", "slug", Pattern("^[A-Za-z0-9_-][A-Za-z0-9._-]*$")),

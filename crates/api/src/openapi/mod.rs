@@ -36,6 +36,7 @@ fn assemble() -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A durable scheduler.",
             "description": ABOUT,
+            "contact": { "name": "Ordo" },
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/", "description": "The server that this document came from." }],

@@ -4,13 +4,20 @@ use jiff::tz::TimeZone;
 use ordo_client::Client;
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cli::{Common, Format};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::locate;
 use crate::output::style::Paint;
 use crate::{output, zone};
+
+/// A request or an answer as it stands on the wire.
+pub(crate) fn wire(data: &impl Serialize) -> Value {
+    serde_json::to_value(data).expect("what goes over the wire is plain data")
+}
 
 #[derive(Debug)]
 pub(crate) struct Talk {
@@ -41,6 +48,14 @@ impl Talk {
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value> {
         Ok(self.client.get(path).await?)
+    }
+
+    /// The same, read as what it is.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        let answer = self.client.get(path).await?;
+        let unread =
+            |error: serde_json::Error| Error::failed("the server answered something else").detail(error.to_string());
+        serde_json::from_value(answer).map_err(unread)
     }
 
     pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value> {

@@ -18,6 +18,7 @@ use ordo_engine::clock::new_id;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Refusal};
 use ordo_model::strict;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -34,7 +35,7 @@ const UPDATE_TRIES: u32 = 8;
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let fields: Map<String, Value> = body.parse()?;
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
-        let job = read(fields)?;
+        let job: NewJob = read(fields)?;
         let definition = job.definition.clone();
         let command = command(&app.engine, job).await?;
         if let Some(unique) = &definition.unique_key {
@@ -51,8 +52,8 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     }
 }
 
-/// A job as a client wrote it down.
-pub(crate) fn read(fields: Map<String, Value>) -> Result<NewJob, Problem> {
+/// A job, or a change of one, as a client wrote it down.
+pub(crate) fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Problem> {
     strict::from_value(Value::Object(fields)).map_err(|misread| Problem::misread(Code::InvalidJob, misread))
 }
 
@@ -94,7 +95,7 @@ pub(crate) async fn update(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let JobPatch(patch) = body.parse()?;
+    let JobPatch(patch) = read(body.parse()?)?;
     let condition = IfMatch::read(&headers)?;
     for _ in 0..UPDATE_TRIES {
         let job = find(&app, id).await?;

@@ -208,7 +208,7 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
 }
 
 async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
-    let job = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
+    let job: NewJob = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     let command = jobs::command(&ctx.app.engine, NewJob { held: fields.held, ..job }).await?;
     Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
 }

@@ -13,6 +13,7 @@ mod import;
 mod key_file;
 mod locate;
 mod maintenance;
+mod nearby;
 mod opened;
 mod output;
 mod private_file;

@@ -16,10 +16,10 @@ use ordo_store::{Chunk, Fault, Outcome};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::behind::Behind;
+use crate::change_hint::ChangeHint;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::committer::{Answer, Answered, Committer, Prepared, Round, SubmitError, commit};
 use crate::core::Input;
-use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::object::ask::{Ask, Lost};
 use crate::planner::{Extra, Request};
@@ -86,7 +86,7 @@ pub struct Batcher {
     pub clock: SharedClock,
     pub queue: mpsc::UnboundedReceiver<Message>,
     pub core: mpsc::UnboundedSender<Input>,
-    pub live: broadcast::Sender<Live>,
+    pub live: broadcast::Sender<ChangeHint>,
     pub metrics: Arc<Metrics>,
     /// Orders that must not get lost, to be tried again.
     pub again: VecDeque<Submission>,
@@ -284,10 +284,10 @@ impl Batcher {
         if let Ok(accepted) = &answer {
             self.metrics.accepted(accepted);
             for run in &accepted.runs {
-                drop(self.live.send(Live::Run(run.id)));
+                drop(self.live.send(ChangeHint::Run(run.id)));
             }
             if !accepted.events.is_empty() {
-                drop(self.live.send(Live::Job(accepted.job.id)));
+                drop(self.live.send(ChangeHint::Job(accepted.job.id)));
             }
         }
         let most = kept.as_ref().map_or(0, tries_of);
@@ -316,7 +316,7 @@ impl Batcher {
             }
             lost => {
                 if lost.is_none() {
-                    drop(self.live.send(Live::Object(ask.entity())));
+                    drop(self.live.send(ChangeHint::Object(ask.entity())));
                 }
                 ask.answer(lost);
             }

@@ -48,7 +48,7 @@ mod tests {
         let definition: Definition = serde_json::from_value(form).unwrap();
         let command = Command::Schedule { definition: Box::new(definition), held: false };
         let id = JobId(Uuid::from_u128(number));
-        Arc::new(decide(id, None, Order { command, seat: None }, Timestamp::MIN).unwrap().job)
+        Arc::new(decide(id, None, Order { command, reservation: None }, Timestamp::MIN).unwrap().job)
     }
 
     #[test]

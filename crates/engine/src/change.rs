@@ -8,15 +8,15 @@ use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, 
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::dispatch::need::Need;
+use crate::dispatch::requirements::Requirements;
 use crate::tool::Shard;
 
-/// Where a seat was reserved.
+/// Where a reservation was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// In a pool of this process.
     Here(Pool),
-    /// In this life of a remote executor.
+    /// In this generation of a remote executor.
     There(Uuid),
 }
 
@@ -29,7 +29,7 @@ pub struct Change {
     /// The pool that runs the job.
     pub pool: Pool,
     /// Attempts that may begin now.
-    pub started: Vec<Started>,
+    pub assignments: Vec<Assignment>,
     /// Seats that were offered and not taken.
     pub returned: Vec<Place>,
     /// `Start` and `Broadcast` orders that were carried out or refused.
@@ -41,7 +41,7 @@ pub struct Change {
     /// Runs that could start if there were a place.
     pub waiting: Vec<Waiting>,
     /// Entities that have something to do now, without waiting for their alarm.
-    pub attend: Vec<EntityId>,
+    pub reconcile: Vec<EntityId>,
     /// The orders could not be committed at all.
     pub failed: bool,
 }
@@ -53,13 +53,13 @@ impl Change {
             rank: 0,
             alarm: None,
             pool: Pool::Fast,
-            started: Vec::new(),
+            assignments: Vec::new(),
             returned: Vec::new(),
             answered: Vec::new(),
             cancel: Vec::new(),
             ended: Vec::new(),
             waiting: Vec::new(),
-            attend: Vec::new(),
+            reconcile: Vec::new(),
             failed: false,
         }
     }
@@ -67,7 +67,7 @@ impl Change {
 
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Started {
+pub struct Assignment {
     pub place: Place,
     pub executor: Incarnation,
     pub job_id: JobId,
@@ -77,7 +77,7 @@ pub struct Started {
     pub token: Token,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
-    /// The delivery whose payload goes along.
+    /// The delivery whose payload goes extras.
     pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,
@@ -94,7 +94,7 @@ pub struct Waiting {
     pub rank: u8,
     pub run_id: RunId,
     pub job_id: JobId,
-    pub need: Arc<Need>,
+    pub requirements: Arc<Requirements>,
 }
 
 impl Waiting {

@@ -295,7 +295,8 @@ pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fau
 
 /// Nothing of it happened: places go back, the wake is tried again.
 fn undone(change: Change) -> Change {
-    let returned = change.returned.into_iter().chain(change.started.iter().map(|started| started.place)).collect();
+    let returned =
+        change.returned.into_iter().chain(change.assignments.iter().map(|assignment| assignment.place)).collect();
     Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }
 

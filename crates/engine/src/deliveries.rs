@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryRefusal, Fate, Hook};
+use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 use ordo_store::{Chunk, Fault, KeyRange, Order, View};
@@ -16,7 +16,7 @@ use crate::clock::new_id;
 use crate::committer::{Answer, SubmitError};
 use crate::engine::Engine;
 use crate::keys;
-use crate::object::{Along, AskError, Told};
+use crate::object::{CommandError, CommitExtras, Committed};
 use crate::planner::Claim;
 use crate::queries::Queries;
 use crate::tool::Payload;
@@ -71,12 +71,12 @@ impl DeliveryCounts {
 
 impl Engine {
     /// Stores a call of a hook for every job that listens now.
-    pub async fn receive(&self, arrival: Arrival) -> Result<Received, AskError<DeliveryRefusal>> {
+    pub async fn receive(&self, arrival: Arrival) -> Result<Received, CommandError<DeliveryRefusal>> {
         let counts = &self.metrics().deliveries;
         let id = arrival.sender_id.as_ref().map_or_else(new_id, |name| Delivery::id(&arrival.hook, name).id);
         let jobs = self.listeners(&arrival.hook).await?;
         let owner = new_id();
-        let along = Along { chunks: chunks(owner, &arrival), ..Along::default() };
+        let extras = CommitExtras { chunks: chunks(owner, &arrival), ..CommitExtras::default() };
         let passes = arrival.passes;
         let command = DeliveryCommand::Receive {
             hook: arrival.hook,
@@ -87,12 +87,12 @@ impl Engine {
             passes,
             jobs,
         };
-        match self.ask_with::<Delivery>(id, command, along).await {
+        match self.command_with::<Delivery>(id, command, extras).await {
             Ok(_) => {
                 DeliveryCounts::add(if passes { &counts.received } else { &counts.filtered });
                 Ok(Received::New(id))
             }
-            Err(AskError::Refused(DeliveryRefusal::Duplicate)) => {
+            Err(CommandError::Refused(DeliveryRefusal::Duplicate)) => {
                 DeliveryCounts::add(&counts.duplicate);
                 Ok(Received::Duplicate(id))
             }
@@ -105,20 +105,20 @@ impl Engine {
         &self,
         hook: &str,
         id: Uuid,
-        along: Along,
-    ) -> Result<Told<Delivery>, AskError<DeliveryRefusal>> {
+        extras: CommitExtras,
+    ) -> Result<Committed<Delivery>, CommandError<DeliveryRefusal>> {
         let jobs = self.listeners(hook).await?;
-        self.ask_with::<Delivery>(id, DeliveryCommand::Replay { jobs }, along).await
+        self.command_with::<Delivery>(id, DeliveryCommand::Replay { jobs }, extras).await
     }
 
-    async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, AskError<DeliveryRefusal>> {
-        self.queries().listeners(hook).await.map_err(|fault| AskError::Store(std::sync::Arc::new(fault)))
+    async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, CommandError<DeliveryRefusal>> {
+        self.queries().listeners(hook).await.map_err(|fault| CommandError::Store(std::sync::Arc::new(fault)))
     }
 }
 
 impl Queries {
     /// The hook with this slug.
-    pub async fn hook(&self, slug: &str) -> Result<Option<crate::Kept<Hook>>, Fault> {
+    pub async fn hook(&self, slug: &str) -> Result<Option<crate::Versioned<Hook>>, Fault> {
         self.object::<Hook>(Hook::id(slug).id).await
     }
 
@@ -156,10 +156,10 @@ impl Queries {
         Ok(Some(Payload { hook: kept.value.hook, delivery, headers, body: body.into() }))
     }
 
-    async fn fate(&self, run: RunId) -> Result<Fate, Fault> {
+    async fn fate(&self, run: RunId) -> Result<DeliveryOutcome, Fault> {
         let found = self.run(run).await?;
         // A run that retention took away was over.
-        Ok(found.map_or_else(|| Fate::Ended { run, status: "forgotten".to_owned() }, |run| fate_of(&run)))
+        Ok(found.map_or_else(|| DeliveryOutcome::Ended { run, status: "forgotten".to_owned() }, |run| outcome_of(&run)))
     }
 }
 
@@ -173,35 +173,35 @@ fn chunks(owner: Uuid, arrival: &Arrival) -> Vec<Chunk> {
 }
 
 /// Brings a delivery to the jobs that have no run of it yet, and looks what became of the others.
-pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<(), Fault> {
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
     let Some(delivery) = engine.queries().object::<Delivery>(id).await? else { return Ok(()) };
     let mut found = route(engine, id, &delivery).await?;
     for bound in &delivery.bound {
-        if let Fate::Running { run } = bound.fate {
-            found.push(Bound { job: bound.job, fate: engine.queries().fate(run).await? });
+        if let DeliveryOutcome::Running { run } = bound.outcome {
+            found.push(Bound { job: bound.job, outcome: engine.queries().fate(run).await? });
         }
     }
-    match engine.ask::<Delivery>(id, DeliveryCommand::Look { found }).await {
-        Ok(_) | Err(AskError::Refused(_) | AskError::Stopped | AskError::Duplicate(_)) => Ok(()),
-        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
-        Err(AskError::Contended) => Err(Fault::Held { what: "others kept changing the delivery".into() }),
+    match engine.command::<Delivery>(id, DeliveryCommand::Look { found }).await {
+        Ok(_) | Err(CommandError::Refused(_) | CommandError::Stopped | CommandError::Duplicate(_)) => Ok(()),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
+        Err(CommandError::Contended) => Err(Fault::Held { what: "others kept changing the delivery".into() }),
     }
 }
 
 async fn route(engine: &Engine, id: Uuid, delivery: &Delivery) -> Result<Vec<Bound>, Fault> {
     let now = engine.clock().now();
     let (mut found, mut orders) = (Vec::new(), Vec::new());
-    for bound in delivery.bound.iter().filter(|bound| bound.fate == Fate::Waiting) {
+    for bound in delivery.bound.iter().filter(|bound| bound.outcome == DeliveryOutcome::Waiting) {
         let claim = claim(id, delivery.replays, bound.job, now);
-        // A life before this one may have come so far.
+        // A generation before this one may have come so far.
         match engine.queries().store().dedup(&claim.key, now).await? {
-            Some(value) => found.push(Bound { job: bound.job, fate: claimed(engine, &value).await? }),
+            Some(value) => found.push(Bound { job: bound.job, outcome: claimed(engine, &value).await? }),
             None => orders.push((bound.job, Command::Deliver { delivery: id, replay: delivery.replays }, claim)),
         }
     }
     let jobs: Vec<JobId> = orders.iter().map(|(job, _, _)| *job).collect();
     for (job, answer) in jobs.into_iter().zip(engine.submit_all_once(orders).await) {
-        found.push(Bound { job, fate: answered(engine, answer).await? });
+        found.push(Bound { job, outcome: answered(engine, answer).await? });
     }
     Ok(found)
 }
@@ -211,31 +211,31 @@ fn claim(delivery: Uuid, replay: u32, job: JobId, now: Timestamp) -> Claim {
     Claim { key, until: now.plus(CLAIM_KEPT), value: Vec::new(), names_run: true }
 }
 
-async fn claimed(engine: &Engine, value: &[u8]) -> Result<Fate, Fault> {
+async fn claimed(engine: &Engine, value: &[u8]) -> Result<DeliveryOutcome, Fault> {
     let (_, run) = Claim::read_run(value).ok_or_else(|| Fault::damaged("a claim of a delivery names no run"))?;
     engine.queries().fate(run).await
 }
 
-async fn answered(engine: &Engine, answer: Answer) -> Result<Fate, Fault> {
+async fn answered(engine: &Engine, answer: Answer) -> Result<DeliveryOutcome, Fault> {
     match answer {
         Ok(accepted) => {
             DeliveryCounts::add(&engine.metrics().deliveries.routed);
-            let none = || Fate::Refused { reason: "the order led to no run".to_owned() };
-            Ok(accepted.run_begun().map_or_else(none, fate_of))
+            let none = || DeliveryOutcome::Refused { reason: "the order led to no run".to_owned() };
+            Ok(accepted.run_begun().map_or_else(none, outcome_of))
         }
         Err(SubmitError::Duplicate(value)) => claimed(engine, &value).await,
         // It is tried again a little later.
         Err(SubmitError::Refused(Refusal::QueueFull) | SubmitError::Contended | SubmitError::Stopped) => {
-            Ok(Fate::Waiting)
+            Ok(DeliveryOutcome::Waiting)
         }
-        Err(SubmitError::Refused(refusal)) => Ok(Fate::Refused { reason: refusal.to_string() }),
+        Err(SubmitError::Refused(refusal)) => Ok(DeliveryOutcome::Refused { reason: refusal.to_string() }),
         Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }
 
-fn fate_of(run: &Run) -> Fate {
+fn outcome_of(run: &Run) -> DeliveryOutcome {
     match run.status.is_terminal() {
-        true => Fate::Ended { run: run.id, status: run.status.name().to_owned() },
-        false => Fate::Running { run: run.id },
+        true => DeliveryOutcome::Ended { run: run.id, status: run.status.name().to_owned() },
+        false => DeliveryOutcome::Running { run: run.id },
     }
 }

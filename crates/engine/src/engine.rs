@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::incident::Escalation;
-use ordo_model::job::{Definition, Job, Seat};
+use ordo_model::job::{Definition, Job, SlotReservation};
 use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Fault, Store};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -15,24 +15,24 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::attend::Attendants;
 use crate::batcher::{Batcher, Message, chain};
+use crate::change_hint::{CHANGE_HINT_BACKLOG, ChangeHint};
 use crate::clock::{SharedClock, StoreClock, new_id};
 use crate::cluster::{self, About, Member, Reviewer};
 use crate::committer::{Committer, SubmitError};
 use crate::core::{Core, Input, News};
 use crate::dispatch::PoolSizes;
-use crate::live::{LIVE_BACKLOG, Live};
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
+use crate::partitions::Ownership;
 use crate::queries::Queries;
+use crate::reconciler::Reconciler;
 use crate::recovery::{RunningAttempt, Whose};
+use crate::remote::registry::ExecutorRegistry;
 use crate::remote::restore;
-use crate::remote::roll::Roll;
 use crate::runner::{Runner, Tools};
 use crate::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::sender::Senders;
-use crate::shards::Ownership;
 use crate::shell::{CoreMessage, CoreShell};
 use crate::tokens::Tokens;
 use crate::trace::Sampling;
@@ -95,15 +95,15 @@ struct Shared {
     batcher: mpsc::UnboundedSender<Message>,
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
-    roll: Arc<Roll>,
-    live: broadcast::Sender<Live>,
+    registry: Arc<ExecutorRegistry>,
+    live: broadcast::Sender<ChangeHint>,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
-    attend: mpsc::UnboundedSender<EntityId>,
+    reconcile: mpsc::UnboundedSender<EntityId>,
     stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
     /// They end by themselves when they are told to.
-    attendants: std::sync::Mutex<Option<JoinHandle<()>>>,
+    reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -113,7 +113,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Engine {
-    /// Starts the engine: sweeps what a former life left behind, settles its attempts, begins to fire.
+    /// Starts the engine: sweeps what a former generation left behind, settles its attempts, begins to fire.
     pub async fn start(
         store: Arc<dyn Store>,
         tools: Tools,
@@ -122,7 +122,7 @@ impl Engine {
     ) -> Result<Engine, Fault> {
         let tools = Arc::new(tools);
         sweep(&tools).await;
-        let me = Incarnation { executor: options.node.clone(), life: new_id() };
+        let me = Incarnation { executor: options.node.clone(), generation: new_id() };
         let store_clock = Arc::new(StoreClock::new(clock.clone()));
         let clock: SharedClock = match store.cluster() {
             Some(cluster) => {
@@ -139,7 +139,7 @@ impl Engine {
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
         let (attend_tx, attend_rx) = mpsc::unbounded_channel();
         let stopping = CancellationToken::new();
-        let (live, _) = broadcast::channel(LIVE_BACKLOG);
+        let (live, _) = broadcast::channel(CHANGE_HINT_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
             committer: Committer::new(store.clone()),
@@ -167,10 +167,10 @@ impl Engine {
             ending: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
-        let roll = Arc::new(Roll::default());
+        let registry = Arc::new(ExecutorRegistry::default());
         let names = Arc::new(tools.keys().cloned().collect());
-        let seat = Seat { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
-        let core = Core::new(seat, options.tick_rate, options.pools, clock.now());
+        let reservation = SlotReservation { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
+        let core = Core::new(reservation, options.tick_rate, options.pools, clock.now());
         let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
         let reviewer = Reviewer::new(store.clone(), runner.clone());
         let shell = CoreShell {
@@ -182,8 +182,8 @@ impl Engine {
             input_tx: input_tx.clone(),
             messages: core_rx,
             runner,
-            roll: roll.clone(),
-            attend: attend_tx.clone(),
+            registry: registry.clone(),
+            reconcile: attend_tx.clone(),
             drained: None,
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
@@ -199,21 +199,21 @@ impl Engine {
                 batcher: batcher_tx,
                 core: core_tx,
                 inputs: input_tx.clone(),
-                roll,
+                registry,
                 live,
                 metrics,
-                attend: attend_tx,
+                reconcile: attend_tx,
                 stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
-                attendants: std::sync::Mutex::default(),
+                reconciler: std::sync::Mutex::default(),
             }),
         };
         engine.recover().await?;
-        let attendants = Attendants { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
+        let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
         engine.keep_task(tokio::spawn(keepers(engine.clone())));
         engine.keep_task(tokio::spawn(remote::watch(engine.clone())));
-        *engine.attendants() = Some(tokio::spawn(attendants.run()));
+        *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
             engine.be_a_member(store, store_clock, input_tx, reviewer);
         }
@@ -237,8 +237,8 @@ impl Engine {
         self.keep_task(tokio::spawn(member.run()));
     }
 
-    fn attendants(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.shared.attendants.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn reconciler(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.shared.reconciler.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn keep_task(&self, task: JoinHandle<()>) {
@@ -253,7 +253,7 @@ impl Engine {
         &self.shared.options
     }
 
-    /// This life of this node.
+    /// This generation of this node.
     pub fn me(&self) -> &Incarnation {
         &self.shared.me
     }
@@ -295,7 +295,7 @@ impl Engine {
 
     /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
     pub(crate) fn nudge(&self, entity: EntityId) {
-        self.shared.attend.send(entity).unwrap_or(());
+        self.shared.reconcile.send(entity).unwrap_or(());
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -307,8 +307,8 @@ impl Engine {
         &self.shared.options.group
     }
 
-    pub(crate) fn roll(&self) -> &Roll {
-        &self.shared.roll
+    pub(crate) fn registry(&self) -> &ExecutorRegistry {
+        &self.shared.registry
     }
 
     pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
@@ -324,11 +324,11 @@ impl Engine {
         self.tell(Input::Remote { executor, news });
     }
 
-    pub(crate) fn hint(&self, live: Live) {
+    pub(crate) fn hint(&self, live: ChangeHint) {
         drop(self.shared.live.send(live));
     }
 
-    pub fn watch(&self) -> broadcast::Receiver<Live> {
+    pub fn watch(&self) -> broadcast::Receiver<ChangeHint> {
         self.shared.live.subscribe()
     }
 
@@ -383,28 +383,28 @@ impl Engine {
         if let Some(batcher) = tasks.next() {
             drop(batcher.await);
         }
-        // Those who attend let go of what they hold before they are gone.
+        // Those who reconcile let go of what they hold before they are gone.
         self.shared.stopping.cancel();
-        let attendants = self.attendants().take();
-        if let Some(attendants) = attendants {
-            drop(attendants.await);
+        let reconciler = self.reconciler().take();
+        if let Some(reconciler) = reconciler {
+            drop(reconciler.await);
         }
         for task in tasks {
             task.abort();
             // Cancelled, as asked: the task is gone and has let go of the store.
             drop(task.await);
         }
-        cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.life).await;
+        cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.generation).await;
     }
 
-    /// Attempts of lives that are over are settled by the model's rule; what remote executors have, they keep.
+    /// Attempts of generations that are over are settled by the model's rule; what remote executors have, they keep.
     async fn recover(&self) -> Result<(), Fault> {
         let me = &self.shared.me;
         let shared = self.shared.queries.store().is_shared();
         let there = restore::executors(self).await?;
         let running = recovery::attempts(&self.shared.queries).await?;
         restore::attempts(self, &running).await;
-        self.settle(if shared { Whose::FormerLivesOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
+        self.settle(if shared { Whose::FormerGenerationsOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
     }
 
     /// A node is gone: what it was running is settled.
@@ -426,7 +426,7 @@ impl Engine {
             }
         }
         if found > 0 {
-            tracing::info!(jobs = found, "attempts of a former life are being settled");
+            tracing::info!(jobs = found, "attempts of a former generation are being settled");
         }
         Ok(())
     }
@@ -436,8 +436,10 @@ async fn sweep(tools: &Tools) {
     for (name, tool) in tools {
         match tool.sweep().await {
             Ok(0) => {}
-            Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former life left running"),
-            Err(error) => tracing::error!(tool = %name, %error, "could not look for what a former life left running"),
+            Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former generation left running"),
+            Err(error) => {
+                tracing::error!(tool = %name, %error, "could not look for what a former generation left running")
+            }
         }
     }
 }

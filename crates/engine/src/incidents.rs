@@ -14,7 +14,7 @@ use crate::object::incident::{
     INCIDENTS, INCIDENTS_BY_IDENTIFIER, INCIDENTS_BY_SEVERITY, INCIDENTS_BY_STATUS, identifier_prefix,
 };
 use crate::object::state::decode_event;
-use crate::object::{Along, AskError, Kept, Told};
+use crate::object::{CommandError, CommitExtras, Committed, Versioned};
 use crate::object_queries::{Found, Section};
 use crate::queries::{Queries, SCAN_MAX};
 
@@ -22,7 +22,7 @@ use crate::queries::{Queries, SCAN_MAX};
 const GENERATIONS_TRIED: u32 = 8;
 const EVENTS_PER_READ: usize = 1_000;
 
-pub type IncidentError = AskError<IncidentRefusal>;
+pub type IncidentError = CommandError<IncidentRefusal>;
 
 /// Which incidents a list shows.
 #[derive(Debug, Clone, Default)]
@@ -55,23 +55,23 @@ impl Engine {
     pub async fn start_incident(
         &self,
         start: Start,
-        along: impl Fn(Uuid) -> Along,
-    ) -> Result<Told<Incident>, IncidentError> {
+        extras: impl Fn(Uuid) -> CommitExtras,
+    ) -> Result<Committed<Incident>, IncidentError> {
         let Some(identifier) = start.identifier.clone() else {
             let id = new_id();
-            return self.ask_with(id, IncidentCommand::Start(Box::new(start)), along(id)).await;
+            return self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await;
         };
         let newest = self.queries().newest_of(&identifier).await.map_err(store)?;
         let mut generation = newest.map_or(1, |incident| incident.generation);
         for _ in 0..GENERATIONS_TRIED {
             let id = Incident::id(&identifier, generation);
             let start = Start { generation, ..start.clone() };
-            match self.ask_with(id, IncidentCommand::Start(Box::new(start)), along(id)).await {
-                Err(AskError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
+            match self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await {
+                Err(CommandError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
                 answer => return answer,
             }
         }
-        Err(AskError::Contended)
+        Err(CommandError::Contended)
     }
 
     /// The policy of that name; without a name `default`, if there is one.
@@ -81,12 +81,12 @@ impl Engine {
 }
 
 fn store(fault: Fault) -> IncidentError {
-    AskError::Store(std::sync::Arc::new(fault))
+    CommandError::Store(std::sync::Arc::new(fault))
 }
 
 impl Queries {
     /// The latest incident of an identifier.
-    pub async fn newest_of(&self, identifier: &str) -> Result<Option<Kept<Incident>>, Fault> {
+    pub async fn newest_of(&self, identifier: &str) -> Result<Option<Versioned<Incident>>, Fault> {
         let prefix = identifier_prefix(identifier);
         let section = Section {
             index: INCIDENTS_BY_IDENTIFIER,
@@ -119,9 +119,9 @@ impl Queries {
             let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit: wanted };
             let page = self.objects::<Incident>(&section).await?;
             seen += wanted;
-            let is_old = |incident: &Kept<Incident>| filter.since.is_some_and(|since| incident.created_at < since);
+            let is_old = |incident: &Versioned<Incident>| filter.since.is_some_and(|since| incident.created_at < since);
             let ends = page.items.iter().any(is_old);
-            let fits = |incident: &Kept<Incident>| !is_old(incident) && filter.shows(incident);
+            let fits = |incident: &Versioned<Incident>| !is_old(incident) && filter.shows(incident);
             found.items.extend(page.items.into_iter().filter(fits));
             found.next = page.next.filter(|_| !ends);
             if found.next.is_none() || found.items.len() >= limit || seen >= SCAN_MAX {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ordo_model::job::{Job, JobState};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, Order, Ringing, Row, View};
+use ordo_store::{DueAlarm, Fault, KeyRange, Order, Row, View};
 use uuid::Uuid;
 
 use crate::queries::Queries;
@@ -24,7 +24,7 @@ const RUNS_WALK_MAX: usize = 2_000;
 /// What is looked for. Everything that is said must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
-    /// Each is a part of the label, in small letters.
+    /// Each is a part of the label, in small notifications.
     pub label_parts: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.
@@ -197,12 +197,12 @@ impl Queries {
 
     async fn by_alarm(&self, after: Option<&Place>, step: usize) -> Result<Walk, Fault> {
         let after = match after {
-            Some(Place::Alarm { at, id }) => Some(Ringing { at: *at, rank: 0, entity: JobId(*id).into() }),
+            Some(Place::Alarm { at, id }) => Some(DueAlarm { at: *at, rank: 0, entity: JobId(*id).into() }),
             Some(Place::Label(_) | Place::Before(_)) | None => None,
         };
         let alarms = self.store().due(Timestamp::MAX, after, step).await?;
-        let place = |alarm: &Ringing| Place::Alarm { at: alarm.at, id: alarm.entity.id };
-        let entry = |alarm: &Ringing| job_of(alarm.entity).map(|job| Entry { place: place(alarm), job, run: None });
+        let place = |alarm: &DueAlarm| Place::Alarm { at: alarm.at, id: alarm.entity.id };
+        let entry = |alarm: &DueAlarm| job_of(alarm.entity).map(|job| Entry { place: place(alarm), job, run: None });
         let (to, is_end) = (alarms.last().map(place), alarms.len() < step);
         Ok(Walk { entries: alarms.iter().filter_map(entry).collect(), to, is_end })
     }

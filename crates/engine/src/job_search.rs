@@ -17,9 +17,9 @@ const READ_AT_ONCE: usize = 1_000;
 /// What is looked for in labels. Both may be empty: then every label fits.
 #[derive(Debug, Clone, Default)]
 pub struct LabelSearch {
-    /// The label begins with it, letter by letter.
+    /// The label begins with it, notification by notification.
     pub prefix: String,
-    /// The label contains it; capitals and small letters are the same.
+    /// The label contains it; capitals and small notifications are the same.
     pub part: String,
 }
 

@@ -9,7 +9,7 @@ use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
 use crate::change::Waiting;
-use crate::dispatch::need::{LineName, Need, Terms};
+use crate::dispatch::requirements::{QueueName, Requirements, Terms};
 
 /// Ends a text inside a key; texts have no control characters.
 const END: u8 = 0;
@@ -47,21 +47,21 @@ pub fn run_by_status(status_code: u8, run: RunId) -> Vec<u8> {
     [&[status_code], run.0.as_bytes().as_slice()].concat()
 }
 
-/// All waiting runs of a line.
-pub fn queue_prefix(line: &LineName) -> Vec<u8> {
-    [line.group.as_bytes(), &[END, line.pool.code()], line.tool.as_bytes(), &[END]].concat()
+/// All waiting runs of a queue.
+pub fn queue_prefix(queue: &QueueName) -> Vec<u8> {
+    [queue.group.as_bytes(), &[END, queue.pool.code()], queue.tool.as_bytes(), &[END]].concat()
 }
 
 pub fn queue(waiting: &Waiting) -> Vec<u8> {
     let turn = waiting.turn.ms().to_be_bytes();
-    [queue_prefix(&waiting.need.line).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
+    [queue_prefix(&waiting.requirements.queue).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
 }
 
 /// The job, and what the run asks for if that is anything but the default.
 pub fn queue_value(waiting: &Waiting) -> Vec<u8> {
     let mut value = waiting.job_id.0.as_bytes().to_vec();
-    if waiting.need.terms != PLAIN {
-        value.extend(serde_json::to_vec(&waiting.need.terms).expect("terms are plain data"));
+    if waiting.requirements.terms != PLAIN {
+        value.extend(serde_json::to_vec(&waiting.requirements.terms).expect("terms are plain data"));
     }
     value
 }
@@ -69,8 +69,8 @@ pub fn queue_value(waiting: &Waiting) -> Vec<u8> {
 const PLAIN: Terms = Terms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
 
 /// Reads back what `queue` and `queue_value` wrote.
-pub fn read_queue(line: &LineName, key: &[u8], value: &[u8]) -> Option<Waiting> {
-    let rest = key.strip_prefix(queue_prefix(line).as_slice())?;
+pub fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<Waiting> {
+    let rest = key.strip_prefix(queue_prefix(queue).as_slice())?;
     let (turn, rest) = rest.split_at_checked(8)?;
     let (rank, run) = rest.split_first()?;
     let (job, terms) = value.split_at_checked(16)?;
@@ -80,7 +80,7 @@ pub fn read_queue(line: &LineName, key: &[u8], value: &[u8]) -> Option<Waiting> 
         rank: *rank,
         run_id: RunId(Uuid::from_slice(run).ok()?),
         job_id: JobId(Uuid::from_slice(job).ok()?),
-        need: Arc::new(Need { line: line.clone(), terms }),
+        requirements: Arc::new(Requirements { queue: queue.clone(), terms }),
     })
 }
 
@@ -128,13 +128,13 @@ mod tests {
             rank,
             run_id: RunId(Uuid::from_u128(1)),
             job_id: JobId(Uuid::from_u128(2)),
-            need: Arc::new(Need { line: line("default", "shell"), terms }),
+            requirements: Arc::new(Requirements { queue: queue("default", "shell"), terms }),
         };
         let lru = Terms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
         for terms in [PLAIN, lru] {
             let one = waiting(1_000, 4, terms);
-            let read = read_queue(&one.need.line, &queue(&one), &queue_value(&one)).unwrap();
-            assert_eq!((&read, &read.need), (&one, &one.need));
+            let read = read_queue(&one.requirements.queue, &queue(&one), &queue_value(&one)).unwrap();
+            assert_eq!((&read, &read.requirements), (&one, &one.requirements));
         }
         assert_eq!(queue_value(&waiting(0, 0, PLAIN)).len(), 16);
         assert!(queue(&waiting(5, 9, PLAIN)) < queue(&waiting(256, 0, PLAIN)));
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn a_line_is_not_mixed_up_with_one_of_a_longer_name() {
-        assert!(!queue_prefix(&line("gpu2", "x")).starts_with(&queue_prefix(&line("gpu", "x"))));
-        assert!(!queue_prefix(&line("gpu", "x2")).starts_with(&queue_prefix(&line("gpu", "x"))));
+        assert!(!queue_prefix(&queue("gpu2", "x")).starts_with(&queue_prefix(&queue("gpu", "x"))));
+        assert!(!queue_prefix(&queue("gpu", "x2")).starts_with(&queue_prefix(&queue("gpu", "x"))));
     }
 
-    fn line(group: &str, tool: &str) -> LineName {
-        LineName { group: group.into(), pool: ordo_model::job::Pool::Fast, tool: tool.into() }
+    fn queue(group: &str, tool: &str) -> QueueName {
+        QueueName { group: group.into(), pool: ordo_model::job::Pool::Fast, tool: tool.into() }
     }
 
     #[test]

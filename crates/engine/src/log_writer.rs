@@ -10,7 +10,7 @@ use ordo_store::Chunk;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::batcher::{Message, chain};
-use crate::live::Live;
+use crate::change_hint::ChangeHint;
 use crate::logs::LogLine;
 
 /// How long lines are gathered before they are stored.
@@ -30,7 +30,7 @@ pub struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
     pub batcher: mpsc::UnboundedSender<Message>,
-    pub live: broadcast::Sender<Live>,
+    pub live: broadcast::Sender<ChangeHint>,
     places: HashMap<(RunId, u32), u32>,
     gathered: Vec<(RunId, LogLine)>,
 }
@@ -40,7 +40,7 @@ impl LogWriter {
         lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
         flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
         batcher: mpsc::UnboundedSender<Message>,
-        live: broadcast::Sender<Live>,
+        live: broadcast::Sender<ChangeHint>,
     ) -> LogWriter {
         LogWriter { lines, flushes, batcher, live, places: HashMap::new(), gathered: Vec::new() }
     }
@@ -109,7 +109,7 @@ impl LogWriter {
             Err(_) => tracing::error!("log lines could not be stored: the batcher is gone"),
         }
         for run in runs {
-            drop(self.live.send(Live::Log(run)));
+            drop(self.live.send(ChangeHint::Log(run)));
         }
     }
 

@@ -3,14 +3,14 @@
 use ordo_model::monitor::Monitor;
 use ordo_store::{Fault, Order};
 
-use crate::object::Kept;
+use crate::object::Versioned;
 use crate::object::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
 use crate::object_queries::{Found, Section};
 use crate::queries::Queries;
 
 impl Queries {
     /// The monitor that pings with this token are for.
-    pub async fn monitor_of_token(&self, token: &str) -> Result<Option<Kept<Monitor>>, Fault> {
+    pub async fn monitor_of_token(&self, token: &str) -> Result<Option<Versioned<Monitor>>, Fault> {
         let prefix = token_prefix(token);
         let section =
             Section { index: MONITORS_BY_TOKEN, prefix: &prefix, after: None, order: Order::Ascending, limit: 1 };

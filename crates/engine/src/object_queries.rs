@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::keys;
 use crate::object::state::read;
-use crate::object::{Kept, Stored, index_key};
+use crate::object::{Stored, Versioned, index_key};
 use crate::queries::Queries;
 
 /// Which part of an index is read.
@@ -31,13 +31,13 @@ impl<'a> Section<'a> {
 /// Objects in the order of an index.
 #[derive(Debug, Clone)]
 pub struct Found<T> {
-    pub items: Vec<Kept<T>>,
+    pub items: Vec<Versioned<T>>,
     /// Where to go on, if there may be more.
     pub next: Option<Vec<u8>>,
 }
 
 impl Queries {
-    pub async fn object<T: Stored>(&self, id: Uuid) -> Result<Option<Kept<T>>, Fault> {
+    pub async fn object<T: Stored>(&self, id: Uuid) -> Result<Option<Versioned<T>>, Fault> {
         let entity = EntityId { kind: T::KIND, id };
         let snapshot = self.store().load(&[entity]).await?.pop().flatten();
         snapshot.map(|snapshot| read(id, &snapshot)).transpose()

@@ -17,7 +17,7 @@ use crate::clock::new_id;
 use crate::committer::{Answer, SubmitError};
 use crate::engine::Engine;
 use crate::object::ask::TypedAsk;
-use crate::object::{Along, AskError, Stored, Told};
+use crate::object::{CommandError, CommitExtras, Committed, Stored};
 use crate::planner::{Claim, Request};
 
 impl Engine {
@@ -79,20 +79,24 @@ impl Engine {
     }
 
     /// Has a command on an object carried out. Answers when its effect is durable.
-    pub async fn ask<T: Stored>(&self, id: Uuid, command: T::Command) -> Result<Told<T>, AskError<T::Refusal>> {
-        self.ask_with::<T>(id, command, Along::default()).await
-    }
-
-    /// The same, together with what must become durable with it.
-    pub async fn ask_with<T: Stored>(
+    pub async fn command<T: Stored>(
         &self,
         id: Uuid,
         command: T::Command,
-        along: Along,
-    ) -> Result<Told<T>, AskError<T::Refusal>> {
-        let (ask, answer) = TypedAsk::<T>::pair(id, command, along);
+    ) -> Result<Committed<T>, CommandError<T::Refusal>> {
+        self.command_with::<T>(id, command, CommitExtras::default()).await
+    }
+
+    /// The same, together with what must become durable with it.
+    pub async fn command_with<T: Stored>(
+        &self,
+        id: Uuid,
+        command: T::Command,
+        extras: CommitExtras,
+    ) -> Result<Committed<T>, CommandError<T::Refusal>> {
+        let (ask, answer) = TypedAsk::<T>::pair(id, command, extras);
         drop(self.batcher().send(Message::Ask(Asking { ask, tries: 0 })));
-        answer.await.unwrap_or(Err(AskError::Stopped))
+        answer.await.unwrap_or(Err(CommandError::Stopped))
     }
 
     /// Stores bytes that belong to a run.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, RowWrite, Trim};
+use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
-use crate::change::{Change, Place, Started};
+use crate::change::{Assignment, Change, Place};
 use crate::tool::Shard;
 use crate::{codec, projection};
 
@@ -19,7 +19,7 @@ use crate::{codec, projection};
 pub struct Request {
     pub job_id: JobId,
     pub order: Order,
-    /// Where the order's seat was reserved.
+    /// Where the order's reservation was reserved.
     pub place: Option<Place>,
     pub claim: Option<Claim>,
     pub extra: Extra,
@@ -75,7 +75,7 @@ pub enum Extra {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, seat: None }, place: None, claim: None, extra: Extra::Nothing }
+        Request { job_id, order: Order { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
     }
 }
 
@@ -232,7 +232,9 @@ impl Work {
         for event in &decided.events {
             match event {
                 Event::JobStarted { run_id, .. } => {
-                    self.change.started.extend(place.take().and_then(|place| started(&decided.job, *run_id, place)));
+                    self.change
+                        .assignments
+                        .extend(place.take().and_then(|place| started(&decided.job, *run_id, place)));
                 }
                 Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
                 Event::JobExecuted { run_id, .. }
@@ -261,19 +263,19 @@ impl Work {
         // A delivery whose run is over may have no more to wait for.
         let over = decided.runs.iter().filter(|run| run.status.is_terminal());
         let deliveries = over.filter_map(|run| run.cause.delivery());
-        self.change.attend.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
+        self.change.reconcile.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
         self.change.returned.extend(place);
     }
 
     fn finish(mut self) -> (Option<Item>, Change) {
         let Some(job) = self.now.take() else { return (None, self.change) };
         self.change.rank = job.rank();
-        // What waits in the outbox needs nobody to wake the job: it is attended to at once, and by the stored alarm after
+        // What waits in the outbox needs nobody to wake the job: it is reconciled to at once, and by the stored alarm after
         // a crash.
         let alarm = if self.purge { None } else { job.next_wake().map(|at| Alarm { at, rank: job.rank() }) };
         self.change.alarm = if self.purge { None } else { job.next_turn() };
         if !job.outbox.is_empty() && !self.purge {
-            self.change.attend.push(job.id.into());
+            self.change.reconcile.push(job.id.into());
         }
         self.change.pool = job.pool();
         if !self.purge {
@@ -282,18 +284,18 @@ impl Work {
         if self.events.is_empty() && !self.purge {
             return (None, self.change);
         }
-        let fate = if self.purge {
+        let disposition = if self.purge {
             self.rows.extend(projection::forget_job_rows(&job));
-            Fate::Purge
+            Disposition::Purge
         } else {
             self.rows.extend(projection::changes(self.before.as_deref(), &job, &self.runs));
-            Fate::Keep { snapshot: codec::encode_job(&job), alarm }
+            Disposition::Keep { snapshot: codec::encode_job(&job), alarm }
         };
         let item = Item {
             entity: job.id.into(),
             expected: self.before.as_ref().map_or(0, |job| job.version),
             events: self.events,
-            fate,
+            disposition,
             rows: self.rows,
             dedup: self.dedup,
             trim: self.trim,
@@ -303,10 +305,10 @@ impl Work {
     }
 }
 
-fn started(job: &Job, run_id: RunId, place: Place) -> Option<Started> {
+fn started(job: &Job, run_id: RunId, place: Place) -> Option<Assignment> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
-    Some(Started {
+    Some(Assignment {
         place,
         executor: attempt.executor.clone(),
         job_id: job.id,

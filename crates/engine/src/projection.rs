@@ -11,7 +11,7 @@ use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
 use crate::change::Waiting;
-use crate::dispatch::need::Need;
+use crate::dispatch::requirements::Requirements;
 use crate::{codec, keys};
 
 /// The rows that follow from the job's state alone.
@@ -46,7 +46,7 @@ pub fn waiting(job: &Job) -> impl Iterator<Item = Waiting> {
         rank: job.rank(),
         run_id: run.id,
         job_id: job.id,
-        need: Arc::new(Need::of(job, run)),
+        requirements: Arc::new(Requirements::of(job, run)),
     })
 }
 

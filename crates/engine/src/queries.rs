@@ -224,13 +224,13 @@ impl Queries {
 
 /// Runs that wait for a place, best first; whether these are all.
 pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting>, bool), Fault> {
-    let mut range = KeyRange::prefix(&keys::queue_prefix(&find.line));
+    let mut range = KeyRange::prefix(&keys::queue_prefix(&find.queue));
     if let Some(after) = &find.after {
         range.from = [keys::queue(after).as_slice(), &[0]].concat();
     }
     let rows = store.rows(View::Queue, &range, Order::Ascending, find.limit).await?;
     let complete = rows.len() < find.limit;
-    Ok((rows.iter().filter_map(|row| keys::read_queue(&find.line, &row.key, &row.value)).collect(), complete))
+    Ok((rows.iter().filter_map(|row| keys::read_queue(&find.queue, &row.key, &row.value)).collect(), complete))
 }
 
 fn cut(mut ids: Vec<JobId>, limit: usize) -> (Vec<JobId>, bool) {

@@ -1,6 +1,6 @@
-//! What a new life of this process must settle before it begins: the attempts that nobody executes any more.
+//! What a new generation of this process must settle before it begins: the attempts that nobody executes any more.
 //!
-//! Invariant: reads only. The orders say which lives are over; what becomes of their attempts is the model's rule.
+//! Invariant: reads only. The orders say which generations are over; what becomes of their attempts is the model's rule.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use ordo_store::{Fault, KeyRange, Order, View};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::dispatch::need::Need;
+use crate::dispatch::requirements::Requirements;
 use crate::keys;
 use crate::planner::Request;
 use crate::queries::Queries;
@@ -35,26 +35,26 @@ pub struct RunningAttempt {
 /// Whose attempts are lost.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose<'a> {
-    /// The store has one node: every attempt that no remote executor has was executed by a former life of this one,
+    /// The store has one node: every attempt that no remote executor has was executed by a former generation of this one,
     /// under whatever name.
     Everybodys(&'a Incarnation),
-    /// Former lives of this node.
-    FormerLivesOf(&'a Incarnation),
-    /// All lives of this node: it is gone.
+    /// Former generations of this node.
+    FormerGenerationsOf(&'a Incarnation),
+    /// All generations of this node: it is gone.
     Node(&'a str),
 }
 
 impl Whose<'_> {
     fn includes(&self, executor: &Incarnation) -> bool {
         match self {
-            Whose::Everybodys(me) => executor.life != me.life,
-            Whose::FormerLivesOf(me) => me.executor == executor.executor && me.life != executor.life,
+            Whose::Everybodys(me) => executor.generation != me.generation,
+            Whose::FormerGenerationsOf(me) => me.executor == executor.executor && me.generation != executor.generation,
             Whose::Node(name) => *name == executor.executor,
         }
     }
 }
 
-/// One order for each job and life with a running attempt that is to be settled, `there` being the remote executors
+/// One order for each job and generation with a running attempt that is to be settled, `there` being the remote executors
 /// that are still there. Each stands alone.
 pub fn orders(
     running: &[RunningAttempt],
@@ -62,11 +62,12 @@ pub fn orders(
     there: &BTreeSet<Uuid>,
     settle_after: Millis,
 ) -> Vec<Request> {
-    let lost = |executor: &Incarnation| whose.includes(executor) && !there.contains(&executor.life);
+    let lost = |executor: &Incarnation| whose.includes(executor) && !there.contains(&executor.generation);
     let over = running.iter().filter(|attempt| lost(&attempt.executor));
-    let lives: BTreeSet<(JobId, &Incarnation)> = over.map(|attempt| (attempt.job_id, &attempt.executor)).collect();
+    let generations: BTreeSet<(JobId, &Incarnation)> =
+        over.map(|attempt| (attempt.job_id, &attempt.executor)).collect();
     let orphan = |executor: &Incarnation| Command::Orphan { executor: executor.clone(), settle_after };
-    lives.into_iter().map(|(job, executor)| Request::new(job, orphan(executor))).collect()
+    generations.into_iter().map(|(job, executor)| Request::new(job, orphan(executor))).collect()
 }
 
 pub async fn attempts(queries: &Queries) -> Result<Vec<RunningAttempt>, Fault> {
@@ -75,7 +76,7 @@ pub async fn attempts(queries: &Queries) -> Result<Vec<RunningAttempt>, Fault> {
         let Some(job) = queries.job(job_id).await? else { continue };
         for run in &job.active {
             let Some(attempt) = run.attempt() else { continue };
-            let key = Need::of(&job, run).terms.concurrency.map(|limit| limit.key);
+            let key = Requirements::of(&job, run).terms.concurrency.map(|limit| limit.key);
             attempts.push(RunningAttempt {
                 job_id,
                 run_id: run.id,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::Ringing;
+use ordo_store::DueAlarm;
 
 const SLOTS: usize = 60;
 
@@ -44,7 +44,7 @@ impl Ring {
 
     /// Sets the alarm of an entity, replacing the one it had. Beyond its capacity the ring takes no new entity:
     /// answers false, and the alarm stays where it is safe, in the store.
-    pub fn add(&mut self, alarm: Ringing) -> bool {
+    pub fn add(&mut self, alarm: DueAlarm) -> bool {
         let entry = Entry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
         if !self.current.contains_key(&entry.entity) && !self.has_room() {
             return false;
@@ -121,8 +121,8 @@ mod tests {
         Timestamp::from_ms(1_000_000_000 + ms).unwrap()
     }
 
-    fn alarm(id: u128, ms: i64, rank: u8) -> Ringing {
-        Ringing { at: at(ms), rank, entity: entity(id) }
+    fn alarm(id: u128, ms: i64, rank: u8) -> DueAlarm {
+        DueAlarm { at: at(ms), rank, entity: entity(id) }
     }
 
     fn entity(id: u128) -> EntityId {

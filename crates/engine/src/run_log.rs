@@ -6,15 +6,15 @@
 use ordo_model::Millis;
 use ordo_model::job::Report;
 
-use crate::change::Started;
+use crate::change::Assignment;
 
-pub(crate) fn began(started: &Started) {
-    let Started { job_id, run_id, label, attempt, tool_name, .. } = started;
+pub(crate) fn began(assignment: &Assignment) {
+    let Assignment { job_id, run_id, label, attempt, tool_name, .. } = assignment;
     tracing::debug!(%job_id, %run_id, attempt, label, tool = tool_name, "run started");
 }
 
-pub(crate) fn ended(started: &Started, took: Millis, report: &Report) {
-    let Started { job_id, run_id, label, attempt, .. } = started;
+pub(crate) fn ended(assignment: &Assignment, took: Millis, report: &Report) {
+    let Assignment { job_id, run_id, label, attempt, .. } = assignment;
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
         Report::Completed { .. } => tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended"),

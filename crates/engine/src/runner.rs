@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::batcher::{Message, chain};
-use crate::change::Started;
+use crate::change::Assignment;
 use crate::clock::{SharedClock, Stopwatch};
 use crate::core::{Finished, Input};
 use crate::logs::{LogLine, LogSink};
@@ -71,17 +71,17 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub fn execute(&self, started: Started) {
+    pub fn execute(&self, assignment: Assignment) {
         let cancel = CancellationToken::new();
         self.lock().insert(
-            started.run_id,
-            Running { job_id: started.job_id, token: started.token, cancel: cancel.clone(), why: None },
+            assignment.run_id,
+            Running { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
         );
         if self.ending.load(Ordering::SeqCst) {
-            self.stop(started.run_id, Stop::Shutdown);
+            self.stop(assignment.run_id, Stop::Shutdown);
         }
         let runner = self.clone();
-        tokio::spawn(async move { runner.attempt(started, cancel).await });
+        tokio::spawn(async move { runner.attempt(assignment, cancel).await });
     }
 
     /// Everything that runs here.
@@ -114,37 +114,39 @@ impl Runner {
         }
     }
 
-    async fn attempt(self, started: Started, cancel: CancellationToken) {
-        run_log::began(&started);
-        let run_trace = RunTrace::of(started.run_id, started.traceparent, self.sampling);
-        let span = trace::begin(&started, &run_trace);
+    async fn attempt(self, assignment: Assignment, cancel: CancellationToken) {
+        run_log::began(&assignment);
+        let run_trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling);
+        let span = trace::begin(&assignment, &run_trace);
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
-        let sink = LogSink::new(started.run_id, self.clock.clone(), self.lines.clone()).for_attempt(started.attempt);
-        let (outcome, sink) = self.work_masked(&started, run_trace, cancel, sink).await;
+        let sink =
+            LogSink::new(assignment.run_id, self.clock.clone(), self.lines.clone()).for_attempt(assignment.attempt);
+        let (outcome, sink) = self.work_masked(&assignment, run_trace, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
-            self.flush(started.run_id).await;
+            self.flush(assignment.run_id).await;
         }
-        let why = self.ended(&started);
+        let why = self.ended(&assignment);
         let report = match (outcome, why) {
-            (Ok(result), _) => self.completed(&started, started_at, result).await,
+            (Ok(result), _) => self.completed(&assignment, started_at, result).await,
             (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
             (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
             (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
         };
-        run_log::ended(&started, watch.elapsed(), &report);
+        run_log::ended(&assignment, watch.elapsed(), &report);
         trace::end(&span, &report);
         drop(span);
-        let finished = Finished { job_id: started.job_id, run_id: started.run_id, token: started.token, report };
+        let finished =
+            Finished { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
         drop(self.core.send(Input::Finished(finished)));
     }
 
     /// Why the attempt was told to stop, if it was. A newer attempt of the run keeps its own entry.
-    fn ended(&self, started: &Started) -> Option<Stop> {
+    fn ended(&self, assignment: &Assignment) -> Option<Stop> {
         let mut running = self.lock();
-        if running.get(&started.run_id).is_some_and(|current| current.token == started.token) {
-            return running.remove(&started.run_id).and_then(|ended| ended.why);
+        if running.get(&assignment.run_id).is_some_and(|current| current.token == assignment.token) {
+            return running.remove(&assignment.run_id).and_then(|ended| ended.why);
         }
         None
     }
@@ -152,60 +154,60 @@ impl Runner {
     /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
     async fn work_masked(
         &self,
-        started: &Started,
+        assignment: &Assignment,
         trace: RunTrace,
         cancel: CancellationToken,
         sink: LogSink,
     ) -> (Result<Value, Failure>, LogSink) {
-        let resolved = match self.vault.resolve(&started.tool_input).await {
+        let resolved = match self.vault.resolve(&assignment.tool_input).await {
             Ok(resolved) => resolved,
             Err(error) => return (Err(Failure::new(error.to_string())), sink),
         };
         let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
-        let outcome = self.work(started, resolved.input, trace, cancel, sink.clone()).await;
+        let outcome = self.work(assignment, resolved.input, trace, cancel, sink.clone()).await;
         let outcome = outcome.map(|result| mask.value(result));
         (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
     }
 
     async fn work(
         &self,
-        started: &Started,
+        assignment: &Assignment,
         input: Value,
         trace: RunTrace,
         cancel: CancellationToken,
         log: LogSink,
     ) -> Result<Value, Failure> {
-        let Some(tool) = self.tools.get(&started.tool_name).cloned() else {
-            return Err(Failure::new(format!("there is no tool {:?} here any more", started.tool_name)));
+        let Some(tool) = self.tools.get(&assignment.tool_name).cloned() else {
+            return Err(Failure::new(format!("there is no tool {:?} here any more", assignment.tool_name)));
         };
         let work = Work {
-            job_id: started.job_id,
-            run_id: started.run_id,
-            label: started.label.clone(),
-            attempt: started.attempt,
-            token: started.token,
-            scheduled_for: started.scheduled_for,
-            shard: started.shard,
+            job_id: assignment.job_id,
+            run_id: assignment.run_id,
+            label: assignment.label.clone(),
+            attempt: assignment.attempt,
+            token: assignment.token,
+            scheduled_for: assignment.scheduled_for,
+            shard: assignment.shard,
             input,
             trace,
-            payload: self.payload(started).await?,
+            payload: self.payload(assignment).await?,
             log,
             cancel: cancel.clone(),
         };
         let mut task = tokio::spawn(async move { tool.run(work).await });
         tokio::select! {
             done = &mut task => unpanicked(done),
-            () = tokio::time::sleep(started.timeout.to_std()) => {
+            () = tokio::time::sleep(assignment.timeout.to_std()) => {
                 cancel.cancel();
                 let ended = unpanicked(task.await);
-                Err(timed_out(started.timeout, ended.is_ok()))
+                Err(timed_out(assignment.timeout, ended.is_ok()))
             }
         }
     }
 
     /// What came with the run's delivery, if it has one.
-    async fn payload(&self, started: &Started) -> Result<Option<Payload>, Failure> {
-        let Some(delivery) = started.delivery else { return Ok(None) };
+    async fn payload(&self, assignment: &Assignment) -> Result<Option<Payload>, Failure> {
+        let Some(delivery) = assignment.delivery else { return Ok(None) };
         let unread = |fault: Fault| {
             Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
         };
@@ -214,8 +216,8 @@ impl Runner {
         payload.map(Some).ok_or_else(gone)
     }
 
-    async fn completed(&self, started: &Started, started_at: Timestamp, result: Value) -> Report {
-        result::bounded(&self.batcher, started.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
+    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> Report {
+        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
             started_at: Some(started_at),
             reason: "the result could not be stored".into(),
         })

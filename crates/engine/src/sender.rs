@@ -1,31 +1,31 @@
-//! What sends messages to the outside: Slack, webhooks, mail. Implemented by adapters, called by the post.
+//! What sends messages to the outside: Slack, webhooks, inbox_signal. Implemented by adapters, called by the post.
 //!
-//! Invariant: a sender decides nothing about retries. It says what happened; the letter keeps the rest.
+//! Invariant: a sender decides nothing about retries. It says what happened; the notification keeps the rest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use ordo_model::Millis;
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use serde_json::Value;
 
-/// How many letters of one sender are on their way at once, each of another entity.
+/// How many notifications of one sender are on their way at once, each of another entity.
 pub const CONCURRENCY_DEFAULT: usize = 16;
 
 #[async_trait]
 pub trait Sender: Send + Sync + 'static {
-    /// Stands in every letter, so it must stay the same over restarts.
+    /// Stands in every notification, so it must stay the same over restarts.
     fn name(&self) -> &str;
 
-    /// Whether a letter is written for this message. Must be quick: it is asked for every event.
+    /// Whether a notification is written for this message. Must be quick: it is asked for every event.
     fn wants(&self, message: &Message) -> bool;
 
-    /// Sends one message. May be called again with the same key after a crash or an error: letters are delivered at
-    /// least once. Letters about one entity come in order, one after another.
+    /// Sends one message. May be called again with the same key after a crash or an error: notifications are delivered at
+    /// least once. Notifications about one entity come in order, one after another.
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError>;
 
-    /// How long to wait after each failed try. After the last the letter is parked.
+    /// How long to wait after each failed try. After the last the notification is dead-lettered.
     fn retries(&self) -> Retries {
         Retries::default()
     }
@@ -125,7 +125,7 @@ impl Senders {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, sender);
     }
 
-    /// Letters that still wait for it are parked.
+    /// Notifications that still wait for it are dead-lettered.
     pub fn remove(&self, name: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }

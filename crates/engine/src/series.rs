@@ -100,7 +100,7 @@ fn place(number: i64) -> usize {
 }
 
 /// The lateness in milliseconds that `percent` of the starts did not exceed, as the upper bound of its class.
-/// None when nothing started.
+/// None when nothing assignment.
 pub fn lateness_ms(minutes: &[Minute], percent: u64) -> Option<u64> {
     let mut classes = [0u64; LATENESS_MS.len() + 1];
     for minute in minutes {

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use ordo_model::job::{Command, Report};
 use ordo_model::{EntityId, JobId};
-use ordo_store::{Fault, Ringing, Shard, Store};
+use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batcher::{Message, Submission, chain};
-use crate::change::Started;
+use crate::change::Assignment;
 use crate::clock::SharedClock;
 use crate::core::{Core, Effect, Input, Ticketed};
 use crate::dispatch::Find;
+use crate::partitions::Ownership;
 use crate::planner::Request;
 use crate::queries::waiting_runs;
-use crate::remote::roll::Roll;
+use crate::remote::registry::ExecutorRegistry;
 use crate::runner::Runner;
-use crate::shards::Ownership;
-use crate::timekeeper::Look;
+use crate::timekeeper::AlarmScan;
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -63,8 +63,8 @@ pub(crate) struct CoreShell {
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
     pub(crate) runner: Runner,
-    pub(crate) roll: Arc<Roll>,
-    pub(crate) attend: mpsc::UnboundedSender<EntityId>,
+    pub(crate) registry: Arc<ExecutorRegistry>,
+    pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
 }
 
@@ -99,32 +99,32 @@ impl CoreShell {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Look(look) => self.look(look),
+            Effect::ScanAlarms(scan) => self.look(scan),
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
                 let request =
                     |Ticketed { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
                 self.submit(orders.into_iter().map(request));
             }
-            Effect::Execute(started) => self.runner.execute(*started),
+            Effect::Execute(assignment) => self.runner.execute(*assignment),
             Effect::Kill(run) => self.runner.kill(run),
-            Effect::Deliver(started) => {
-                if let Err(started) = self.roll.deliver(*started) {
-                    self.give_back(&started, "left");
+            Effect::Deliver(assignment) => {
+                if let Err(assignment) = self.registry.deliver(*assignment) {
+                    self.give_back(&assignment, "left");
                 }
             }
             Effect::Recall { executor, run_id } => {
-                if let Some(started) = self.roll.recall(executor, run_id) {
-                    self.report(&started, Report::Cancelled { started_at: None });
+                if let Some(assignment) = self.registry.recall(executor, run_id) {
+                    self.report(&assignment, Report::Cancelled { started_at: None });
                 }
             }
-            Effect::Forget { executor, run_id, token } => self.roll.forget(executor, run_id, token),
+            Effect::Forget { executor, run_id, token } => self.registry.forget(executor, run_id, token),
             Effect::Withdraw(overdue) => {
-                if let Some(started) = self.roll.withdraw(&overdue) {
-                    self.give_back(&started, "did not take it in time");
+                if let Some(assignment) = self.registry.withdraw(&overdue) {
+                    self.give_back(&assignment, "did not take it in time");
                 }
             }
-            Effect::Attend(entity) => drop(self.attend.send(entity)),
+            Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),
         }
     }
 
@@ -132,24 +132,24 @@ impl CoreShell {
         drop(self.batcher.send(Message::Orders(requests.into_iter().map(Submission::unanswered).collect())));
     }
 
-    fn give_back(&self, started: &Started, why: &str) {
-        self.report(started, Report::Unclaimed { reason: format!("{} {why}", started.executor.executor) });
+    fn give_back(&self, assignment: &Assignment, why: &str) {
+        self.report(assignment, Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
     }
 
-    fn report(&self, started: &Started, report: Report) {
-        let command = Command::Report { run_id: started.run_id, token: started.token, report };
-        self.submit([Request::new(started.job_id, command)]);
+    fn report(&self, assignment: &Assignment, report: Report) {
+        let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+        self.submit([Request::new(assignment.job_id, command)]);
     }
 
-    fn look(&self, look: Look) {
+    fn look(&self, scan: AlarmScan) {
         let (store, inputs) = (self.store.clone(), self.input_tx.clone());
         let ours = self.core.ours();
         tokio::spawn(async move {
-            let input = match due(store.as_ref(), ours, look).await {
-                Ok(page) => Input::Seen { look, page },
+            let input = match due(store.as_ref(), ours, scan).await {
+                Ok(page) => Input::Scanned { scan, page },
                 Err(fault) => {
                     tracing::error!(error = %chain(&fault), "the alarms could not be read");
-                    Input::LookFailed
+                    Input::ScanFailed
                 }
             };
             drop(inputs.send(input));
@@ -167,7 +167,7 @@ impl CoreShell {
                     (Vec::new(), false)
                 }
             };
-            drop(inputs.send(Input::Waiting { line: find.line, found, complete }));
+            drop(inputs.send(Input::Waiting { queue: find.queue, found, complete }));
         });
     }
 
@@ -200,15 +200,15 @@ impl CoreShell {
 }
 
 /// A page of the alarms this node looks after.
-async fn due(store: &dyn Store, ours: Option<Ownership>, look: Look) -> Result<Vec<Ringing>, Fault> {
+async fn due(store: &dyn Store, ours: Option<Ownership>, scan: AlarmScan) -> Result<Vec<DueAlarm>, Fault> {
     match (store.cluster(), ours) {
         (Some(cluster), Some(ours)) => {
-            let shards: Vec<Shard> = ours.shards.iter().collect();
-            if shards.is_empty() {
+            let partitions: Vec<Partition> = ours.partitions.iter().collect();
+            if partitions.is_empty() {
                 return Ok(Vec::new());
             }
-            cluster.due_in(&shards, look.until, look.after, look.limit).await
+            cluster.due_in(&partitions, scan.until, scan.after, scan.limit).await
         }
-        (None, _) | (_, None) => store.due(look.until, look.after, look.limit).await,
+        (None, _) | (_, None) => store.due(scan.until, scan.after, scan.limit).await,
     }
 }

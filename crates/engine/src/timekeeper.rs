@@ -1,25 +1,25 @@
 //! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
 //!
 //! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
-//! look ahead, which always comes before it is due. A look ahead is a page of the past when it arrives: what changed
+//! scan ahead, which always comes before it is due. A scan ahead is a page of the past when it arrives: what changed
 //! since it was asked for is known better here.
 
 use std::collections::HashSet;
 
 use ordo_model::{EntityId, Kind, Millis, Timestamp};
-use ordo_store::Ringing;
+use ordo_store::DueAlarm;
 use uuid::Uuid;
 
+use crate::partitions::{Ownership, PartitionSet};
 use crate::ring::Ring;
-use crate::shards::{Ownership, ShardSet};
 
-/// How many alarms one look ahead reads at a time.
+/// How many alarms one scan ahead reads at a time.
 pub const ALARM_PAGE: usize = 4_096;
 /// How much of the near future is held in memory at most.
 pub const RING_CAPACITY: usize = 100_000;
 /// How many due entities go into one fire.
 pub const FIRE_BATCH: usize = 1_024;
-/// Every so many ticks the look ahead begins at the beginning, whatever is thought to be covered.
+/// Every so many ticks the scan ahead begins at the beginning, whatever is thought to be covered.
 const FULL_LOOK_EVERY: u64 = 60;
 /// The horizon is never nearer than this.
 const HORIZON_MIN: Millis = Millis::from_secs(5);
@@ -31,9 +31,9 @@ const NUDGE_PAUSE: Millis = Millis::from_ms(5);
 
 /// A question to the alarm index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct AlarmScan {
     pub until: Timestamp,
-    pub after: Option<Ringing>,
+    pub after: Option<DueAlarm>,
     pub limit: usize,
 }
 
@@ -44,10 +44,10 @@ pub struct Timekeeper {
     next_tick: Timestamp,
     ticks: u64,
     covered: Timestamp,
-    /// The look ahead under way, or the one that stopped because the ring was full.
-    looking: Option<Look>,
-    paused_look: Option<Look>,
-    /// Entities whose alarm changed since the look ahead under way began: its pages may not know of that.
+    /// The scan ahead under way, or the one that stopped because the ring was full.
+    looking: Option<AlarmScan>,
+    paused_look: Option<AlarmScan>,
+    /// Entities whose alarm changed since the scan ahead under way began: its pages may not know of that.
     changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
     /// On a store that several nodes share: what this one looks after. None: everything.
@@ -72,16 +72,16 @@ impl Timekeeper {
         }
     }
 
-    /// From now on this node looks after these shards. What it no longer has leaves the ring; what it gained is looked
+    /// From now on this node looks after these partitions. What it no longer has leaves the ring; what it gained is looked
     /// at now, from the beginning.
     pub fn own(&mut self, ours: Ownership, now: Timestamp) {
-        let before = self.ours.map_or(ShardSet::default(), |before| before.shards);
+        let before = self.ours.map_or(PartitionSet::default(), |before| before.partitions);
         self.ours = Some(ours);
-        if before == ours.shards {
+        if before == ours.partitions {
             return;
         }
         self.ring.retain(|entity| ours.covers(entity));
-        if !ours.shards.is_within(&before) {
+        if !ours.partitions.is_within(&before) {
             self.covered = Timestamp::MIN;
             self.looking = None;
             self.paused_look = None;
@@ -108,7 +108,7 @@ impl Timekeeper {
     }
 
     /// Alarms that nobody served, taken over from whoever should have.
-    pub fn take_over(&mut self, alarms: &[Ringing]) -> Vec<EntityId> {
+    pub fn take_over(&mut self, alarms: &[DueAlarm]) -> Vec<EntityId> {
         let free = alarms.iter().map(|alarm| alarm.entity).filter(|entity| !self.in_flight.contains(entity));
         let taken: Vec<EntityId> = free.filter(|_| !self.stopped).collect();
         self.in_flight.extend(taken.iter().copied());
@@ -135,8 +135,8 @@ impl Timekeeper {
         due.into_iter().chain(tick).min()
     }
 
-    /// Starts a look ahead if it is time for one. A tick that overran is followed by one tick, not by many.
-    pub fn tick(&mut self, now: Timestamp) -> Option<Look> {
+    /// Starts a scan ahead if it is time for one. A tick that overran is followed by one tick, not by many.
+    pub fn tick(&mut self, now: Timestamp) -> Option<AlarmScan> {
         // A clock that was set back must not stop the looking until it has caught up again.
         let set_back = self.next_tick > now.plus(self.tick_rate);
         if self.stopped || self.looking.is_some() || (now < self.next_tick && !set_back) {
@@ -148,17 +148,17 @@ impl Timekeeper {
         let from_start = self.ours.is_some() || self.ticks.is_multiple_of(FULL_LOOK_EVERY);
         let after = (!from_start).then(|| edge(self.covered));
         self.ticks += 1;
-        self.begin(Look { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
+        self.begin(AlarmScan { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
     }
 
-    fn begin(&mut self, look: Look) -> Option<Look> {
+    fn begin(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
         self.changed.clear();
-        self.look(look)
+        self.look(scan)
     }
 
-    fn look(&mut self, look: Look) -> Option<Look> {
-        self.looking = Some(look);
-        Some(look)
+    fn look(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
+        self.looking = Some(scan);
+        Some(scan)
     }
 
     fn horizon(&self) -> Millis {
@@ -166,7 +166,7 @@ impl Timekeeper {
     }
 
     /// Takes a page of alarms in; answers the next page to read, if there is room for it.
-    pub fn seen(&mut self, look: Look, page: &[Ringing]) -> Option<Look> {
+    pub fn seen(&mut self, scan: AlarmScan, page: &[DueAlarm]) -> Option<AlarmScan> {
         self.looking = None;
         for alarm in page {
             if self.in_flight.contains(&alarm.entity)
@@ -178,22 +178,22 @@ impl Timekeeper {
             if !self.ring.add(*alarm) {
                 // The pages come in order of time: whatever is later waits until the ring is half empty.
                 self.covered = alarm.at.minus(Millis::from_ms(1));
-                self.paused_look = Some(Look { after: Some(edge(self.covered)), ..look });
+                self.paused_look = Some(AlarmScan { after: Some(edge(self.covered)), ..scan });
                 return None;
             }
         }
-        let Some(last) = page.last().filter(|_| page.len() >= look.limit) else {
+        let Some(last) = page.last().filter(|_| page.len() >= scan.limit) else {
             // Where room had to be made meanwhile, the ring is complete only up to there.
             if self.paused_look.is_none() {
-                self.covered = self.covered.max(look.until);
+                self.covered = self.covered.max(scan.until);
             }
             return None;
         };
-        self.look(Look { after: Some(*last), ..look })
+        self.look(AlarmScan { after: Some(*last), ..scan })
     }
 
-    /// The look ahead could not be made; it is due again after a pause.
-    pub fn look_failed(&mut self, now: Timestamp) {
+    /// The scan ahead could not be made; it is due again after a pause.
+    pub fn scan_failed(&mut self, now: Timestamp) {
         self.looking = None;
         self.next_tick = now.plus(FAULT_PAUSE);
     }
@@ -209,10 +209,10 @@ impl Timekeeper {
     }
 
     /// An entity has a new alarm, or none any more.
-    pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<Ringing>, now: Timestamp) {
+    pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<DueAlarm>, now: Timestamp) {
         self.settled(entity);
         match alarm.filter(|alarm| self.is_ours(alarm.entity)) {
-            // Without room the alarm stays in the store; `covered` goes back so that a later look finds it.
+            // Without room the alarm stays in the store; `covered` goes back so that a later scan finds it.
             Some(alarm) if alarm.at <= self.known_until().max(now) => {
                 if !self.ring.add(alarm) {
                     self.make_room(alarm);
@@ -222,9 +222,9 @@ impl Timekeeper {
         }
     }
 
-    /// How far the ring is complete, or will be when the look ahead under way has been taken in.
+    /// How far the ring is complete, or will be when the scan ahead under way has been taken in.
     fn known_until(&self) -> Timestamp {
-        self.looking.map_or(self.covered, |look| look.until.max(self.covered))
+        self.looking.map_or(self.covered, |scan| scan.until.max(self.covered))
     }
 
     fn settled(&mut self, entity: EntityId) {
@@ -234,11 +234,11 @@ impl Timekeeper {
         }
     }
 
-    fn make_room(&mut self, alarm: Ringing) {
+    fn make_room(&mut self, alarm: DueAlarm) {
         if let Some(cut) = self.ring.drop_latest(RING_CAPACITY - RING_CAPACITY / 10) {
             self.covered = self.covered.min(cut.minus(Millis::from_ms(1)));
             let after = Some(edge(self.covered));
-            self.paused_look = Some(Look { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
+            self.paused_look = Some(AlarmScan { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
         }
         if alarm.at <= self.covered {
             self.ring.add(alarm);
@@ -249,30 +249,30 @@ impl Timekeeper {
     pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
         self.settled(entity);
         if self.is_ours(entity) {
-            self.ring.add(Ringing { at: now.plus(FAULT_PAUSE), rank, entity });
+            self.ring.add(DueAlarm { at: now.plus(FAULT_PAUSE), rank, entity });
         }
     }
 
-    /// A look ahead that stopped for lack of room goes on when the ring is half empty.
-    pub fn refill(&mut self) -> Option<Look> {
+    /// A scan ahead that stopped for lack of room goes on when the ring is half empty.
+    pub fn refill(&mut self) -> Option<AlarmScan> {
         if self.stopped || self.looking.is_some() || self.ring.len() > RING_CAPACITY / 2 {
             return None;
         }
-        let look = self.paused_look.take()?;
-        self.begin(look)
+        let scan = self.paused_look.take()?;
+        self.begin(scan)
     }
 }
 
-/// Where a look that has seen everything up to `covered` goes on.
-fn edge(covered: Timestamp) -> Ringing {
-    Ringing { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
+/// Where a scan that has seen everything up to `covered` goes on.
+fn edge(covered: Timestamp) -> DueAlarm {
+    DueAlarm { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ordo_model::JobId;
-    use ordo_store::Shard;
+    use ordo_store::Partition;
 
     const TICK: Millis = Millis::from_secs(1);
 
@@ -280,27 +280,27 @@ mod tests {
         Timestamp::from_ms(1_000_000_000 + ms).unwrap()
     }
 
-    fn alarm(id: u128, ms: i64) -> Ringing {
-        Ringing { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
+    fn alarm(id: u128, ms: i64) -> DueAlarm {
+        DueAlarm { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
     }
 
     /// A timekeeper that has looked ahead once and found these alarms.
-    fn looked(alarms: &[Ringing]) -> Timekeeper {
+    fn looked(alarms: &[DueAlarm]) -> Timekeeper {
         let mut keeper = Timekeeper::new(TICK, at(0));
-        let look = keeper.tick(at(0)).unwrap();
-        assert_eq!(look.until, at(5_000));
-        assert_eq!(keeper.seen(look, alarms), None);
+        let scan = keeper.tick(at(0)).unwrap();
+        assert_eq!(scan.until, at(5_000));
+        assert_eq!(keeper.seen(scan, alarms), None);
         keeper
     }
 
     #[test]
     fn one_tick_at_a_time_and_no_backlog_of_ticks() {
         let mut keeper = Timekeeper::new(TICK, at(0));
-        let look = keeper.tick(at(0)).unwrap();
+        let scan = keeper.tick(at(0)).unwrap();
         assert_eq!(keeper.tick(at(2_500)), None, "one is under way");
-        keeper.seen(look, &[]);
+        keeper.seen(scan, &[]);
         assert!(keeper.tick(at(2_500)).is_some(), "it overran: the next follows at once");
-        keeper.seen(look, &[]);
+        keeper.seen(scan, &[]);
         assert_eq!(keeper.tick(at(2_600)), None, "but only one");
         assert_eq!(keeper.next_wake(), Some(at(3_500)));
     }
@@ -325,8 +325,8 @@ mod tests {
     fn what_is_in_flight_is_not_taken_from_the_store_again() {
         let mut keeper = looked(&[alarm(1, 100)]);
         assert_eq!(keeper.take_due(at(100)).len(), 1);
-        let look = keeper.tick(at(1_000)).unwrap();
-        keeper.seen(look, &[alarm(1, 100)]);
+        let scan = keeper.tick(at(1_000)).unwrap();
+        keeper.seen(scan, &[alarm(1, 100)]);
         assert_eq!(keeper.take_due(at(1_000)), []);
         keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
         assert_eq!(keeper.take_due(at(1_100)).len(), 1);
@@ -344,11 +344,11 @@ mod tests {
     #[test]
     fn a_full_ring_leaves_the_rest_in_the_store_and_goes_on_when_half_empty() {
         let mut keeper = Timekeeper::new(TICK, at(0));
-        let mut look = keeper.tick(at(0)).unwrap();
-        let many: Vec<Ringing> = (0..RING_CAPACITY as i64 + 10).map(|n| alarm(n as u128, n / 100)).collect();
+        let mut scan = keeper.tick(at(0)).unwrap();
+        let many: Vec<DueAlarm> = (0..RING_CAPACITY as i64 + 10).map(|n| alarm(n as u128, n / 100)).collect();
         let mut pages = many.chunks(ALARM_PAGE);
-        while let Some(next) = keeper.seen(look, pages.next().unwrap()) {
-            look = next;
+        while let Some(next) = keeper.seen(scan, pages.next().unwrap()) {
+            scan = next;
         }
         assert_eq!(keeper.ring_len(), RING_CAPACITY);
         assert_eq!(keeper.refill(), None);
@@ -360,22 +360,22 @@ mod tests {
         assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
     }
 
-    fn owning(shards: ShardSet, until: i64) -> Ownership {
-        Ownership { shards, until: at(until) }
+    fn owning(partitions: PartitionSet, until: i64) -> Ownership {
+        Ownership { partitions, until: at(until) }
     }
 
     #[test]
     fn a_node_fires_only_what_it_looks_after_and_only_while_its_leases_hold() {
         let mut keeper = Timekeeper::new(TICK, at(0));
         keeper.own(Ownership::none(), at(0));
-        let look = keeper.tick(at(0)).unwrap();
-        keeper.seen(look, &[alarm(1, 100)]);
+        let scan = keeper.tick(at(0)).unwrap();
+        keeper.seen(scan, &[alarm(1, 100)]);
         assert_eq!(keeper.take_due(at(200)), [], "nothing is its own yet");
-        let mine: ShardSet = [Shard::of(alarm(1, 0).entity)].into_iter().collect();
+        let mine: PartitionSet = [Partition::of(alarm(1, 0).entity)].into_iter().collect();
         keeper.own(owning(mine, 5_000), at(200));
-        let look = keeper.tick(at(200)).expect("what was gained is looked at now");
-        assert_eq!(look.after, None);
-        keeper.seen(look, &[alarm(1, 100), alarm(2, 100)]);
+        let scan = keeper.tick(at(200)).expect("what was gained is looked at now");
+        assert_eq!(scan.after, None);
+        keeper.seen(scan, &[alarm(1, 100), alarm(2, 100)]);
         assert_eq!(keeper.take_due(at(200)), [alarm(1, 0).entity]);
         keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
         assert_eq!(keeper.take_due(at(6_000)), [], "the lease is over");
@@ -385,10 +385,10 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_is_lost_leaves_the_ring() {
+    fn a_partition_that_is_lost_leaves_the_ring() {
         let mut keeper = looked(&[alarm(1, 100)]);
-        keeper.own(owning(ShardSet::all(), 5_000), at(0));
-        keeper.own(owning(ShardSet::default(), 5_000), at(50));
+        keeper.own(owning(PartitionSet::all(), 5_000), at(0));
+        keeper.own(owning(PartitionSet::default(), 5_000), at(50));
         assert_eq!(keeper.take_due(at(200)), []);
         assert_eq!(keeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
         assert_eq!(keeper.take_over(&[alarm(1, 100)]), [], "once");

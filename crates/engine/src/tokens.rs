@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::chance::{NoChance, random};
 use crate::engine::Engine;
 use crate::object::api_token::BY_HASH;
-use crate::object::{AskError, Kept};
+use crate::object::{CommandError, Versioned};
 use crate::object_queries::{Found, Section};
 use crate::secrets::SecretText;
 
@@ -91,13 +91,13 @@ impl From<Fault> for TokensError {
     }
 }
 
-impl From<AskError<ApiTokenRefusal>> for TokensError {
-    fn from(error: AskError<ApiTokenRefusal>) -> TokensError {
+impl From<CommandError<ApiTokenRefusal>> for TokensError {
+    fn from(error: CommandError<ApiTokenRefusal>) -> TokensError {
         match error {
-            AskError::Refused(refusal) => TokensError::Refused(refusal),
-            AskError::Store(fault) => TokensError::Store(fault),
-            AskError::Contended | AskError::Duplicate(_) => TokensError::Contended,
-            AskError::Stopped => TokensError::Stopped,
+            CommandError::Refused(refusal) => TokensError::Refused(refusal),
+            CommandError::Store(fault) => TokensError::Store(fault),
+            CommandError::Contended | CommandError::Duplicate(_) => TokensError::Contended,
+            CommandError::Stopped => TokensError::Stopped,
         }
     }
 }
@@ -114,34 +114,34 @@ impl Tokens {
     }
 
     /// A new token; its text is told this once.
-    pub async fn issue(&self, wanted: Wanted) -> Result<(SecretText, Arc<Kept<ApiToken>>), TokensError> {
+    pub async fn issue(&self, wanted: Wanted) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
         let text = mint(wanted.role)?;
         let command = ApiTokenCommand::Issue(described(wanted, &text));
-        Ok((text, self.ask(command).await?))
+        Ok((text, self.command(command).await?))
     }
 
     /// Lets in whoever has this text from now on; another token of the name ends.
-    pub async fn replace(&self, wanted: Wanted, text: &SecretText) -> Result<Arc<Kept<ApiToken>>, TokensError> {
-        self.ask(ApiTokenCommand::Replace(described(wanted, text))).await
+    pub async fn replace(&self, wanted: Wanted, text: &SecretText) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
+        self.command(ApiTokenCommand::Replace(described(wanted, text))).await
     }
 
-    async fn ask(&self, command: ApiTokenCommand) -> Result<Arc<Kept<ApiToken>>, TokensError> {
+    async fn command(&self, command: ApiTokenCommand) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
         let (ApiTokenCommand::Issue(new) | ApiTokenCommand::Replace(new)) = &command else {
             return Err(TokensError::Refused(ApiTokenRefusal::NoSuchToken));
         };
         let id = ApiToken::id(&new.name).id;
-        Ok(self.engine.ask::<ApiToken>(id, command).await?.kept)
+        Ok(self.engine.command::<ApiToken>(id, command).await?.state)
     }
 
     /// The token with this hash, alive or not.
-    pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Kept<ApiToken>>, TokensError> {
+    pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Versioned<ApiToken>>, TokensError> {
         let prefix = [hash.0.as_bytes(), &[0]].concat();
         let section = Section { prefix: &prefix, ..Section::all(BY_HASH, 1) };
         let found: Found<ApiToken> = self.engine.queries().objects(&section).await?;
         Ok(found.items.into_iter().next().filter(|token| token.hash == hash.0))
     }
 
-    pub async fn by_id(&self, id: Uuid) -> Result<Option<Kept<ApiToken>>, TokensError> {
+    pub async fn by_id(&self, id: Uuid) -> Result<Option<Versioned<ApiToken>>, TokensError> {
         Ok(self.engine.queries().object(id).await?)
     }
 
@@ -150,13 +150,13 @@ impl Tokens {
         Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
     }
 
-    pub async fn revoke(&self, id: Uuid) -> Result<Arc<Kept<ApiToken>>, TokensError> {
-        Ok(self.engine.ask::<ApiToken>(id, ApiTokenCommand::Revoke).await?.kept)
+    pub async fn revoke(&self, id: Uuid) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
+        Ok(self.engine.command::<ApiToken>(id, ApiTokenCommand::Revoke).await?.state)
     }
 
     /// It was used. At most once an hour this is written down.
     pub async fn note(&self, id: Uuid) -> Result<(), TokensError> {
-        self.engine.ask::<ApiToken>(id, ApiTokenCommand::Note).await?;
+        self.engine.command::<ApiToken>(id, ApiTokenCommand::Note).await?;
         Ok(())
     }
 }

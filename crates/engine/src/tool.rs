@@ -20,7 +20,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Does the work of one attempt. Returns soon after `work.cancel` fires.
     async fn run(&self, work: Work) -> Result<Value, Failure>;
 
-    /// Ends what a former life of this process left running. Called once, before the first attempt.
+    /// Ends what a former generation of this process left running. Called once, before the first attempt.
     async fn sweep(&self) -> Result<usize, std::io::Error> {
         Ok(0)
     }

@@ -8,7 +8,7 @@ use ordo_model::{RunId, TraceParent};
 use tracing::field::Empty;
 use tracing::{Level, Span};
 
-use crate::change::Started;
+use crate::change::Assignment;
 use crate::run_log;
 
 /// Spans under this target are for a collector of traces, not for the log.
@@ -60,7 +60,7 @@ impl RunTrace {
         }
     }
 
-    /// The context an attempt hands on to what it does.
+    /// The context an attempt leases on to what it does.
     pub fn attempt(&self, run: RunId, attempt: u32) -> TraceParent {
         // The upper bits of this half say which kind of UUID it is: the span id is never zero.
         let (_, low) = run.0.as_u64_pair();
@@ -69,28 +69,28 @@ impl RunTrace {
 }
 
 /// The span of an attempt; it ends when it is dropped. None, where nobody collects it.
-pub(crate) fn begin(started: &Started, trace: &RunTrace) -> Span {
+pub(crate) fn begin(assignment: &Assignment, trace: &RunTrace) -> Span {
     if !trace.sampled || !tracing::span_enabled!(target: TARGET, Level::INFO) {
         return Span::none();
     }
-    let context = trace.attempt(started.run_id, started.attempt);
+    let context = trace.attempt(assignment.run_id, assignment.attempt);
     tracing::info_span!(
         target: TARGET,
         parent: None,
         "attempt",
-        otel.name = %format_args!("run {}", started.label),
+        otel.name = %format_args!("run {}", assignment.label),
         otel.kind = "internal",
         otel.status_code = Empty,
         trace_id = context.trace_id,
         span_id = context.span_id,
         parent_span_id = trace.parent,
-        ordo.job.id = %started.job_id,
-        ordo.job.label = started.label,
-        ordo.run.id = %started.run_id,
-        ordo.run.attempt = started.attempt,
-        ordo.run.scheduled_for = started.scheduled_for.map(|at| at.to_string()),
-        ordo.tool = started.tool_name,
-        ordo.executor = started.executor.executor,
+        ordo.job.id = %assignment.job_id,
+        ordo.job.label = assignment.label,
+        ordo.run.id = %assignment.run_id,
+        ordo.run.attempt = assignment.attempt,
+        ordo.run.scheduled_for = assignment.scheduled_for.map(|at| at.to_string()),
+        ordo.tool = assignment.tool_name,
+        ordo.executor = assignment.executor.executor,
         ordo.run.outcome = Empty,
     )
 }

@@ -3,11 +3,11 @@
 mod choosing;
 pub mod dispatcher;
 mod keys;
-mod line;
-pub mod need;
 mod parking;
 mod pools;
 mod remote;
+pub mod requirements;
+mod run_queue;
 mod slots;
 
 pub use choosing::Start;

@@ -1,4 +1,4 @@
-//! What the engine counted since it started.
+//! What the engine counted since it assignment.
 //!
 //! Invariant: nothing here has a job, a run or a label in its name: what is kept does not grow with what is scheduled.
 
@@ -44,11 +44,11 @@ pub struct Metrics {
     /// From an event until it was handed on to the senders.
     pub outbox_lag_ms: Histogram,
     /// From an event until a sender had delivered it.
-    pub letter_lag_ms: Histogram,
-    pub letters_sent: AtomicU64,
+    pub notification_lag_ms: Histogram,
+    pub notifications_sent: AtomicU64,
     /// Tries that failed.
-    pub letters_failed: AtomicU64,
-    pub letters_parked: AtomicU64,
+    pub notifications_failed: AtomicU64,
+    pub notifications_dead_lettered: AtomicU64,
     /// The same minute by minute.
     pub series: Series,
     skipped: [AtomicU64; REASONS.len()],
@@ -85,10 +85,10 @@ impl Default for Metrics {
             commit_orders: Histogram::new(&COMMIT_ORDERS),
             deliveries: DeliveryCounts::default(),
             outbox_lag_ms: Histogram::new(&LATENESS_MS),
-            letter_lag_ms: Histogram::new(&LATENESS_MS),
-            letters_sent: AtomicU64::default(),
-            letters_failed: AtomicU64::default(),
-            letters_parked: AtomicU64::default(),
+            notification_lag_ms: Histogram::new(&LATENESS_MS),
+            notifications_sent: AtomicU64::default(),
+            notifications_failed: AtomicU64::default(),
+            notifications_dead_lettered: AtomicU64::default(),
             series: Series::default(),
             skipped: Default::default(),
         }

@@ -9,11 +9,11 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::Stored;
-use super::state::{Kept, State, encode_event, typed};
+use super::state::{State, Versioned, encode_event, typed};
 
 /// What becomes durable together with the command, and only if it leads to something.
 #[derive(Debug, Clone, Default)]
-pub struct Along {
+pub struct CommitExtras {
     pub dedup: Vec<Dedup>,
     /// Chunks whose owners the new state names.
     pub chunks: Vec<Chunk>,
@@ -21,14 +21,14 @@ pub struct Along {
 
 /// What a command led to. It is durable.
 #[derive(Debug, Clone)]
-pub struct Told<T: Object> {
-    pub kept: Arc<Kept<T>>,
+pub struct Committed<T: Object> {
+    pub state: Arc<Versioned<T>>,
     pub events: Vec<T::Event>,
 }
 
 /// Why a command was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum AskError<R: std::error::Error> {
+pub enum CommandError<R: std::error::Error> {
     #[error(transparent)]
     Refused(R),
     /// Somebody did the same before; what they left behind.
@@ -66,40 +66,44 @@ pub(crate) trait Ask: Send + Sync {
 pub(crate) struct Step {
     pub(crate) state: Arc<dyn State>,
     pub(crate) events: Vec<NewEvent>,
-    pub(crate) along: Along,
+    pub(crate) extras: CommitExtras,
 }
 
 pub(crate) struct TypedAsk<T: Stored> {
     id: Uuid,
     command: T::Command,
-    along: Along,
-    verdict: Option<Result<Told<T>, AskError<T::Refusal>>>,
-    reply: oneshot::Sender<Result<Told<T>, AskError<T::Refusal>>>,
+    extras: CommitExtras,
+    verdict: Option<Result<Committed<T>, CommandError<T::Refusal>>>,
+    reply: oneshot::Sender<Result<Committed<T>, CommandError<T::Refusal>>>,
 }
 
-pub(crate) type Reply<T> = oneshot::Receiver<Result<Told<T>, AskError<<T as Object>::Refusal>>>;
+pub(crate) type Reply<T> = oneshot::Receiver<Result<Committed<T>, CommandError<<T as Object>::Refusal>>>;
 
 impl<T: Stored> TypedAsk<T> {
-    pub(crate) fn pair(id: Uuid, command: T::Command, along: Along) -> (Box<dyn Ask>, Reply<T>) {
+    pub(crate) fn pair(id: Uuid, command: T::Command, extras: CommitExtras) -> (Box<dyn Ask>, Reply<T>) {
         let (reply, answer) = oneshot::channel();
-        (Box::new(TypedAsk::<T> { id, command, along, verdict: None, reply }), answer)
+        (Box::new(TypedAsk::<T> { id, command, extras, verdict: None, reply }), answer)
     }
 
-    fn consider(&self, before: Option<&Kept<T>>, now: Timestamp) -> Result<Told<T>, AskError<T::Refusal>> {
+    fn consider(
+        &self,
+        before: Option<&Versioned<T>>,
+        now: Timestamp,
+    ) -> Result<Committed<T>, CommandError<T::Refusal>> {
         let value = before.map(|kept| &kept.value);
-        let events = T::decide(self.id, value, self.command.clone(), now).map_err(AskError::Refused)?;
+        let events = T::decide(self.id, value, self.command.clone(), now).map_err(CommandError::Refused)?;
         let mut value = value.cloned();
         for event in &events {
             value = Some(T::apply(self.id, value, event, now).map_err(|e| damaged(e.to_string()))?);
         }
         let value = value.ok_or_else(|| damaged("a command without effect on something that is not there".into()))?;
         let version = before.map_or(0, |kept| kept.version) + events.len() as u64;
-        Ok(Told { kept: Arc::new(Kept { id: self.id, version, value }), events })
+        Ok(Committed { state: Arc::new(Versioned { id: self.id, version, value }), events })
     }
 }
 
-fn damaged<R: std::error::Error>(text: String) -> AskError<R> {
-    AskError::Store(Arc::new(Fault::damaged(text)))
+fn damaged<R: std::error::Error>(text: String) -> CommandError<R> {
+    CommandError::Store(Arc::new(Fault::damaged(text)))
 }
 
 impl<T: Stored> Ask for TypedAsk<T> {
@@ -108,18 +112,18 @@ impl<T: Stored> Ask for TypedAsk<T> {
     }
 
     fn claims(&self, key: &[u8]) -> bool {
-        self.along.dedup.iter().any(|dedup| dedup.key == key)
+        self.extras.dedup.iter().any(|dedup| dedup.key == key)
     }
 
     fn decide(&mut self, before: Option<&Arc<dyn State>>, now: Timestamp) -> Option<Step> {
         let verdict = match before.map(typed::<T>).transpose() {
             Ok(before) => self.consider(before.as_deref(), now),
-            Err(fault) => Err(AskError::Store(Arc::new(fault))),
+            Err(fault) => Err(CommandError::Store(Arc::new(fault))),
         };
-        let step = verdict.as_ref().ok().filter(|told| !told.events.is_empty()).map(|told| Step {
-            state: told.kept.clone(),
-            events: told.events.iter().map(|event| encode_event(event, now)).collect(),
-            along: self.along.clone(),
+        let step = verdict.as_ref().ok().filter(|committed| !committed.events.is_empty()).map(|committed| Step {
+            state: committed.state.clone(),
+            events: committed.events.iter().map(|event| encode_event(event, now)).collect(),
+            extras: self.extras.clone(),
         });
         self.verdict = Some(verdict);
         step
@@ -127,11 +131,11 @@ impl<T: Stored> Ask for TypedAsk<T> {
 
     fn answer(self: Box<Self>, lost: Option<Lost>) {
         let answer = match lost {
-            None => self.verdict.unwrap_or(Err(AskError::Contended)),
-            Some(Lost::Duplicate(value)) => Err(AskError::Duplicate(value)),
-            Some(Lost::Store(fault)) => Err(AskError::Store(fault)),
-            Some(Lost::Contended) => Err(AskError::Contended),
-            Some(Lost::Stopped) => Err(AskError::Stopped),
+            None => self.verdict.unwrap_or(Err(CommandError::Contended)),
+            Some(Lost::Duplicate(value)) => Err(CommandError::Duplicate(value)),
+            Some(Lost::Store(fault)) => Err(CommandError::Store(fault)),
+            Some(Lost::Contended) => Err(CommandError::Contended),
+            Some(Lost::Stopped) => Err(CommandError::Stopped),
         };
         // Whoever asked may have stopped waiting; what was decided stands.
         drop(self.reply.send(answer));

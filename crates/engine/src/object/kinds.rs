@@ -6,20 +6,20 @@ use ordo_model::api_token::{ApiToken, ApiTokenCommand};
 use ordo_model::executor::Executor;
 use ordo_model::hook::{Delivery, Hook};
 use ordo_model::incident::Incident;
-use ordo_model::letter::Letter;
 use ordo_model::monitor::Monitor;
+use ordo_model::notification::Notification;
 use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Event, Fault, Snapshot};
 
-use crate::attend::Attended;
 use crate::deliveries;
 use crate::engine::Engine;
+use crate::reconciler::Reconciled;
 use crate::{post, workflow};
 
-use super::ask::{AskError, Told};
+use super::ask::{CommandError, Committed};
 use super::state::{State, decode_as, fold_as};
 
 type Shared = Arc<dyn State>;
@@ -35,7 +35,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
         Kind::Executor => decode_as::<Executor>(entity, snapshot),
         Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
-        Kind::Letter => decode_as::<Letter>(entity, snapshot),
+        Kind::Notification => decode_as::<Notification>(entity, snapshot),
         Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
     }
 }
@@ -51,33 +51,34 @@ pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fau
         Kind::Executor => fold_as::<Executor>(before, stored),
         Kind::Subscription => fold_as::<Subscription>(before, stored),
         Kind::Incident => fold_as::<Incident>(before, stored),
-        Kind::Letter => fold_as::<Letter>(before, stored),
+        Kind::Notification => fold_as::<Notification>(before, stored),
         Kind::Monitor => fold_as::<Monitor>(before, stored),
     }
 }
 
 /// Does what an entity wants done. Whatever is decided goes through an ask of its own.
-pub(crate) async fn attend(engine: &Engine, entity: EntityId) -> Result<Attended, Fault> {
+pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Reconciled, Fault> {
     match entity.kind {
-        Kind::Executor => crate::remote::attend(engine, entity.id).await.map(|()| Attended::Done),
-        Kind::Job => workflow::job::attend(engine, JobId(entity.id)).await,
-        Kind::Incident => workflow::incident::attend(engine, entity.id).await,
-        Kind::Letter => post::attend(engine, entity.id).await,
-        Kind::Monitor => workflow::monitor::attend(engine, entity.id).await,
-        Kind::Delivery => deliveries::attend(engine, entity.id).await.map(|()| Attended::Done),
-        Kind::ApiToken => done(engine.ask::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
+        Kind::Executor => crate::remote::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::Job => workflow::job::reconcile(engine, JobId(entity.id)).await,
+        Kind::Incident => workflow::incident::reconcile(engine, entity.id).await,
+        Kind::Notification => post::reconcile(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::reconcile(engine, entity.id).await,
+        Kind::Delivery => deliveries::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::ApiToken => done(engine.command::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
         Kind::Hook | Kind::Secret | Kind::Subscription => {
-            Err(Fault::misuse(format!("{entity} needs nobody to attend to it")))
+            Err(Fault::misuse(format!("{entity} needs nobody to reconcile it")))
         }
     }
 }
 
 /// What was asked was done, or somebody else did it first.
-fn done<T: Object>(answer: Result<Told<T>, AskError<T::Refusal>>) -> Result<Attended, Fault> {
+fn done<T: Object>(answer: Result<Committed<T>, CommandError<T::Refusal>>) -> Result<Reconciled, Fault> {
     match answer {
-        Ok(_) | Err(AskError::Refused(_) | AskError::Contended | AskError::Duplicate(_) | AskError::Stopped) => {
-            Ok(Attended::Done)
-        }
-        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
+        Ok(_)
+        | Err(
+            CommandError::Refused(_) | CommandError::Contended | CommandError::Duplicate(_) | CommandError::Stopped,
+        ) => Ok(Reconciled::Done),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

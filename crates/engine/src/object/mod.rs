@@ -1,4 +1,4 @@
-//! Entities other than jobs, as the engine keeps them: one way to decide, commit, read, fold and attend to them all.
+//! Entities other than jobs, as the engine keeps them: one way to decide, commit, read, fold and reconcile them all.
 //!
 //! Invariant: whatever is stored of an object besides its events follows from its state (`rows`, alarm, chunks).
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `kinds.rs`.
@@ -9,8 +9,8 @@ mod executor;
 mod hook;
 pub(crate) mod incident;
 mod kinds;
-pub(crate) mod letter;
 pub(crate) mod monitor;
+pub(crate) mod notification;
 pub(crate) mod planner;
 mod secret;
 pub(crate) mod state;
@@ -20,10 +20,10 @@ use ordo_model::object::Object;
 use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
-pub use ask::{Along, AskError, Told};
+pub use ask::{CommandError, CommitExtras, Committed};
 pub use hook::deliveries_prefix;
-pub(crate) use kinds::{attend, decode, fold};
-pub use state::Kept;
+pub(crate) use kinds::{decode, fold, reconcile};
+pub use state::Versioned;
 
 /// An object with its rows in the views.
 pub trait Stored: Object {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Chunk, Dedup, Fate, Item, NewEvent, RowWrite};
+use ordo_store::{Chunk, Dedup, Disposition, Item, NewEvent, RowWrite};
 use uuid::Uuid;
 
 use super::ask::Ask;
@@ -54,8 +54,8 @@ pub(crate) fn plan(loaded: Loaded, asks: &mut [Box<dyn Ask>], now: Timestamp) ->
             work.owners.extend(step.state.chunk_owners());
             work.now = Some(step.state);
             work.events.extend(step.events);
-            work.dedup.extend(step.along.dedup);
-            plan.chunks.extend(step.along.chunks);
+            work.dedup.extend(step.extras.dedup);
+            plan.chunks.extend(step.extras.chunks);
         }
     }
     for (entity, work) in works {
@@ -71,8 +71,8 @@ pub(crate) fn plan(loaded: Loaded, asks: &mut [Box<dyn Ask>], now: Timestamp) ->
 impl Work {
     fn change(&self, entity: EntityId) -> Change {
         let Some(state) = self.now.as_ref().filter(|state| !state.is_over()) else { return Change::of(entity) };
-        let attend = if state.is_urgent() && !self.events.is_empty() { vec![entity] } else { Vec::new() };
-        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), attend, ..Change::of(entity) }
+        let reconcile = if state.is_urgent() && !self.events.is_empty() { vec![entity] } else { Vec::new() };
+        Change { alarm: state.alarm().map(|alarm| alarm.at), rank: state.rank(), reconcile, ..Change::of(entity) }
     }
 
     fn item(self, entity: EntityId, now: Timestamp) -> Option<Item> {
@@ -81,17 +81,17 @@ impl Work {
         let old_rows = self.before.as_ref().map(|before| before.rows()).unwrap_or_default();
         let mut owners = self.before.as_ref().map(|before| before.chunk_owners()).unwrap_or_default();
         owners.extend(self.owners);
-        let (rows, kept, fate, trim) = if state.is_over() {
-            (Vec::new(), Vec::new(), Fate::Purge, None)
+        let (rows, kept, disposition, trim) = if state.is_over() {
+            (Vec::new(), Vec::new(), Disposition::Purge, None)
         } else {
-            let fate = Fate::Keep { snapshot: state.encode(), alarm: state.alarm() };
-            (state.rows(), state.chunk_owners(), fate, state.checkpoint(expected, now))
+            let disposition = Disposition::Keep { snapshot: state.encode(), alarm: state.alarm() };
+            (state.rows(), state.chunk_owners(), disposition, state.checkpoint(expected, now))
         };
         Some(Item {
             entity,
             expected,
             events: self.events,
-            fate,
+            disposition,
             rows: difference(&old_rows, rows),
             dedup: self.dedup,
             trim,

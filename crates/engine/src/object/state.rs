@@ -13,13 +13,13 @@ use crate::codec::CHECKPOINT;
 
 /// An object together with the version of its stream.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept<T> {
+pub struct Versioned<T> {
     pub id: Uuid,
     pub version: Version,
     pub value: T,
 }
 
-impl<T> std::ops::Deref for Kept<T> {
+impl<T> std::ops::Deref for Versioned<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -27,7 +27,7 @@ impl<T> std::ops::Deref for Kept<T> {
     }
 }
 
-impl<T: Stored> Kept<T> {
+impl<T: Stored> Versioned<T> {
     pub fn entity(&self) -> EntityId {
         EntityId { kind: T::KIND, id: self.id }
     }
@@ -49,7 +49,7 @@ pub(crate) trait State: Any + Send + Sync {
     fn shared(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-impl<T: Stored> State for Kept<T> {
+impl<T: Stored> State for Versioned<T> {
     fn version(&self) -> Version {
         self.version
     }
@@ -100,15 +100,15 @@ impl<T: Stored> State for Kept<T> {
 }
 
 /// The state as what it is.
-pub(crate) fn typed<T: Stored>(state: &Arc<dyn State>) -> Result<Arc<Kept<T>>, Fault> {
+pub(crate) fn typed<T: Stored>(state: &Arc<dyn State>) -> Result<Arc<Versioned<T>>, Fault> {
     let wrong = |_| Fault::misuse(format!("a state that is no {}", T::KIND.name()));
-    state.clone().shared().downcast::<Kept<T>>().map_err(wrong)
+    state.clone().shared().downcast::<Versioned<T>>().map_err(wrong)
 }
 
-pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Kept<T>, Fault> {
+pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Versioned<T>, Fault> {
     let entity = EntityId { kind: T::KIND, id };
     let value = serde_json::from_slice(&snapshot.state).map_err(|e| unreadable(entity, &e))?;
-    Ok(Kept { id, version: snapshot.version, value })
+    Ok(Versioned { id, version: snapshot.version, value })
 }
 
 pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Result<Arc<dyn State>, Fault> {
@@ -119,13 +119,13 @@ pub(super) fn fold_as<T: Stored>(before: Option<Arc<dyn State>>, stored: &Event)
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
         let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
-        return Ok(Arc::new(Kept { id, version, value }));
+        return Ok(Arc::new(Versioned { id, version, value }));
     }
     let before = before.map(|state| typed::<T>(&state)).transpose()?.map(|kept| kept.value.clone());
     let event: T::Event = decode_event(stored)?;
     let value = T::apply(id, before, &event, stored.at)
         .map_err(|e| Fault::damaged(format!("event {version} of {}: {e}", stored.entity)))?;
-    Ok(Arc::new(Kept { id, version, value }))
+    Ok(Arc::new(Versioned { id, version, value }))
 }
 
 /// The event as it was decided.

@@ -11,10 +11,10 @@ use ordo_model::limits::LEASE;
 use ordo_store::Fault;
 use uuid::Uuid;
 
-use super::roll::Silent;
+use super::registry::Silent;
 use crate::core::News;
 use crate::engine::Engine;
-use crate::object::AskError;
+use crate::object::CommandError;
 use crate::planner::Request;
 use crate::recovery;
 
@@ -22,14 +22,14 @@ use crate::recovery;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The alarm of an executor rang.
-pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<(), Fault> {
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
     let Some(executor) = engine.queries().object::<Executor>(id).await? else { return Ok(()) };
     match executor.presence {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
         Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
-        Presence::Alive | Presence::Draining if engine.roll().is_fresh(id) => {
+        Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
             ask(engine, id, ExecutorCommand::Renew).await
         }
         Presence::Alive | Presence::Draining => lose(engine, id, &executor).await,
@@ -38,11 +38,11 @@ pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<(), Fault> {
 
 async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Fault> {
     engine.tell_core(id, News::Gone);
-    let left = engine.roll().remove(id);
+    let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "was lost before it took the run");
     let name = &executor.offer.name;
     let attempts = recovery::attempts(engine.queries()).await?;
-    let reports = attempts.into_iter().filter(|attempt| attempt.executor.life == id).map(|attempt| {
+    let reports = attempts.into_iter().filter(|attempt| attempt.executor.generation == id).map(|attempt| {
         let reason = format!("the executor {name} was lost: not heard of for {LEASE}");
         let report = Report::Lost { reason };
         Request::new(attempt.job_id, Command::Report { run_id: attempt.run_id, token: attempt.token, report })
@@ -60,7 +60,7 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
 /// The executor has nothing left and goes.
 pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     engine.tell_core(id, News::Gone);
-    let left = engine.roll().remove(id);
+    let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "left before it took the run");
     if let Err(fault) = ask(engine, id, ExecutorCommand::Leave).await {
         // Its lease expires instead.
@@ -68,16 +68,16 @@ pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     }
 }
 
-/// Looks after attempts in the hands of others for as long as the engine lives.
+/// Looks after attempts in the leases of others for as long as the engine lives.
 pub(crate) async fn watch(engine: Engine) {
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         every.tick().await;
-        for silent in engine.roll().silent() {
+        for silent in engine.registry().silent() {
             report_lost(&engine, silent);
         }
-        for id in engine.roll().drained() {
+        for id in engine.registry().drained() {
             let_go(&engine, id).await;
         }
     }
@@ -93,8 +93,11 @@ fn report_lost(engine: &Engine, silent: Silent) {
 
 /// What is refused has been done by somebody else.
 pub(super) async fn ask(engine: &Engine, id: Uuid, command: ExecutorCommand) -> Result<(), Fault> {
-    match engine.ask::<Executor>(id, command).await {
-        Ok(_) | Err(AskError::Refused(_) | AskError::Duplicate(_) | AskError::Contended | AskError::Stopped) => Ok(()),
-        Err(AskError::Store(fault)) => Err(Fault::clone(&fault)),
+    match engine.command::<Executor>(id, command).await {
+        Ok(_)
+        | Err(
+            CommandError::Refused(_) | CommandError::Duplicate(_) | CommandError::Contended | CommandError::Stopped,
+        ) => Ok(()),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

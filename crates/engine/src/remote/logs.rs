@@ -6,10 +6,10 @@ use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::{RunId, Timestamp, Token};
 use ordo_store::Chunk;
 
+use super::registry::RunLease;
 use super::reports::ReportError;
-use super::roll::InHand;
+use crate::change_hint::ChangeHint;
 use crate::engine::Engine;
-use crate::live::Live;
 use crate::log_writer::line_seq;
 use crate::logs::{LogLine, LogStream, shorten};
 
@@ -59,16 +59,16 @@ impl Engine {
             });
         }
         for run_id in runs {
-            self.hint(Live::Log(run_id));
+            self.hint(ChangeHint::Log(run_id));
         }
         answers
     }
 
     fn chunk(&self, chunk: LogChunk) -> Result<Option<Chunk>, ReportError> {
         let LogChunk { run_id, token, seq, lines } = chunk;
-        let held = self.roll().in_hand(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
+        let held = self.registry().lease_of(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
         let bytes = lines.iter().map(|line| line.text.len().min(LOG_LINE_MAX_BYTES) + 1).sum();
-        let Some(room) = self.roll().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };
+        let Some(room) = self.registry().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };
         let kept = cut(lines, &held, room, bytes);
         if kept.is_empty() || seq > SEQ_MAX {
             return Ok(None);
@@ -80,7 +80,7 @@ impl Engine {
 }
 
 /// The lines for which there is room, and a word about the rest.
-fn cut(lines: Vec<RemoteLine>, held: &InHand, mut room: usize, bytes: usize) -> Vec<LogLine> {
+fn cut(lines: Vec<RemoteLine>, held: &RunLease, mut room: usize, bytes: usize) -> Vec<LogLine> {
     let attempt = held.attempt;
     let (had_room, fits) = (room > 0, bytes <= room);
     let mut kept = Vec::new();

@@ -5,11 +5,11 @@
 mod lease;
 mod logs;
 mod protocol;
+pub(crate) mod registry;
 mod reports;
 pub(crate) mod restore;
-pub(crate) mod roll;
 
-pub(crate) use lease::{attend, watch};
+pub(crate) use lease::{reconcile, watch};
 pub use logs::{LogChunk, RemoteLine};
 pub use protocol::{Beat, Handed, Leaving, Listed, NotThere, Polled};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -10,11 +10,11 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
-use crate::change::Started;
+use crate::change::Assignment;
 use crate::clock::new_id;
 use crate::core::News;
 use crate::engine::Engine;
-use crate::object::{AskError, Stored};
+use crate::object::{CommandError, Stored};
 use crate::object_queries::Section;
 use crate::planner::Request;
 use crate::tool::Payload;
@@ -47,10 +47,10 @@ pub struct Polled {
 /// An attempt that was handed out, with the values of secrets in the place of their references.
 #[derive(Debug, Clone)]
 pub struct Handed {
-    pub started: Started,
+    pub assignment: Assignment,
     /// What came with the webhook that brought the run about.
     pub payload: Option<Payload>,
-    /// The trace context that its tool hands on.
+    /// The trace context that its tool leases on.
     pub traceparent: TraceParent,
 }
 
@@ -80,28 +80,28 @@ const EXECUTORS_PAGE: usize = 200;
 const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// A new executor, or a new life of one.
-    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, AskError<ExecutorRefusal>> {
+    /// A new executor, or a new generation of one.
+    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, CommandError<ExecutorRefusal>> {
         let id = new_id();
         let node = self.me().executor.clone();
-        self.ask::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
-        self.roll().enroll(id, offer.clone(), false, self.clock().now());
+        self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
+        self.registry().enroll(id, offer.clone(), false, self.clock().now());
         self.tell_core(id, News::Enrolled(offer));
         Ok(id)
     }
 
     /// The executor is there and has these attempts: their leases are renewed.
     pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, Token)]) -> Result<Beat, NotThere> {
-        let pulse = self.roll().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
+        let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.tell_core(id, News::Heartbeat);
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
-            match self.ask::<Executor>(id, ExecutorCommand::Seen).await {
+            match self.command::<Executor>(id, ExecutorCommand::Seen).await {
                 Ok(_) => {}
                 // Another node took it for lost and has settled what it had.
-                Err(AskError::Refused(_)) => {
+                Err(CommandError::Refused(_)) => {
                     self.tell_core(id, News::Gone);
-                    let left = self.roll().remove(id);
+                    let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");
                     return Err(NotThere);
                 }
@@ -114,37 +114,37 @@ impl Engine {
     /// Attempts for the executor, at most `max`; waits for the first one.
     pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
         let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
-        let mail = self.roll().mail(id).ok_or(NotThere)?;
-        if self.roll().is_asked(id) {
+        let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
+        if self.registry().is_asked(id) {
             tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
         }
         let end = tokio::time::sleep(wait);
         tokio::pin!(end);
         loop {
-            let taken = self.roll().take(id, max, self.clock().now()).ok_or(NotThere)?;
+            let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
             if !taken.is_empty() {
-                let attempts = taken.iter().map(|started| (started.run_id, started.token)).collect();
+                let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
                 self.tell_core(id, News::Took(attempts));
                 let mut handed = Vec::with_capacity(taken.len());
-                for started in taken {
-                    handed.extend(self.equip(started).await);
+                for assignment in taken {
+                    handed.extend(self.equip(assignment).await);
                 }
-                return Ok(Polled { handed, drain: self.roll().is_asked(id) });
+                return Ok(Polled { handed, drain: self.registry().is_asked(id) });
             }
-            if self.roll().is_draining(id) {
-                return Ok(Polled { handed: Vec::new(), drain: self.roll().is_asked(id) });
+            if self.registry().is_draining(id) {
+                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_asked(id) });
             }
             tokio::select! {
-                () = mail.notified() => {}
+                () = inbox_signal.notified() => {}
                 () = &mut end => return Ok(Polled::default()),
             }
         }
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
-    async fn equip(&self, mut started: Started) -> Option<Handed> {
-        let resolved = self.secrets().resolve(&started.tool_input).await.map_err(|error| error.to_string());
-        let payload = match started.delivery {
+    async fn equip(&self, mut assignment: Assignment) -> Option<Handed> {
+        let resolved = self.secrets().resolve(&assignment.tool_input).await.map_err(|error| error.to_string());
+        let payload = match assignment.delivery {
             None => Ok(None),
             Some(delivery) => match self.queries().payload(delivery).await {
                 Ok(Some(payload)) => Ok(Some(payload)),
@@ -154,16 +154,16 @@ impl Engine {
         };
         match resolved.and_then(|resolved| Ok((resolved, payload?))) {
             Ok((resolved, payload)) => {
-                self.roll().cover(started.run_id, resolved.mask);
-                started.tool_input = resolved.input;
-                let trace = RunTrace::of(started.run_id, started.traceparent, self.sampling());
-                let traceparent = trace.attempt(started.run_id, started.attempt);
-                Some(Handed { started, payload, traceparent })
+                self.registry().cover(assignment.run_id, resolved.mask);
+                assignment.tool_input = resolved.input;
+                let trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling());
+                let traceparent = trace.attempt(assignment.run_id, assignment.attempt);
+                Some(Handed { assignment, payload, traceparent })
             }
             Err(reason) => {
                 let report = Report::Failed { started_at: None, reason };
-                let command = Command::Report { run_id: started.run_id, token: started.token, report };
-                drop(self.queue(Request::new(started.job_id, command)));
+                let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+                drop(self.queue(Request::new(assignment.job_id, command)));
                 None
             }
         }
@@ -171,14 +171,14 @@ impl Engine {
 
     /// The executor takes nothing new, and leaves once it has nothing left.
     pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
-        let left = self.roll().drain(id).ok_or(NotThere)?;
+        let left = self.registry().drain(id).ok_or(NotThere)?;
         self.tell_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");
         if left.running == 0 {
             lease::let_go(self, id).await;
             return Ok(Leaving::Left);
         }
-        if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Drain).await {
+        if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor leaves could not be written down");
         }
         Ok(Leaving::Draining { running: left.running })
@@ -187,10 +187,10 @@ impl Engine {
     /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Answers how much it
     /// still has.
     pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
-        let left = self.roll().ask_to_go(id).ok_or(NotThere)?;
+        let left = self.registry().ask_to_go(id).ok_or(NotThere)?;
         self.tell_core(id, News::Draining);
         self.give_back(left.undelivered, "was asked to leave before it took the run");
-        if let Err(error) = self.ask::<Executor>(id, ExecutorCommand::Drain).await {
+        if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
         }
         Ok(left.running)
@@ -204,7 +204,7 @@ impl Engine {
             let section = Section { after: after.as_deref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
             let found = self.queries().objects::<Executor>(&section).await?;
             for kept in found.items {
-                let doing = self.roll().load(kept.id);
+                let doing = self.registry().load(kept.id);
                 let running = doing.as_ref().map_or(0, |doing| doing.running + doing.offered);
                 let heard_at = doing.map_or(kept.seen_at, |doing| doing.heard_at.max(kept.seen_at));
                 listed.push(Listed { id: kept.id, executor: kept.value, running, heard_at });
@@ -235,7 +235,7 @@ impl Engine {
     /// Whether anybody could run this tool for the group.
     pub fn offers(&self, group: &str, tool: &str) -> bool {
         let here = group == self.group() && self.tools().contains_key(tool);
-        here || self.roll().offers(group, tool)
+        here || self.registry().offers(group, tool)
     }
 }
 

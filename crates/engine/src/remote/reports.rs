@@ -7,8 +7,8 @@ use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::roll::InHand;
-use crate::change::Started;
+use super::registry::RunLease;
+use crate::change::Assignment;
 use crate::committer::SubmitError;
 use crate::engine::Engine;
 use crate::planner::Request;
@@ -76,7 +76,7 @@ impl Engine {
 
     async fn prepare(&self, report: RemoteReport) -> Result<Request, ReportError> {
         let RemoteReport { run_id, token, status } = report;
-        let InHand { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
+        let RunLease { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
         let report = match status {
             RemoteStatus::Completed { result } => {
                 let kept = result::bounded(self.batcher(), run_id, since, mask.value(result)).await;
@@ -94,9 +94,9 @@ impl Engine {
         Ok(Request::new(job_id, Command::Report { run_id, token, report }))
     }
 
-    /// The attempt as it is in somebody's hands. A stale one is refused before its result is stored.
-    async fn who_has(&self, run_id: RunId, token: Token) -> Result<InHand, ReportError> {
-        if let Some(held) = self.roll().in_hand(run_id) {
+    /// The attempt as it is in somebody's leases. A stale one is refused before its result is stored.
+    async fn who_has(&self, run_id: RunId, token: Token) -> Result<RunLease, ReportError> {
+        if let Some(held) = self.registry().lease_of(run_id) {
             return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
         }
         let found = self.queries().run(run_id).await.map_err(|fault| ReportError::Store(Arc::new(fault)))?;
@@ -107,11 +107,11 @@ impl Engine {
     }
 
     /// Runs that nobody has seen yet wait for somebody else.
-    pub(crate) fn give_back(&self, undelivered: Vec<Started>, why: &str) {
-        for started in undelivered {
-            let report = Report::Unclaimed { reason: format!("{} {why}", started.executor.executor) };
-            let command = Command::Report { run_id: started.run_id, token: started.token, report };
-            drop(self.queue(Request::new(started.job_id, command)));
+    pub(crate) fn give_back(&self, undelivered: Vec<Assignment>, why: &str) {
+        for assignment in undelivered {
+            let report = Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
+            let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+            drop(self.queue(Request::new(assignment.job_id, command)));
         }
     }
 }

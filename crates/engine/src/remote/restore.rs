@@ -9,7 +9,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease::ask;
-use super::roll::InHand;
+use super::registry::RunLease;
 use crate::core::{Input, News};
 use crate::dispatch::Restored;
 use crate::engine::Engine;
@@ -33,7 +33,7 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         ask(engine, listed.id, ExecutorCommand::Renew).await?;
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
-        engine.roll().enroll(listed.id, offer.clone(), draining, engine.clock().now());
+        engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
         engine.tell_core(listed.id, News::Enrolled(offer));
         if draining {
             engine.tell_core(listed.id, News::Draining);
@@ -42,20 +42,20 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
     Ok(there)
 }
 
-/// Puts what they run back into their hands.
+/// Puts what they run back into their leases.
 pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) {
     let mut restored = Vec::new();
     for attempt in running {
-        let executor = attempt.executor.life;
-        if engine.roll().load(executor).is_none() {
+        let executor = attempt.executor.generation;
+        if engine.registry().load(executor).is_none() {
             continue;
         }
-        let mut held = InHand::new(attempt.job_id, attempt.token, attempt.attempt, attempt.started_at);
+        let mut held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, attempt.started_at);
         // What it was given then is covered now; a secret that is gone by now cannot be.
         if let Ok(resolved) = engine.secrets().resolve(&attempt.tool_input).await {
             held.mask = resolved.mask;
         }
-        engine.roll().put_in_hand(executor, attempt.run_id, held);
+        engine.registry().restore_lease(executor, attempt.run_id, held);
         let (job_id, run_id, token, key) = (attempt.job_id, attempt.run_id, attempt.token, attempt.key.clone());
         restored.push(Restored { job_id, run_id, token, executor, key });
     }

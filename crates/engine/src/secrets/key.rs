@@ -128,7 +128,7 @@ mod tests {
         assert_ne!(sealed, key.seal("secret pg", b"hunter2").unwrap(), "no two seals are alike");
         let keys = [other.clone(), key.clone()];
         assert_eq!(open(&keys, "secret pg", &sealed).unwrap(), b"hunter2");
-        assert_eq!(open(&keys, "secret mail", &sealed), Err(Unopened::Changed));
+        assert_eq!(open(&keys, "secret inbox_signal", &sealed), Err(Unopened::Changed));
         assert_eq!(open(&[other], "secret pg", &sealed), Err(Unopened::OtherKey(key.mark())));
     }
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::chance::NoChance;
 use crate::clock::new_id;
 use crate::engine::Engine;
-use crate::object::{Along, AskError, Kept};
+use crate::object::{CommandError, CommitExtras, Versioned};
 use crate::object_queries::{Found, Section};
 
 pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
@@ -60,13 +60,13 @@ impl From<Fault> for SecretsError {
     }
 }
 
-impl From<AskError<SecretRefusal>> for SecretsError {
-    fn from(error: AskError<SecretRefusal>) -> SecretsError {
+impl From<CommandError<SecretRefusal>> for SecretsError {
+    fn from(error: CommandError<SecretRefusal>) -> SecretsError {
         match error {
-            AskError::Refused(refusal) => SecretsError::Refused(refusal),
-            AskError::Store(fault) => SecretsError::Store(fault),
-            AskError::Contended | AskError::Duplicate(_) => SecretsError::Contended,
-            AskError::Stopped => SecretsError::Stopped,
+            CommandError::Refused(refusal) => SecretsError::Refused(refusal),
+            CommandError::Store(fault) => SecretsError::Store(fault),
+            CommandError::Contended | CommandError::Duplicate(_) => SecretsError::Contended,
+            CommandError::Stopped => SecretsError::Stopped,
         }
     }
 }
@@ -84,7 +84,7 @@ impl Secrets {
     }
 
     /// Keeps a value under a name, in the place of the one before. A key is made for the first secret of all.
-    pub async fn put(&self, name: &str, value: &SecretText) -> Result<Arc<Kept<Secret>>, SecretsError> {
+    pub async fn put(&self, name: &str, value: &SecretText) -> Result<Arc<Versioned<Secret>>, SecretsError> {
         if !(1..=SECRET_MAX_BYTES).contains(&value.expose().len()) {
             return Err(SecretsError::Length);
         }
@@ -92,8 +92,8 @@ impl Secrets {
         let owner = new_id();
         let chunks = vec![Chunk { owner, seq: 0, bytes: sealed }];
         let command = SecretCommand::Set { name: name.to_owned(), value: owner };
-        let along = Along { chunks, ..Along::default() };
-        Ok(self.engine.ask_with::<Secret>(Secret::id(name).id, command, along).await?.kept)
+        let extras = CommitExtras { chunks, ..CommitExtras::default() };
+        Ok(self.engine.command_with::<Secret>(Secret::id(name).id, command, extras).await?.state)
     }
 
     /// The value, for whoever is about to use it.
@@ -111,8 +111,8 @@ impl Secrets {
         Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
     }
 
-    pub async fn remove(&self, name: &str) -> Result<Arc<Kept<Secret>>, SecretsError> {
-        Ok(self.engine.ask::<Secret>(Secret::id(name).id, SecretCommand::Remove).await?.kept)
+    pub async fn remove(&self, name: &str) -> Result<Arc<Versioned<Secret>>, SecretsError> {
+        Ok(self.engine.command::<Secret>(Secret::id(name).id, SecretCommand::Remove).await?.state)
     }
 
     /// Seals every value with the key that seals now, so that older keys are needed no more. How many there are.
@@ -137,10 +137,11 @@ impl Secrets {
         let clear = self.vault.opened(name, &sealed)?;
         let to = new_id();
         let chunks = vec![Chunk { owner: to, seq: 0, bytes: key.seal(&purpose(name), clear.expose().as_bytes())? }];
-        let along = Along { chunks, ..Along::default() };
-        match self.engine.ask_with::<Secret>(Secret::id(name).id, SecretCommand::Reseal { from, to }, along).await {
+        let extras = CommitExtras { chunks, ..CommitExtras::default() };
+        match self.engine.command_with::<Secret>(Secret::id(name).id, SecretCommand::Reseal { from, to }, extras).await
+        {
             // It was removed meanwhile.
-            Ok(_) | Err(AskError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
+            Ok(_) | Err(CommandError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -2,16 +2,16 @@
 
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Notice};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::outbox::Entry;
 use ordo_store::Fault;
 
-use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_letters};
-use crate::attend::Attended;
+use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_notifications};
 use crate::committer::SubmitError;
 use crate::engine::Engine;
+use crate::reconciler::Reconciled;
 
-pub(crate) async fn attend(engine: &Engine, id: JobId) -> Result<Attended, Fault> {
+pub(crate) async fn reconcile(engine: &Engine, id: JobId) -> Result<Reconciled, Fault> {
     while let Some(job) = engine.queries().job(id).await? {
         let entries = job.outbox.entries();
         let entries = &entries[..entries.len().min(ENTRIES_PER_PASS)];
@@ -28,7 +28,7 @@ pub(crate) async fn attend(engine: &Engine, id: JobId) -> Result<Attended, Fault
             }
         }
     }
-    Ok(Attended::Done)
+    Ok(Reconciled::Done)
 }
 
 async fn hand_on(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<(), Fault> {
@@ -40,7 +40,7 @@ async fn hand_on(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<()
         | Notice::Late { .. }
         | Notice::Skipped { .. }
         | Notice::Overran { .. } => {
-            write_letters(engine, Message::of_job(job, entry)).await?;
+            write_notifications(engine, Message::of_job(job, entry)).await?;
             job_incidents::tell(engine, job, entry).await
         }
     }

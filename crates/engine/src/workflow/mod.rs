@@ -1,7 +1,7 @@
-//! The workflow: hands what stands in an outbox on, in order, and marks it as published.
+//! The workflow: leases what stands in an outbox on, in order, and marks it as published.
 //!
-//! Invariant: an entry is marked only after every letter it leads to is durable. Handing on twice does no harm: a
-//! letter is written once, whatever else is done carries a key.
+//! Invariant: an entry is marked only after every notification it leads to is durable. Handing on twice does no harm: a
+//! notification is written once, whatever else is done carries a key.
 
 mod chain;
 pub(crate) mod incident;
@@ -12,25 +12,25 @@ mod trouble;
 
 use futures_util::future::try_join_all;
 use ordo_model::Timestamp;
-use ordo_model::letter::{Letter, LetterCommand, Message};
+use ordo_model::notification::{Message, Notification, NotificationCommand};
 use ordo_store::Fault;
 
 use crate::engine::Engine;
-use crate::object::AskError;
+use crate::object::CommandError;
 
-/// How many entries one pass hands on before it marks them.
+/// How many entries one pass leases on before it marks them.
 const ENTRIES_PER_PASS: usize = 100;
 
-/// Writes a letter for each sender that wants the message. All of them are durable when this answers, and so the
-/// letters of the next message come behind them.
-async fn write_letters(engine: &Engine, message: Message) -> Result<(), Fault> {
+/// Writes a notification for each sender that wants the message. All of them are durable when this answers, and so the
+/// notifications of the next message come behind them.
+async fn write_notifications(engine: &Engine, message: Message) -> Result<(), Fault> {
     let senders = engine.senders().interested(&message);
-    let letters = senders.into_iter().map(|sender| {
-        let id = Letter::id(&message, &sender);
-        let command = LetterCommand::Write { sender, message: Box::new(message.clone()) };
-        async move { engine.ask::<Letter>(id, command).await.map_err(fault_of) }
+    let notifications = senders.into_iter().map(|sender| {
+        let id = Notification::id(&message, &sender);
+        let command = NotificationCommand::Write { sender, message: Box::new(message.clone()) };
+        async move { engine.command::<Notification>(id, command).await.map_err(fault_of) }
     });
-    try_join_all(letters).await.map(drop)
+    try_join_all(notifications).await.map(drop)
 }
 
 fn handed_on(engine: &Engine, happened_at: impl Iterator<Item = Timestamp>) {
@@ -39,10 +39,10 @@ fn handed_on(engine: &Engine, happened_at: impl Iterator<Item = Timestamp>) {
 }
 
 /// Why something could not be done now; it is tried again.
-pub(crate) fn fault_of<R: std::error::Error>(error: AskError<R>) -> Fault {
+pub(crate) fn fault_of<R: std::error::Error>(error: CommandError<R>) -> Fault {
     match error {
-        AskError::Store(fault) => Fault::clone(&fault),
-        AskError::Contended | AskError::Stopped | AskError::Duplicate(_) | AskError::Refused(_) => {
+        CommandError::Store(fault) => Fault::clone(&fault),
+        CommandError::Contended | CommandError::Stopped | CommandError::Duplicate(_) | CommandError::Refused(_) => {
             Fault::unavailable("handing news on", error.to_string())
         }
     }

@@ -7,14 +7,14 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::{fault_of, handed_on, trouble};
-use crate::attend::Attended;
 use crate::engine::Engine;
-use crate::object::{AskError, Kept};
+use crate::object::{CommandError, Versioned};
+use crate::reconciler::Reconciled;
 
-pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<Attended, Fault> {
-    let Some(mut monitor) = engine.queries().object::<Monitor>(id).await? else { return Ok(Attended::Done) };
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
+    let Some(mut monitor) = engine.queries().object::<Monitor>(id).await? else { return Ok(Reconciled::Done) };
     if monitor.due_at.is_some_and(|at| at <= engine.clock().now()) {
-        let Some(woken) = tell(engine, id, MonitorCommand::Wake).await? else { return Ok(Attended::Done) };
+        let Some(woken) = tell(engine, id, MonitorCommand::Wake).await? else { return Ok(Reconciled::Done) };
         monitor = woken;
     }
     while let Some(through) = monitor.outbox.last_version() {
@@ -25,10 +25,10 @@ pub(crate) async fn attend(engine: &Engine, id: Uuid) -> Result<Attended, Fault>
         let Some(after) = tell(engine, id, MonitorCommand::Published { through }).await? else { break };
         monitor = after;
     }
-    Ok(Attended::Done)
+    Ok(Reconciled::Done)
 }
 
-async fn hand_on(engine: &Engine, monitor: &Kept<Monitor>, entry: &Entry<MonitorNotice>) -> Result<(), Fault> {
+async fn hand_on(engine: &Engine, monitor: &Versioned<Monitor>, entry: &Entry<MonitorNotice>) -> Result<(), Fault> {
     let name = &monitor.settings.name;
     let (what, why, repetition) = match &entry.what {
         MonitorNotice::Silent { due_at } => ("has not been heard of", format!("a ping was expected by {due_at}"), 0),
@@ -63,15 +63,15 @@ fn by(name: &str) -> By {
     By::new(name, Source::Monitor)
 }
 
-fn key(monitor: &Kept<Monitor>, entry: &Entry<MonitorNotice>) -> String {
+fn key(monitor: &Versioned<Monitor>, entry: &Entry<MonitorNotice>) -> String {
     // A monitor may be removed and added again under the same name: its versions begin anew then.
     format!("{}/{}/{}", monitor.entity(), monitor.created_at.ms(), entry.version)
 }
 
-async fn tell(engine: &Engine, id: Uuid, command: MonitorCommand) -> Result<Option<Kept<Monitor>>, Fault> {
-    match engine.ask::<Monitor>(id, command).await {
-        Ok(told) => Ok(Some(Kept::clone(&told.kept))),
-        Err(AskError::Refused(_)) => Ok(None),
+async fn tell(engine: &Engine, id: Uuid, command: MonitorCommand) -> Result<Option<Versioned<Monitor>>, Fault> {
+    match engine.command::<Monitor>(id, command).await {
+        Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
+        Err(CommandError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::fault_of;
 use crate::engine::Engine;
-use crate::object::{Along, AskError};
+use crate::object::{CommandError, CommitExtras};
 
 /// How long it is remembered that a piece of news was handed on.
 const KEY_KEPT: Millis = Millis::from_days(1);
@@ -31,16 +31,16 @@ pub(super) async fn open(engine: &Engine, start: Start, note: Option<String>, ke
         description: clean(&start.description, INCIDENT_TEXT_MAX_BYTES),
         ..start
     };
-    match engine.start_incident(start, |_| along(engine, key)).await {
-        Ok(told) if told.events.is_empty() => match note {
+    match engine.start_incident(start, |_| extras(engine, key)).await {
+        Ok(committed) if committed.events.is_empty() => match note {
             Some(text) => {
                 let text = clean(&text, INCIDENT_TEXT_MAX_BYTES);
-                change(engine, told.kept.id, IncidentCommand::AddNote { text, by }, key).await
+                change(engine, committed.state.id, IncidentCommand::AddNote { text, by }, key).await
             }
             None => Ok(()),
         },
-        Ok(_) | Err(AskError::Duplicate(_)) => Ok(()),
-        Err(AskError::Refused(refusal)) => {
+        Ok(_) | Err(CommandError::Duplicate(_)) => Ok(()),
+        Err(CommandError::Refused(refusal)) => {
             tracing::error!(%key, %refusal, "an incident could not be opened");
             Ok(())
         }
@@ -67,9 +67,9 @@ pub(super) async fn end(
 }
 
 async fn change(engine: &Engine, id: Uuid, command: IncidentCommand, key: &str) -> Result<(), Fault> {
-    match engine.ask_with::<Incident>(id, command, along(engine, key)).await {
+    match engine.command_with::<Incident>(id, command, extras(engine, key)).await {
         // Refused: somebody ended it meanwhile.
-        Ok(_) | Err(AskError::Duplicate(_) | AskError::Refused(_)) => Ok(()),
+        Ok(_) | Err(CommandError::Duplicate(_) | CommandError::Refused(_)) => Ok(()),
         Err(error) => Err(fault_of(error)),
     }
 }
@@ -82,10 +82,13 @@ fn clean(text: &str, max_bytes: usize) -> String {
     text
 }
 
-fn along(engine: &Engine, key: &str) -> Along {
+fn extras(engine: &Engine, key: &str) -> CommitExtras {
     let now = engine.clock().now();
     let key = format!("incident-of/{key}").into_bytes();
-    Along { dedup: vec![Dedup { key, at: now, until: now.plus(KEY_KEPT), value: Vec::new() }], ..Along::default() }
+    CommitExtras {
+        dedup: vec![Dedup { key, at: now, until: now.plus(KEY_KEPT), value: Vec::new() }],
+        ..CommitExtras::default()
+    }
 }
 
 #[cfg(test)]

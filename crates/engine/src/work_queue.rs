@@ -1,4 +1,4 @@
-//! Who is being attended to, and who waits: one queue for looking, one for each sender.
+//! Who is being reconciled to, and who waits: one queue for looking, one for each sender.
 //!
 //! Invariant: an entity stands in one queue or is active in one, never twice. Asked for meanwhile, it comes once more.
 
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use ordo_model::EntityId;
 
 /// How many entities are looked at at once.
-const ATTENDING_MAX: usize = 256;
+const RECONCILING_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Queue {
@@ -24,13 +24,13 @@ struct Line {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct WorkQueue {
     lines: BTreeMap<Queue, Line>,
     /// Whether it was asked for again since it is here.
     known: HashMap<EntityId, bool>,
 }
 
-impl Book {
+impl WorkQueue {
     pub(crate) fn want(&mut self, entity: EntityId) {
         match self.known.get_mut(&entity) {
             Some(again) => *again = true,
@@ -48,7 +48,7 @@ impl Book {
                 continue;
             }
             let limit = match queue {
-                Queue::Any => ATTENDING_MAX,
+                Queue::Any => RECONCILING_MAX,
                 Queue::Sender(name) => concurrency(name),
             };
             if line.active < limit
@@ -94,8 +94,8 @@ mod tests {
     use ordo_model::Kind;
     use uuid::Uuid;
 
-    fn letter(id: u128) -> EntityId {
-        EntityId { kind: Kind::Letter, id: Uuid::from_u128(id) }
+    fn notification(id: u128) -> EntityId {
+        EntityId { kind: Kind::Notification, id: Uuid::from_u128(id) }
     }
 
     fn slack() -> Queue {
@@ -103,34 +103,34 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_asked_for_while_it_is_attended_to_comes_once_more() {
-        let mut book = Book::default();
-        book.want(letter(1));
-        book.want(letter(1));
-        let (entity, queue) = book.next(|_| 1).unwrap();
-        assert!(book.next(|_| 1).is_none(), "asked for twice before it began: once");
-        book.want(letter(1));
-        book.done(entity, &queue);
-        let (entity, queue) = book.next(|_| 1).unwrap();
-        book.done(entity, &queue);
-        assert!(book.next(|_| 1).is_none());
-        assert!(book.known.is_empty() && book.lines.is_empty());
+    fn an_entity_asked_for_while_it_is_reconciled_to_comes_once_more() {
+        let mut work = WorkQueue::default();
+        work.want(notification(1));
+        work.want(notification(1));
+        let (entity, queue) = work.next(|_| 1).unwrap();
+        assert!(work.next(|_| 1).is_none(), "asked for twice before it began: once");
+        work.want(notification(1));
+        work.done(entity, &queue);
+        let (entity, queue) = work.next(|_| 1).unwrap();
+        work.done(entity, &queue);
+        assert!(work.next(|_| 1).is_none());
+        assert!(work.known.is_empty() && work.lines.is_empty());
     }
 
     #[test]
     fn a_sender_that_is_busy_does_not_keep_others_waiting() {
-        let mut book = Book::default();
+        let mut work = WorkQueue::default();
         for id in 0..3 {
-            book.want(letter(id));
-            let (entity, queue) = book.next(|_| 1).unwrap();
-            book.move_on(entity, &queue, slack());
+            work.want(notification(id));
+            let (entity, queue) = work.next(|_| 1).unwrap();
+            work.move_on(entity, &queue, slack());
         }
-        let (first, queue) = book.next(|_| 1).unwrap();
+        let (first, queue) = work.next(|_| 1).unwrap();
         assert_eq!(queue, slack());
-        assert!(book.next(|_| 1).is_none(), "one at a time");
-        book.want(letter(9));
-        assert_eq!(book.next(|_| 1).unwrap(), (letter(9), Queue::Any));
-        book.done(first, &slack());
-        assert_eq!(book.next(|_| 1).unwrap().0, letter(1));
+        assert!(work.next(|_| 1).is_none(), "one at a time");
+        work.want(notification(9));
+        assert_eq!(work.next(|_| 1).unwrap(), (notification(9), Queue::Any));
+        work.done(first, &slack());
+        assert_eq!(work.next(|_| 1).unwrap().0, notification(1));
     }
 }

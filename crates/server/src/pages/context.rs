@@ -8,7 +8,7 @@ use ordo_model::Timestamp;
 
 use super::cookies;
 use super::moment::Times;
-use super::taste::Taste;
+use super::preferences::Preferences;
 use super::viewer::Viewer;
 use crate::app::App;
 use crate::code::Code;
@@ -16,10 +16,10 @@ use crate::problem::Problem;
 
 pub(crate) const FLASH: &str = "ordo_flash";
 
-pub(crate) struct Desk {
+pub(crate) struct PageContext {
     pub(crate) app: App,
     pub(crate) viewer: Viewer,
-    pub(crate) taste: Taste,
+    pub(crate) preferences: Preferences,
     pub(crate) flash: Option<Flash>,
     /// Where this page stands, with its query, below the base path.
     pub(crate) here: String,
@@ -56,20 +56,27 @@ impl Flash {
     }
 }
 
-impl FromRequestParts<App> for Desk {
+impl FromRequestParts<App> for PageContext {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Desk, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<PageContext, Problem> {
         let Ok(viewer) = Viewer::from_request_parts(parts, app).await;
         let flash = cookies::read(&parts.headers, FLASH).and_then(|text| Flash::read(&text));
         let here = parts.uri.path_and_query().map_or("/", |place| place.as_str()).to_owned();
-        Ok(Desk { app: app.clone(), viewer, taste: Taste::read(&parts.headers), flash, here, now: app.now() })
+        Ok(PageContext {
+            app: app.clone(),
+            viewer,
+            preferences: Preferences::read(&parts.headers),
+            flash,
+            here,
+            now: app.now(),
+        })
     }
 }
 
-impl Desk {
+impl PageContext {
     pub(crate) fn times(&self) -> Times {
-        self.taste.times(self.now)
+        self.preferences.times(self.now)
     }
 
     /// The address of something below the base path.

@@ -1,9 +1,9 @@
-//! Moving: everything is listed in the order of its table, and written under the versions it had.
+//! Transfer: everything is listed in the order of its table, and written under the versions it had.
 
 use std::ops::Bound;
 
 use async_trait::async_trait;
-use ordo_store::{Chunk, Dedup, Fault, MovedKey, Moving, Parcel, Version};
+use ordo_store::{Chunk, Dedup, Fault, Transfer, TransferBatch, TransferredKey, Version};
 use uuid::Uuid;
 
 use crate::commit::{Writing, number};
@@ -16,7 +16,7 @@ use crate::tables::{CHUNKS, ChunkKey, DEDUP, META, META_REBUILDING};
 use crate::values::read_dedup;
 
 #[async_trait]
-impl Moving for RedbStore {
+impl Transfer for RedbStore {
     async fn is_incomplete(&self) -> Result<bool, Fault> {
         self.handle.read(|read| Ok(number(&table(read, META)?, META_REBUILDING)? != 0))
     }
@@ -37,7 +37,7 @@ impl Moving for RedbStore {
         })
     }
 
-    async fn all_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<MovedKey>, Fault> {
+    async fn all_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<TransferredKey>, Fault> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.handle.read(|read| {
             let mut found = Vec::new();
@@ -46,32 +46,32 @@ impl Moving for RedbStore {
             for entry in range.take(limit) {
                 let (key, value) = entry.map_err(during("reading dedup keys"))?;
                 let (until, value) = read_dedup(value.value())?;
-                found.push(MovedKey { key: key.value().to_vec(), until, value: value.to_vec() });
+                found.push(TransferredKey { key: key.value().to_vec(), until, value: value.to_vec() });
             }
             Ok(found)
         })
     }
 
-    async fn put(&self, parcel: Parcel) -> Result<(), Fault> {
-        self.task(move |handle| put(handle, &parcel)).await
+    async fn put(&self, batch: TransferBatch) -> Result<(), Fault> {
+        self.task(move |handle| put(handle, &batch)).await
     }
 }
 
-fn put(handle: &Handle, parcel: &Parcel) -> Result<(), Fault> {
+fn put(handle: &Handle, batch: &TransferBatch) -> Result<(), Fault> {
     handle.write(|transaction| {
         let mut writing = Writing::for_rebuild(transaction)?;
-        for moved in &parcel.events {
+        for moved in &batch.events {
             let Some((first, _)) = moved.events.first() else { continue };
             writing.remove_between(moved.entity, *first, Version::MAX)?;
             for (version, event) in &moved.events {
                 writing.put_event(moved.entity, *version, event)?;
             }
         }
-        for MovedKey { key, until, value } in &parcel.keys {
+        for TransferredKey { key, until, value } in &batch.keys {
             let entry = Dedup { key: key.clone(), at: *until, until: *until, value: value.clone() };
             writing.put_dedup(&entry)?;
         }
-        for chunk in &parcel.chunks {
+        for chunk in &batch.chunks {
             writing.put_chunk(chunk)?;
         }
         Ok(if writing.end()? { Done::Write(()) } else { Done::Nothing(()) })

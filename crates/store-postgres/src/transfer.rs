@@ -1,10 +1,10 @@
-//! Moving: everything is listed in the order of its index, and written under the versions it had.
+//! Transfer: everything is listed in the order of its index, and written under the versions it had.
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use deadpool_postgres::Object;
-use ordo_store::{Chunk, Dedup, Fault, MovedKey, Moving, Parcel, Shard};
+use ordo_store::{Chunk, Dedup, Fault, Partition, Transfer, TransferBatch, TransferredKey};
 use uuid::Uuid;
 
 use crate::codes;
@@ -13,17 +13,17 @@ use crate::fault::Trouble;
 use crate::plan::{Appended, Writes};
 use crate::store::PostgresStore;
 
-/// How often a parcel is tried; twice is the same as once.
+/// How often a batch is tried; twice is the same as once.
 const TRIES: usize = 4;
 
 const REMOVE: &str = "DELETE FROM events e USING unnest($1::smallint[], $2::uuid[], $3::bigint[]) AS k (kind, id, first) \
      WHERE e.kind = k.kind AND e.id = k.id AND e.version >= k.first";
 
 #[async_trait]
-impl Moving for PostgresStore {
+impl Transfer for PostgresStore {
     async fn is_incomplete(&self) -> Result<bool, Fault> {
-        let sql = "SELECT 1 FROM shards WHERE rebuilding LIMIT 1";
-        Ok(!self.database.query("reading the shards", sql, &[]).await?.is_empty())
+        let sql = "SELECT 1 FROM partitions WHERE rebuilding LIMIT 1";
+        Ok(!self.database.query("reading the partitions", sql, &[]).await?.is_empty())
     }
 
     async fn all_chunks(&self, after: Option<(Uuid, u64)>, limit: usize) -> Result<Vec<Chunk>, Fault> {
@@ -38,21 +38,21 @@ impl Moving for PostgresStore {
             .collect())
     }
 
-    async fn all_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<MovedKey>, Fault> {
+    async fn all_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<TransferredKey>, Fault> {
         let sql = "SELECT key, until, value FROM dedup WHERE key >= $1 AND NOT ($2 AND key = $1) ORDER BY key LIMIT $3";
         let from = after.unwrap_or_default();
         let rows =
             self.database.query("reading dedup keys", sql, &[&from, &after.is_some(), &codes::limit(limit)]).await?;
         rows.iter()
-            .map(|row| Ok(MovedKey { key: row.get(0), until: codes::time(row.get(1))?, value: row.get(2) }))
+            .map(|row| Ok(TransferredKey { key: row.get(0), until: codes::time(row.get(1))?, value: row.get(2) }))
             .collect()
     }
 
-    async fn put(&self, parcel: Parcel) -> Result<(), Fault> {
+    async fn put(&self, batch: TransferBatch) -> Result<(), Fault> {
         let mut tries = 1;
         loop {
             let client = self.database.writer().await.map_err(|trouble| trouble.into_fault("moving"))?;
-            let done = put_once(&client, &parcel).await;
+            let done = put_once(&client, &batch).await;
             if done.is_err() {
                 // It may be in the middle of something.
                 drop(Object::take(client));
@@ -65,36 +65,37 @@ impl Moving for PostgresStore {
     }
 }
 
-async fn put_once(client: &Object, parcel: &Parcel) -> Result<(), Trouble> {
+async fn put_once(client: &Object, batch: &TransferBatch) -> Result<(), Trouble> {
     client.batch_execute("BEGIN").await?;
-    let shards: BTreeSet<i16> = parcel.events.iter().map(|moved| codes::shard(Shard::of(moved.entity))).collect();
-    let shards: Vec<i16> = shards.into_iter().collect();
+    let partitions: BTreeSet<i16> =
+        batch.events.iter().map(|moved| codes::partition(Partition::of(moved.entity))).collect();
+    let partitions: Vec<i16> = partitions.into_iter().collect();
     let mut writes = Writes::default();
-    for row in client.query(LOCK_SHARDS, &[&shards]).await? {
-        writes.last.insert(codes::shard_of(row.get(0))?, codes::version_of(row.get(1))?);
+    for row in client.query(LOCK_SHARDS, &[&partitions]).await? {
+        writes.last.insert(codes::partition_of(row.get(0))?, codes::version_of(row.get(1))?);
     }
     let (mut kinds, mut ids, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
-    for moved in &parcel.events {
+    for moved in &batch.events {
         let Some((first, _)) = moved.events.first() else { continue };
         kinds.push(codes::kind(moved.entity.kind));
         ids.push(moved.entity.id);
         firsts.push(codes::version(*first));
         for (version, event) in &moved.events {
-            let last = writes.last.entry(Shard::of(moved.entity)).or_default();
+            let last = writes.last.entry(Partition::of(moved.entity)).or_default();
             *last += 1;
             let appended = Appended { number: *last, version: *version, event };
             writes.events.entry(moved.entity).or_default().push(appended);
         }
     }
     client.execute(REMOVE, &[&kinds, &ids, &firsts]).await?;
-    let entry = |MovedKey { key, until, value }: &MovedKey| Dedup {
+    let entry = |TransferredKey { key, until, value }: &TransferredKey| Dedup {
         key: key.clone(),
         at: *until,
         until: *until,
         value: value.clone(),
     };
-    let keys: Vec<Dedup> = parcel.keys.iter().map(entry).collect();
+    let keys: Vec<Dedup> = batch.keys.iter().map(entry).collect();
     writes.dedup.extend(keys.iter().map(|entry| (entry.key.as_slice(), entry)));
-    writes.chunks.extend(parcel.chunks.iter().map(|chunk| ((chunk.owner, chunk.seq), chunk.bytes.as_slice())));
+    writes.chunks.extend(batch.chunks.iter().map(|chunk| ((chunk.owner, chunk.seq), chunk.bytes.as_slice())));
     write(client, &writes, Uuid::new_v4(), None).await
 }

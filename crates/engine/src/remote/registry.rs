@@ -1,7 +1,7 @@
 //! Who is there, what waits for them and what they have: all of it in memory.
 //!
-//! Invariant: an attempt is in one mailbox, or in the hands of one executor, never in both. Losing the roll costs what
-//! is known after a restart anyway: the store says what was started.
+//! Invariant: an attempt is in one inbox, or in the leases of one executor, never in both. Losing the roll costs what
+//! is known after a restart anyway: the store says what was assignment.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,13 +12,13 @@ use ordo_model::{JobId, RunId, Timestamp, Token};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::change::Started;
+use crate::change::Assignment;
 use crate::clock::Stopwatch;
 use crate::dispatch::Overdue;
 use crate::secrets::Mask;
 
 #[derive(Debug, Default)]
-pub(crate) struct Roll {
+pub(crate) struct ExecutorRegistry {
     inner: Mutex<Inner>,
 }
 
@@ -36,9 +36,9 @@ struct Member {
     heard_at: Timestamp,
     /// When it was last written down that it is there.
     written: Stopwatch,
-    mailbox: VecDeque<Started>,
-    hands: HashMap<RunId, InHand>,
-    mail: Arc<Notify>,
+    inbox: VecDeque<Assignment>,
+    leases: HashMap<RunId, RunLease>,
+    inbox_signal: Arc<Notify>,
     draining: bool,
     /// It was asked to go, and has not yet said that it does: it stays until then, so that it does not come back as new.
     asked: bool,
@@ -46,7 +46,7 @@ struct Member {
 
 /// An attempt that an executor has.
 #[derive(Debug, Clone)]
-pub(crate) struct InHand {
+pub(crate) struct RunLease {
     pub(crate) job_id: JobId,
     pub(crate) token: Token,
     pub(crate) attempt: u32,
@@ -62,9 +62,9 @@ pub(crate) struct InHand {
     pub(crate) mask: Mask,
 }
 
-impl InHand {
-    pub(crate) fn new(job_id: JobId, token: Token, attempt: u32, since: Timestamp) -> InHand {
-        InHand {
+impl RunLease {
+    pub(crate) fn new(job_id: JobId, token: Token, attempt: u32, since: Timestamp) -> RunLease {
+        RunLease {
             job_id,
             token,
             attempt,
@@ -82,8 +82,8 @@ impl InHand {
 /// What an executor that goes leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
-    pub(crate) undelivered: Vec<Started>,
-    /// What it still has in its hands.
+    pub(crate) undelivered: Vec<Assignment>,
+    /// What it still has in its leases.
     pub(crate) running: usize,
 }
 
@@ -115,16 +115,16 @@ pub(crate) struct Doing {
     pub(crate) heard_at: Timestamp,
 }
 
-impl Roll {
+impl ExecutorRegistry {
     pub(crate) fn enroll(&self, id: Uuid, offer: Offer, draining: bool, now: Timestamp) {
         let member = Member {
             offer,
             heard: Stopwatch::start(),
             heard_at: now,
             written: Stopwatch::start(),
-            mailbox: VecDeque::new(),
-            hands: HashMap::new(),
-            mail: Arc::default(),
+            inbox: VecDeque::new(),
+            leases: HashMap::new(),
+            inbox_signal: Arc::default(),
             draining,
             asked: false,
         };
@@ -132,10 +132,10 @@ impl Roll {
     }
 
     /// What it has since before this process.
-    pub(crate) fn put_in_hand(&self, executor: Uuid, run_id: RunId, held: InHand) {
+    pub(crate) fn restore_lease(&self, executor: Uuid, run_id: RunId, held: RunLease) {
         let mut inner = self.lock();
         if let Some(member) = inner.members.get_mut(&executor) {
-            member.hands.insert(run_id, held);
+            member.leases.insert(run_id, held);
             inner.holders.insert(run_id, executor);
         }
     }
@@ -144,35 +144,35 @@ impl Roll {
         let mut inner = self.lock();
         let Some(member) = inner.members.remove(&id) else { return Left::default() };
         inner.holders.retain(|_, holder| *holder != id);
-        member.mail.notify_waiters();
-        Left { undelivered: member.mailbox.into(), running: member.hands.len() }
+        member.inbox_signal.notify_waiters();
+        Left { undelivered: member.inbox.into(), running: member.leases.len() }
     }
 
-    /// Puts an attempt into a mailbox; gives it back if there is none.
-    pub(crate) fn deliver(&self, started: Started) -> Result<(), Box<Started>> {
+    /// Puts an attempt into a inbox; gives it back if there is none.
+    pub(crate) fn deliver(&self, assignment: Assignment) -> Result<(), Box<Assignment>> {
         let mut inner = self.lock();
-        let id = started.executor.life;
+        let id = assignment.executor.generation;
         let Some(member) = inner.members.get_mut(&id).filter(|member| !member.draining) else {
-            return Err(Box::new(started));
+            return Err(Box::new(assignment));
         };
-        member.mailbox.push_back(started);
+        member.inbox.push_back(assignment);
         // Also whoever comes a moment later finds it.
-        member.mail.notify_one();
+        member.inbox_signal.notify_one();
         Ok(())
     }
 
-    /// Hands out what waits in the mailbox. None: nobody of that name is there.
-    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<Started>> {
+    /// Hands out what waits in the inbox. None: nobody of that name is there.
+    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<Assignment>> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
-        let count = max.min(member.mailbox.len());
-        let taken: Vec<Started> = member.mailbox.drain(..count).collect();
-        for started in &taken {
-            let held = InHand::new(started.job_id, started.token, started.attempt, now);
-            member.hands.insert(started.run_id, held);
+        let count = max.min(member.inbox.len());
+        let taken: Vec<Assignment> = member.inbox.drain(..count).collect();
+        for assignment in &taken {
+            let held = RunLease::new(assignment.job_id, assignment.token, assignment.attempt, now);
+            member.leases.insert(assignment.run_id, held);
         }
-        inner.holders.extend(taken.iter().map(|started| (started.run_id, id)));
+        inner.holders.extend(taken.iter().map(|assignment| (assignment.run_id, id)));
         Some(taken)
     }
 
@@ -180,14 +180,14 @@ impl Roll {
     pub(crate) fn cover(&self, run_id: RunId, mask: Mask) {
         let mut inner = self.lock();
         let Some(holder) = inner.holders.get(&run_id).copied() else { return };
-        if let Some(held) = inner.members.get_mut(&holder).and_then(|member| member.hands.get_mut(&run_id)) {
+        if let Some(held) = inner.members.get_mut(&holder).and_then(|member| member.leases.get_mut(&run_id)) {
             held.mask = mask;
         }
     }
 
-    /// What to wait on for the next mail.
-    pub(crate) fn mail(&self, id: Uuid) -> Option<Arc<Notify>> {
-        self.lock().members.get(&id).map(|member| member.mail.clone())
+    /// What to wait on for the next inbox_signal.
+    pub(crate) fn inbox_signal(&self, id: Uuid) -> Option<Arc<Notify>> {
+        self.lock().members.get(&id).map(|member| member.inbox_signal.clone())
     }
 
     /// The executor is there and has these attempts.
@@ -197,7 +197,7 @@ impl Roll {
         member.hear(now);
         let mut pulse = Pulse { drain: member.asked, ..Pulse::default() };
         for (run_id, token) in runs {
-            match member.hands.get_mut(run_id).filter(|held| held.token == *token) {
+            match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
                     held.renewed = Stopwatch::start();
                     if held.cancelling {
@@ -215,46 +215,46 @@ impl Roll {
     }
 
     /// The attempt is to end. One that nobody has fetched yet comes back: it need not begin.
-    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<Started> {
+    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<Assignment> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&executor)?;
-        if let Some(held) = member.hands.get_mut(&run_id) {
+        if let Some(held) = member.leases.get_mut(&run_id) {
             held.cancelling = true;
             return None;
         }
-        member.take_from_mailbox(|started| started.run_id == run_id)
+        member.take_from_inbox(|assignment| assignment.run_id == run_id)
     }
 
     /// Whether the offer was still there; it is not any more.
-    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<Started> {
+    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<Assignment> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&overdue.executor)?;
-        member.take_from_mailbox(|started| started.run_id == overdue.run_id && started.token == overdue.token)
+        member.take_from_inbox(|assignment| assignment.run_id == overdue.run_id && assignment.token == overdue.token)
     }
 
     /// The attempt is over.
     pub(crate) fn forget(&self, executor: Uuid, run_id: RunId, token: Token) {
         let mut inner = self.lock();
         let Some(member) = inner.members.get_mut(&executor) else { return };
-        member.mailbox.retain(|started| started.run_id != run_id || started.token != token);
-        if member.hands.get(&run_id).is_some_and(|held| held.token == token) {
-            member.hands.remove(&run_id);
+        member.inbox.retain(|assignment| assignment.run_id != run_id || assignment.token != token);
+        if member.leases.get(&run_id).is_some_and(|held| held.token == token) {
+            member.leases.remove(&run_id);
             inner.holders.remove(&run_id);
         }
     }
 
-    /// The attempt as it is in somebody's hands.
-    pub(crate) fn in_hand(&self, run_id: RunId) -> Option<InHand> {
+    /// The attempt as it is in somebody's leases.
+    pub(crate) fn lease_of(&self, run_id: RunId) -> Option<RunLease> {
         let inner = self.lock();
         let holder = inner.holders.get(&run_id)?;
-        inner.members.get(holder)?.hands.get(&run_id).cloned()
+        inner.members.get(holder)?.leases.get(&run_id).cloned()
     }
 
     /// Counts a chunk of log. None: it came before; otherwise how many bytes of it are kept.
     pub(crate) fn count_log(&self, run_id: RunId, seq: u64, bytes: usize, max: usize) -> Option<usize> {
         let mut inner = self.lock();
         let holder = *inner.holders.get(&run_id)?;
-        let held = inner.members.get_mut(&holder)?.hands.get_mut(&run_id)?;
+        let held = inner.members.get_mut(&holder)?.leases.get_mut(&run_id)?;
         if held.log_seq.is_some_and(|last| seq <= last) {
             return None;
         }
@@ -294,7 +294,7 @@ impl Roll {
     pub(crate) fn load(&self, id: Uuid) -> Option<Doing> {
         let inner = self.lock();
         let member = inner.members.get(&id)?;
-        Some(Doing { running: member.hands.len(), offered: member.mailbox.len(), heard_at: member.heard_at })
+        Some(Doing { running: member.leases.len(), offered: member.inbox.len(), heard_at: member.heard_at })
     }
 
     /// Whether it was heard of within its lease, by a clock that nobody sets.
@@ -307,7 +307,7 @@ impl Roll {
         let mut inner = self.lock();
         let mut silent = Vec::new();
         for member in inner.members.values_mut().filter(|member| member.heard.elapsed() < LEASE) {
-            for (run_id, held) in member.hands.iter_mut().filter(|(_, held)| !held.lost) {
+            for (run_id, held) in member.leases.iter_mut().filter(|(_, held)| !held.lost) {
                 if held.renewed.elapsed() >= LEASE {
                     held.lost = true;
                     silent.push(Silent {
@@ -329,7 +329,7 @@ impl Roll {
             .members
             .iter()
             .filter(|(_, member)| member.draining && !member.asked)
-            .filter(|(_, member)| member.hands.is_empty() && member.mailbox.is_empty());
+            .filter(|(_, member)| member.leases.is_empty() && member.inbox.is_empty());
         idle.map(|(id, _)| *id).collect()
     }
 
@@ -353,16 +353,16 @@ impl Member {
         self.heard_at = now;
     }
 
-    /// Nothing more is put into the mailbox, and what stood in it comes back.
+    /// Nothing more is put into the inbox, and what stood in it comes back.
     fn close(&mut self) -> Left {
         self.draining = true;
-        self.mail.notify_waiters();
-        self.mail.notify_one();
-        Left { undelivered: std::mem::take(&mut self.mailbox).into(), running: self.hands.len() }
+        self.inbox_signal.notify_waiters();
+        self.inbox_signal.notify_one();
+        Left { undelivered: std::mem::take(&mut self.inbox).into(), running: self.leases.len() }
     }
 
-    fn take_from_mailbox(&mut self, wanted: impl Fn(&Started) -> bool) -> Option<Started> {
-        let place = self.mailbox.iter().position(wanted)?;
-        self.mailbox.remove(place)
+    fn take_from_inbox(&mut self, wanted: impl Fn(&Assignment) -> bool) -> Option<Assignment> {
+        let place = self.inbox.iter().position(wanted)?;
+        self.inbox.remove(place)
     }
 }

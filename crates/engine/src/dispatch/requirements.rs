@@ -8,21 +8,21 @@ use ordo_model::job::{ActiveRun, Job, Pool, Routing};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Runs of one line can be executed by the same executors.
+/// Runs of one queue can be executed by the same executors.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineName {
+pub struct QueueName {
     pub group: String,
     pub pool: Pool,
     pub tool: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
-    pub line: LineName,
+pub struct Requirements {
+    pub queue: QueueName,
     pub terms: Terms,
 }
 
-/// What a run asks for besides its line.
+/// What a run asks for besides its queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Terms {
     #[serde(default)]
@@ -51,10 +51,10 @@ pub struct Rate {
     pub per: Millis,
 }
 
-impl Need {
-    pub fn of(job: &Job, run: &ActiveRun) -> Need {
+impl Requirements {
+    pub fn of(job: &Job, run: &ActiveRun) -> Requirements {
         let definition = &job.definition;
-        let line = LineName { group: definition.group.clone(), pool: job.pool(), tool: definition.tool_name.clone() };
+        let queue = QueueName { group: definition.group.clone(), pool: job.pool(), tool: definition.tool_name.clone() };
         let input = run.tool_input.as_ref().unwrap_or(&definition.tool_input);
         // What goes to all is limited where it is executed: share by share.
         let whole = definition.routing == Routing::ShardingBroadcast && run.shard.is_none();
@@ -71,6 +71,6 @@ impl Need {
                 per: rate.per,
             }),
         };
-        Need { line, terms }
+        Requirements { queue, terms }
     }
 }

@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use ordo_model::Timestamp;
 
+use super::context::{Flash, PageContext};
 use super::cookies;
-use super::desk::{Desk, Flash};
 use super::moment::Times;
 
 const THEME: &str = "ordo_theme";
@@ -16,7 +16,7 @@ const ZONE: &str = "ordo_zone";
 const BROWSER: &str = "ordo_tz";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Taste {
+pub(crate) struct Preferences {
     pub(crate) theme: &'static str,
     pub(crate) zone: &'static str,
     browser: Option<String>,
@@ -25,10 +25,10 @@ pub(crate) struct Taste {
 pub(crate) const THEMES: [(&str, &str); 3] = [("system", "System"), ("light", "Light"), ("dark", "Dark")];
 pub(crate) const ZONES: [(&str, &str); 3] = [("browser", "My zone"), ("utc", "UTC"), ("job", "Job's zone")];
 
-impl Taste {
-    pub(crate) fn read(headers: &HeaderMap) -> Taste {
+impl Preferences {
+    pub(crate) fn read(headers: &HeaderMap) -> Preferences {
         let is_zone = |name: &String| jiff::tz::TimeZone::get(name).is_ok();
-        Taste {
+        Preferences {
             theme: one_of(&THEMES, cookies::read(headers, THEME).as_deref()),
             zone: one_of(&ZONES, cookies::read(headers, ZONE).as_deref()),
             browser: cookies::read(headers, BROWSER).filter(is_zone),
@@ -53,12 +53,12 @@ fn one_of(known: &[(&'static str, &str); 3], given: Option<&str>) -> &'static st
 }
 
 /// `POST /preferences`: works without scripts.
-pub(crate) async fn change(desk: Desk, Form(fields): Form<Vec<(String, String)>>) -> Response {
+pub(crate) async fn change(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Response {
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-    let mut answer = desk.go(&field("back").unwrap_or_default(), &Flash::good("Saved"));
+    let mut answer = ctx.go(&field("back").unwrap_or_default(), &Flash::good("Saved"));
     // Nothing to say about it: the page shows it.
     answer.headers_mut().remove(header::SET_COOKIE);
-    let path = format!("{}/", desk.app.base_path);
+    let path = format!("{}/", ctx.app.base_path);
     for (name, cookie, known) in [("theme", THEME, &THEMES), ("zone", ZONE, &ZONES)] {
         if let Some(value) = field(name) {
             let cookie = cookies::lasting(cookie, one_of(known, Some(&value)), &path);
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
-    fn read(line: &'static str) -> Taste {
-        Taste::read(&HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(line))]))
+    fn read(line: &'static str) -> Preferences {
+        Preferences::read(&HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(line))]))
     }
 
     #[test]

@@ -9,9 +9,9 @@ use ordo_sim::history::{Fact, Reply, What};
 use uuid::Uuid;
 
 /// None: this history has nothing that could be lied about in this way.
-pub(crate) type Doctor = fn(&mut History) -> Option<()>;
+pub(crate) type Tamper = fn(&mut History) -> Option<()>;
 
-pub(crate) const ALL: [(&str, Doctor); 22] = [
+pub(crate) const ALL: [(&str, Tamper); 22] = [
     ("a fire is missing", drop_a_fire),
     ("an occurrence is fired twice", fire_twice),
     ("a fire comes 1 ms early", fire_early),
@@ -254,7 +254,7 @@ fn execute_twice(history: &mut History) -> Option<()> {
     Some(())
 }
 
-/// In the last life, which heard of every commit.
+/// In the last generation, which heard of every commit.
 fn execute_never(history: &mut History) -> Option<()> {
     let calm = find(history, |fact| matches!(fact.what, What::Calm))?;
     let from = history.facts[calm..].iter().position(|fact| matches!(fact.what, What::Executing { .. }))?;

@@ -1,7 +1,7 @@
-//! Where letters stand in the index: by state, by the entity they are about, and in the lane they wait in.
+//! Where notifications stand in the index: by state, by the entity they are about, and in the lane they wait in.
 
 use ordo_model::EntityId;
-use ordo_model::letter::Letter;
+use ordo_model::notification::Notification;
 use ordo_store::RowWrite;
 use uuid::Uuid;
 
@@ -9,12 +9,12 @@ use super::{Stored, index_row};
 
 /// state, written, id
 pub(crate) const LETTERS_BY_STATE: u8 = 0;
-/// sender, entity, version, id: letters whose turn has not come or is now
+/// sender, entity, version, id: notifications whose turn has not come or is now
 pub(crate) const LANES: u8 = 1;
 /// entity, version, id
 pub(crate) const LETTERS_BY_ENTITY: u8 = 2;
 
-impl Stored for Letter {
+impl Stored for Notification {
     const LIST: u8 = LETTERS_BY_STATE;
 
     fn rows(&self, id: Uuid) -> Vec<RowWrite> {
@@ -22,12 +22,12 @@ impl Stored for Letter {
         let turn = [&self.message.version.to_be_bytes()[..], id.as_bytes()].concat();
         let by_state = [&[self.state.code()], &self.written_at.ms().to_be_bytes()[..], id.as_bytes()].concat();
         let mut rows = vec![
-            index_row::<Letter>(LETTERS_BY_STATE, &by_state, Vec::new()),
-            index_row::<Letter>(LETTERS_BY_ENTITY, &[&entity_prefix(entity)[..], &turn].concat(), Vec::new()),
+            index_row::<Notification>(LETTERS_BY_STATE, &by_state, Vec::new()),
+            index_row::<Notification>(LETTERS_BY_ENTITY, &[&entity_prefix(entity)[..], &turn].concat(), Vec::new()),
         ];
         if self.holds_its_place() {
             let lane = lane_prefix(&self.sender, entity);
-            rows.push(index_row::<Letter>(LANES, &[&lane[..], &turn].concat(), Vec::new()));
+            rows.push(index_row::<Notification>(LANES, &[&lane[..], &turn].concat(), Vec::new()));
         }
         rows
     }
@@ -37,7 +37,7 @@ pub(crate) fn entity_prefix(entity: EntityId) -> Vec<u8> {
     [&[entity.kind.code()], &entity.id.as_bytes()[..]].concat()
 }
 
-/// All letters about one entity that wait for one sender, in the order of their events.
+/// All notifications about one entity that wait for one sender, in the order of their events.
 pub(crate) fn lane_prefix(sender: &str, entity: EntityId) -> Vec<u8> {
     [sender.as_bytes(), &[0], &entity_prefix(entity)].concat()
 }

@@ -1,7 +1,7 @@
 //! Attends to entities that have something to do: their alarm rang, or somebody knows better.
 //!
-//! Invariant: one entity is attended to by one task at a time; different ones in parallel, up to a limit. Whoever was
-//! attended to gets its alarm back into the ring, whatever came of it. What waits for a sender waits in that sender's
+//! Invariant: one entity is reconciled to by one task at a time; different ones in parallel, up to a limit. Whoever was
+//! reconciled to gets its alarm back into the ring, whatever came of it. What waits for a sender waits in that sender's
 //! own queue, so that a slow one delays nobody else.
 
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::attend_book::{Book, Queue};
 use crate::batcher::chain;
 use crate::change::Change;
 use crate::core::Input;
 use crate::engine::Engine;
+use crate::work_queue::{Queue, WorkQueue};
 use crate::{object, post};
 
-pub(crate) struct Attendants {
+pub(crate) struct Reconciler {
     pub(crate) engine: Engine,
     pub(crate) wanted: mpsc::UnboundedReceiver<EntityId>,
     pub(crate) core: mpsc::UnboundedSender<Input>,
@@ -28,7 +28,7 @@ pub(crate) struct Attendants {
 
 /// What came of looking at an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Attended {
+pub(crate) enum Reconciled {
     /// What was due is done, or has its alarm.
     Done,
     /// It waits for another entity, which will nudge it; its alarm is kept in the store, and found there after a crash.
@@ -37,32 +37,32 @@ pub(crate) enum Attended {
     Through(String),
 }
 
-impl Attendants {
+impl Reconciler {
     pub(crate) async fn run(mut self) {
-        let mut book = Book::default();
-        let mut tasks: JoinSet<Attended> = JoinSet::new();
+        let mut work = WorkQueue::default();
+        let mut tasks: JoinSet<Reconciled> = JoinSet::new();
         let mut names: HashMap<Id, (EntityId, Queue)> = HashMap::new();
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => break,
                 wanted = self.wanted.recv() => match wanted {
-                    Some(entity) => book.want(entity),
+                    Some(entity) => work.want(entity),
                     None => break,
                 },
                 Some(done) = tasks.join_next_with_id() => {
                     let task = done.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
                     if let Some((entity, queue)) = names.remove(&task) {
-                        let attended = done.map_or_else(|error| self.died(entity, &error), |(_, attended)| attended);
-                        match attended {
-                            Attended::Through(sender) => book.move_on(entity, &queue, Queue::Sender(sender)),
-                            Attended::Done | Attended::Asleep => book.done(entity, &queue),
+                        let reconciled = done.map_or_else(|error| self.died(entity, &error), |(_, reconciled)| reconciled);
+                        match reconciled {
+                            Reconciled::Through(sender) => work.move_on(entity, &queue, Queue::Sender(sender)),
+                            Reconciled::Done | Reconciled::Asleep => work.done(entity, &queue),
                         }
                     }
                 }
             }
-            while let Some((entity, queue)) = book.next(|sender| self.concurrency(sender)) {
+            while let Some((entity, queue)) = work.next(|sender| self.concurrency(sender)) {
                 let (engine, core) = (self.engine.clone(), self.core.clone());
-                let task = tasks.spawn(attend(engine, entity, core, queue != Queue::Any));
+                let task = tasks.spawn(reconcile(engine, entity, core, queue != Queue::Any));
                 names.insert(task.id(), (entity, queue));
             }
         }
@@ -74,33 +74,38 @@ impl Attendants {
     }
 
     /// A task that died has told nobody: the alarm must go back into the ring.
-    fn died(&self, entity: EntityId, error: &JoinError) -> Attended {
-        tracing::error!(%entity, %error, "whoever attended to it died; it is tried again");
+    fn died(&self, entity: EntityId, error: &JoinError) -> Reconciled {
+        tracing::error!(%entity, %error, "whoever reconciled to it died; it is tried again");
         drop(self.core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
-        Attended::Done
+        Reconciled::Done
     }
 }
 
-async fn attend(engine: Engine, entity: EntityId, core: mpsc::UnboundedSender<Input>, is_sending: bool) -> Attended {
-    let attended = match is_sending {
+async fn reconcile(
+    engine: Engine,
+    entity: EntityId,
+    core: mpsc::UnboundedSender<Input>,
+    is_sending: bool,
+) -> Reconciled {
+    let reconciled = match is_sending {
         true => post::deliver(&engine, entity.id).await,
-        false => object::attend(&engine, entity).await,
+        false => object::reconcile(&engine, entity).await,
     };
-    let settled = match &attended {
-        Ok(Attended::Done) => settle(&engine, entity, &core).await,
-        Ok(Attended::Asleep) => {
+    let settled = match &reconciled {
+        Ok(Reconciled::Done) => settle(&engine, entity, &core).await,
+        Ok(Reconciled::Asleep) => {
             drop(core.send(Input::Changed(vec![Change::of(entity)])));
             Ok(())
         }
-        Ok(Attended::Through(_)) => Ok(()),
+        Ok(Reconciled::Through(_)) => Ok(()),
         Err(fault) => Err(fault.clone()),
     };
     if let Err(fault) = settled {
         tracing::warn!(%entity, error = %chain(&fault), "what is due could not be done; it is tried again");
         drop(core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
-        return Attended::Done;
+        return Reconciled::Done;
     }
-    attended.unwrap_or(Attended::Done)
+    reconciled.unwrap_or(Reconciled::Done)
 }
 
 /// Puts the alarm as it stands now back into the ring. A commit may come between reading and telling, and its own

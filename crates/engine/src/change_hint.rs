@@ -3,7 +3,7 @@
 use ordo_model::{EntityId, JobId, RunId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Live {
+pub enum ChangeHint {
     Job(JobId),
     Run(RunId),
     Log(RunId),
@@ -14,4 +14,4 @@ pub enum Live {
 }
 
 /// How many hints a slow watcher may lag behind before it has to look at everything.
-pub const LIVE_BACKLOG: usize = 4_096;
+pub const CHANGE_HINT_BACKLOG: usize = 4_096;

@@ -89,7 +89,11 @@ impl From<ordo_client::Error> for Error {
             Failed::Unusable(what) => Error::misused(what),
             Failed::Unreachable { target, source } => Error::unreachable("no daemon is running")
                 .detail(format!("nobody answers at {target} ({source})"))
-                .hint("start one with: ordo serve"),
+                .hint(if target.starts_with("https://") {
+                    "see whether the server runs, and whether this is its address"
+                } else {
+                    "start one with: ordo serve"
+                }),
             Failed::Untrusted { target, why } => Error::failed(format!("the certificate of {target} is refused"))
                 .detail(why.to_string())
                 .hint(trust(&why)),

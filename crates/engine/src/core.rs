@@ -9,11 +9,11 @@ use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::change::{Assignment, Change, Place, Waiting};
+use crate::commit::change::{Assignment, Change, Place, Waiting};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
-use crate::partitions::Ownership;
-use crate::timekeeper::{AlarmScan, Timekeeper};
+use crate::time::partitions::Ownership;
+use crate::time::timekeeper::{AlarmScan, Timekeeper};
 
 #[derive(Debug)]
 pub enum Input {

@@ -30,7 +30,7 @@ async fn an_object_is_stored_with_its_rows_and_chunks_and_goes_with_them() {
     let id = Secret::id("pg").id;
     let (command, extras) = set("pg", 1);
     let committed = world.engine.command_with::<Secret>(id, command, extras).await.unwrap();
-    assert_eq!((committed.state.version, told.events.len()), (1, 1));
+    assert_eq!((committed.state.version, committed.events.len()), (1, 1));
     let (command, extras) = set("pg", 2);
     world.engine.command_with::<Secret>(id, command, extras).await.unwrap();
     assert_eq!((chunks(&world, 1).await, chunks(&world, 2).await), (0, 1), "the old value is gone");
@@ -58,7 +58,7 @@ async fn many_asks_on_one_object_are_decided_one_after_another() {
     });
     let mut versions = Vec::new();
     for ask in asks.collect::<Vec<_>>() {
-        versions.push(ask.await.unwrap().kept.version);
+        versions.push(ask.await.unwrap().state.version);
     }
     versions.sort_unstable();
     assert_eq!(versions, (1..=500).collect::<Vec<u64>>());
@@ -85,7 +85,7 @@ async fn an_object_made_anew_after_its_end_begins_anew() {
     // All in one round, as far as the batcher lets them.
     let [first, removed, second] = futures_util::future::join_all(asks).await.try_into().unwrap();
     assert!(first.is_ok() && removed.is_ok());
-    assert_eq!(second.unwrap().kept.version, 1);
+    assert_eq!(second.unwrap().state.version, 1);
     assert_eq!(chunks(&world, 2).await, 1);
     world.assert_clean().await;
 }

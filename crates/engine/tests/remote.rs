@@ -7,7 +7,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::World;
-use ordo_engine::remote::{Handed, RemoteReport, RemoteStatus};
+use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus};
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Run, RunStatus};
 use ordo_model::{Millis, RunId};

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ordo_engine::CommandError;
-use ordo_engine::remote::{Handed, Leaving, Listed, NotThere, Polled};
+use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_engine::tool::Payload;
 use ordo_model::executor::{ExecutorRefusal, Offer};
 use ordo_model::job::Definition;

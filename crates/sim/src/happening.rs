@@ -1,7 +1,7 @@
 //! What can happen next in a world.
 
+use ordo_engine::Find;
 use ordo_engine::core::Input;
-use ordo_engine::dispatch::Find;
 use ordo_engine::timekeeper::AlarmScan;
 use ordo_model::{JobId, RunId};
 

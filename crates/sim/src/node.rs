@@ -5,10 +5,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use ordo_engine::Find;
 use ordo_engine::change::Change;
 use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
-use ordo_engine::dispatch::Find;
 use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::AlarmScan;

@@ -6,9 +6,9 @@ use ordo_model::Timestamp;
 use ordo_store::{Hint, Store};
 use tokio::sync::{broadcast, mpsc, watch};
 
-use crate::change_hint::ChangeHint;
 use crate::core::Input;
-use crate::partitions::Ownership;
+use crate::read::change_hint::ChangeHint;
+use crate::time::partitions::Ownership;
 
 use super::Reviewer;
 

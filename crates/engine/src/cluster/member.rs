@@ -9,11 +9,11 @@ use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use super::{About, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
-use crate::batcher::chain;
-use crate::clock::StoreClock;
+use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
-use crate::partitions::{Ownership, PartitionSet};
+use crate::time::clock::StoreClock;
+use crate::time::partitions::{Ownership, PartitionSet};
 
 /// How long a starting node waits for a former generation of its name to be counted out.
 const NAME_PATIENCE: u32 = 20;

@@ -14,7 +14,7 @@ use super::dispatcher::{Dispatcher, Starting};
 use super::keys::Verdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
-use crate::change::{Place, Waiting};
+use crate::commit::change::{Place, Waiting};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]

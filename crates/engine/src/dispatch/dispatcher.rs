@@ -17,7 +17,7 @@ use super::remote::{Remote, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::change::{Assignment, Place, Waiting};
+use crate::commit::change::{Assignment, Place, Waiting};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;

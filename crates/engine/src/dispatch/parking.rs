@@ -9,7 +9,7 @@ use ordo_model::Timestamp;
 use uuid::Uuid;
 
 use super::requirements::QueueName;
-use crate::change::Waiting;
+use crate::commit::change::Waiting;
 
 /// How many runs one blocker holds in memory.
 const PARKED_MAX: usize = 200;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::Waiting;
+use crate::commit::change::Waiting;
 
 #[derive(Debug)]
 pub(super) struct RunQueue {

@@ -10,9 +10,10 @@ use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::choosing::Start;
 use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
-use super::{Dispatcher, PoolSize, PoolSizes, Restored, Start};
-use crate::change::{Assignment, Place, Waiting};
+use super::{Dispatcher, PoolSize, PoolSizes, Restored};
+use crate::commit::change::{Assignment, Place, Waiting};
 
 const GROUP: &str = "default";
 

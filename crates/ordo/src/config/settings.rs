@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
-use ordo_engine::dispatch::{PoolSize, PoolSizes};
+use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::incident::Escalation;
 use ordo_reach::Allowed;

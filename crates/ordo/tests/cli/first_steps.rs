@@ -99,7 +99,7 @@ fn over_the_network_a_token_is_needed_and_found() {
 #[test]
 fn a_cron_expression_is_explained_without_a_daemon() {
     let world = World::new();
-    let committed = world.ordo(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin", "--next", "400"]).done().out;
+    let told = world.ordo(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin", "--next", "400"]).done().out;
     assert!(told.starts_with("At 02:30 (Europe/Berlin)"), "{told}");
     assert!(told.contains("CET") && told.contains("CEST") && told.contains("UTC") && told.contains("in "), "{told}");
     assert!(told.contains("its time is skipped on this day"), "{told}");

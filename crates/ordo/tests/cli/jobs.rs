@@ -149,7 +149,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     assert_eq!((&job["trigger"]["jitter"], &job["trigger"]["timezone"]), (&json!("1m"), &json!("Europe/Berlin")));
     assert_eq!((&job["priority"], &job["timeout"], &job["revision"]), (&json!(7), &json!("5m"), &json!(2)));
 
-    let committed = world.ordo(&["job", "update", "j", "--every", "10s", "--label", "k", "--", "false"]).done().out;
+    let told = world.ordo(&["job", "update", "j", "--every", "10s", "--label", "k", "--", "false"]).done().out;
     assert!(told.contains("updated k") && told.contains("every 10 seconds"), "{told}");
     let job = world.json(&["job", "show", "k"]);
     assert_eq!(job["tool_input"], json!({"command": "false"}));
@@ -206,7 +206,7 @@ fn a_preview_tells_when_a_job_fires_next() {
     let world = World::new();
     let _daemon = world.serve();
     world.ordo(&["job", "add", "p", "--cron", "0 2 * * *", "--tz", "Europe/Berlin", "--", "true"]).done();
-    let committed = world.ordo(&["job", "preview", "p", "--next", "3"]).done().out;
+    let told = world.ordo(&["job", "preview", "p", "--next", "3"]).done().out;
     assert!(told.starts_with("At 02:00 (Europe/Berlin)\n"), "{told}");
     assert_eq!(told.matches(" 02:00:00 CE").count(), 3, "{told}");
     assert_eq!(world.json(&["job", "preview", "p", "--next", "7"]).as_array().unwrap().len(), 7);

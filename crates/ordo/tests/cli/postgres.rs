@@ -69,7 +69,7 @@ fn a_deployment_moves_to_a_database_and_back() {
     world.ordo(&["job", "add", "b", "--every", "1h", "--", "true"]).done();
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["is held by process"]);
     assert_eq!(daemon.stop().0, 0);
-    let committed = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
+    let told = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
     assert!(told.starts_with("copied 3 streams"), "{told}");
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["already"]);
     world.ordo(&["store", "copy", "nowhere.db", &url]).refused(1, &["there is no store at"]);

@@ -90,7 +90,7 @@ fn a_finished_run_can_be_run_once_more() {
     world.ordo(&["job", "add", "again", "--", "echo", "x"]).done();
     world.ordo(&["job", "trigger", "again", "--wait", "--input", r#"{"command": "echo", "args": ["special"]}"#]).done();
     let first = world.over("again")["id"].clone();
-    let committed = world.ordo(&["run", "retry", "again"]).done().out;
+    let told = world.ordo(&["run", "retry", "again"]).done().out;
     assert!(told.contains("once more: run "), "{told}");
     eventually("the second is over", || {
         let runs = world.runs("again");

@@ -51,7 +51,7 @@ fn a_backup_takes_the_stores_place_and_the_old_one_is_kept() {
     world.ordo(&["job", "add", "newer", "--every", "1h", "--", "true"]).done();
     assert_eq!(daemon.stop().0, 0);
     world.ordo(&["store", "restore", "copy.db"]).refused(1, &["--replace"]);
-    let committed = world.ordo(&["store", "restore", "copy.db", "--replace"]).done().out;
+    let told = world.ordo(&["store", "restore", "copy.db", "--replace"]).done().out;
     assert!(told.contains("before-restore"), "{told}");
     let daemon = world.serve();
     let labels: Vec<String> =

@@ -4,9 +4,9 @@ use askama::Template;
 use axum::extract::Form;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
-use ordo_engine::dispatch::PoolSize;
+use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
-use ordo_engine::remote::Listed;
+use ordo_engine::executors::Listed;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 

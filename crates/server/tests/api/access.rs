@@ -64,7 +64,7 @@ async fn every_route_is_closed_to_roles_that_have_no_right_to_it() {
 async fn a_refusal_says_which_role_is_needed() {
     let world = World::new().await;
     let viewer = world.token("eve", Role::Viewer).await;
-    let committed = world.ask_as(&viewer, "POST", "/v1/jobs", Some(job(json!({})))).await.refused(403, "forbidden");
+    let told = world.ask_as(&viewer, "POST", "/v1/jobs", Some(job(json!({})))).await.refused(403, "forbidden");
     let detail = text(&told["detail"]);
     assert!(detail.contains("\"eve\"") && detail.contains("viewer") && detail.contains("operator"), "{detail}");
     assert_eq!(Right::Operate.least(), Role::Operator);

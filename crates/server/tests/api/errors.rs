@@ -84,7 +84,7 @@ async fn a_server_that_goes_down_takes_no_more_work_and_says_when_to_come_back()
     let answer = world.post("/v1/jobs", job(json!({}))).await;
     assert_eq!(answer.header("retry-after"), "5");
     answer.refused(503, "shutting_down");
-    let committed = world.post("/v1/jobs/batch", json!({ "jobs": [job(json!({}))] })).await.expect(200);
+    let told = world.post("/v1/jobs/batch", json!({ "jobs": [job(json!({}))] })).await.expect(200);
     assert_eq!(told["results"][0]["error"]["code"], "shutting_down");
 }
 

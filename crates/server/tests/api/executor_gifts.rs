@@ -76,7 +76,7 @@ async fn a_secret_reaches_the_executor_and_nothing_that_is_kept() {
     world.until(&id, "completed").await;
     let places = [format!("/v1/runs/{id}"), format!("/v1/runs/{id}/logs"), format!("/v1/jobs/{}", text(&job["id"]))];
     for place in places.iter().map(String::as_str).chain(["/v1/events"]) {
-        let committed = world.get(place).await;
+        let told = world.get(place).await;
         assert!(told.status.is_success() && !told.text.contains(VALUE), "{place}: {}", told.text);
     }
 }
@@ -88,7 +88,7 @@ async fn one_that_is_asked_to_leave_hears_of_it_and_gets_nothing_more() {
     let job = job(&world, json!({ "block": { "concurrent": { "max": 9 } } })).await;
     world.trigger(&job).await;
     let run = poll(&world, &executor).await["runs"][0].clone();
-    let committed = world.order(&format!("/v1/executors/{executor}/drain")).await.expect(202);
+    let told = world.order(&format!("/v1/executors/{executor}/drain")).await.expect(202);
     assert_eq!(told, json!({ "state": "draining", "running": 1 }));
     let waiting = world.trigger(&job).await;
     assert_eq!(poll(&world, &executor).await, json!({ "runs": [], "drain": true }));

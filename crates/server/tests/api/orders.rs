@@ -17,7 +17,7 @@ async fn a_trigger_may_bring_its_own_input_if_the_tool_takes_it() {
     let world = World::new().await;
     let job = world.job(json!({ "tool_input": { "a": 1 } })).await;
     let path = format!("/v1/jobs/{}/trigger", text(&job["id"]));
-    let committed = world.post(&path, json!({ "tool_input": { "b": 2 } })).await.expect(202);
+    let told = world.post(&path, json!({ "tool_input": { "b": 2 } })).await.expect(202);
     let ended = world.until(&text(&told["run_id"]), "completed").await;
     assert_eq!(ended["status"]["result"], json!({ "b": 2 }));
     world.post(&path, json!({ "tool_input": { "refuse": 1 } })).await.refused(422, "invalid_tool_input");

@@ -35,7 +35,7 @@ async fn a_waiting_run_is_cancelled_at_once() {
     let first = world.trigger(&job).await;
     world.until(&first, "running").await;
     let second = world.trigger(&job).await;
-    let committed = world.order(&format!("/v1/runs/{second}/cancel")).await.expect(202);
+    let told = world.order(&format!("/v1/runs/{second}/cancel")).await.expect(202);
     assert_eq!(told["status"], json!({ "type": "cancelled", "reason": "cancelled on request" }));
 }
 

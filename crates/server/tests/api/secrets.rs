@@ -39,7 +39,7 @@ async fn what_cannot_be_a_secret_is_refused() {
 async fn a_job_that_refers_to_a_secret_that_is_not_there_is_refused() {
     let world = World::new().await;
     let wanted = job(json!({ "tool_input": { "key": { "secret": "pg" } } }));
-    let committed = world.post("/v1/jobs", wanted.clone()).await.refused(422, "unknown_secret");
+    let told = world.post("/v1/jobs", wanted.clone()).await.refused(422, "unknown_secret");
     assert!(text(&told["detail"]).contains("ordo secret set pg"), "{told}");
     assert_eq!(told["errors"][0]["field"], "tool_input");
     let many = world.post("/v1/jobs/batch", json!({ "jobs": [wanted, job(json!({}))] })).await.expect(200);

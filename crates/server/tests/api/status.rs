@@ -25,7 +25,7 @@ async fn the_status_tells_how_busy_the_server_is() {
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     world.eventually(async || world.get("/v1/status").await.expect(200)["counters"]["completed"] == 1).await;
-    let committed = world.get("/v1/status").await.expect(200);
+    let told = world.get("/v1/status").await.expect(200);
     assert_eq!((&told["node"], &told["tick_rate"]), (&json!("test"), &json!("200ms")));
     assert!(told["version"].is_string() && told["uptime"].is_string() && told["ring"].is_u64());
     assert_eq!(told["pools"][0]["name"], "fast");

@@ -9,7 +9,7 @@ async fn the_stream_of_a_job_tells_what_happened_in_order() {
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     let stream = format!("ordo-job-{}", text(&job["id"]));
-    let committed = world.get(&format!("/v1/streams/{stream}")).await.expect(200);
+    let told = world.get(&format!("/v1/streams/{stream}")).await.expect(200);
     assert_eq!(texts(&told["items"], "type"), ["JobScheduled", "JobTriggered", "JobStarted", "JobExecuted"]);
     let first = &told["items"][0];
     assert_eq!((&first["stream"], &first["version"]), (&json!(stream), &json!(1)));
@@ -58,7 +58,7 @@ async fn what_retention_took_is_gone_and_the_rest_is_read_from_the_checkpoint() 
     world.engine.keep().await.unwrap();
     let path = format!("/v1/streams/ordo-job-{}", text(&job["id"]));
     let gone = world.get(&format!("{path}?from=1")).await.refused(410, "stream_trimmed");
-    let committed = world.get(&path).await.expect(200);
+    let told = world.get(&path).await.expect(200);
     assert_eq!(told["items"][0]["type"], "Checkpoint");
     let oldest = told["items"][0]["version"].as_u64().unwrap();
     assert!(text(&gone["detail"]).contains(&format!("from={oldest}")), "{gone}");

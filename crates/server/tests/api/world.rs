@@ -192,7 +192,7 @@ impl World {
 
     /// Triggers the job and answers the run's id.
     pub(crate) async fn trigger(&self, job: &Value) -> String {
-        let committed = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
+        let told = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
         text(&told["run_id"])
     }
 

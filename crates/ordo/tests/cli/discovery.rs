@@ -149,7 +149,7 @@ fn whoever_listens_where_a_daemon_died_is_not_sent_its_token() {
 }
 
 #[test]
-fn a_redirect_is_told_and_not_followed() {
+fn a_redirect_is_reported_and_not_followed() {
     let world = World::new();
     let (target, elsewhere) = listen(FINE);
     let redirect =

@@ -80,7 +80,7 @@ fn a_server_that_cannot_prove_who_it_is_is_refused_with_advice() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_before_anything_is_sent() {
+fn what_cannot_be_used_is_reported_before_anything_is_sent() {
     let world = World::new();
     world.write("empty.pem", "");
     let at = |more: &[&str]| world.ordo(&[&["status", "--server", "https://127.0.0.1:9"], more].concat());

@@ -8,15 +8,15 @@ mod daemon;
 mod error;
 mod executor;
 mod folder;
-mod hidden;
 mod import;
 mod key_file;
 mod locate;
 mod maintenance;
 mod nearby;
-mod opened;
 mod output;
 mod private_file;
+mod secret_input;
+mod store_location;
 mod telemetry;
 mod zone;
 

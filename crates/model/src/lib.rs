@@ -21,6 +21,7 @@ pub mod secret_reference;
 pub mod subscription;
 pub mod time;
 pub mod trace;
+pub mod zones;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
 pub use role::{Right, Role};

@@ -99,7 +99,7 @@ fn names_day(part: &str, date: Date) -> bool {
     match part {
         "*" | "?" => true,
         "L" => date.day() == length,
-        "LW" => Some(date.day()) == weekdays().last(),
+        "LW" => Some(date.day()) == weekdays().next_back(),
         _ => match part.strip_suffix('W') {
             None => names(part, date.day().into(), 1, 31),
             Some(day) => {

@@ -21,7 +21,7 @@ const PAGES = [
   ["executors", "/executors"],
   ["broadcast", (jobs) => `/runs/${jobs.broadcast}`],
   ["nodes", "/nodes"],
-  ["dead-letters", "/dead-letters"],
+  ["notifications", "/notifications"],
   ["tokens", "/tokens"],
 ];
 const FOLDER = process.env.ORDO_BROWSER_PICTURES ?? new URL("../../docs/screenshots/", import.meta.url).pathname;

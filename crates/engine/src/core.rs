@@ -4,30 +4,30 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, Order, Report, Seat};
+use ordo_model::job::{Command, Order, Report, SlotReservation};
 use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
-use ordo_store::Ringing;
+use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::change::{Change, Place, Started, Waiting};
-use crate::dispatch::need::LineName;
+use crate::commit::change::{Assignment, Change, Place, Waiting};
+use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
-use crate::shards::Ownership;
-use crate::timekeeper::{Look, Timekeeper};
+use crate::time::partitions::Ownership;
+use crate::time::timekeeper::{AlarmScan, Timekeeper};
 
 #[derive(Debug)]
 pub enum Input {
     /// Time has passed.
     Time,
-    /// The answer to `Effect::Look`.
-    Seen {
-        look: Look,
-        page: Vec<Ringing>,
+    /// The answer to `Effect::ScanAlarms`.
+    Scanned {
+        scan: AlarmScan,
+        page: Vec<DueAlarm>,
     },
-    LookFailed,
+    ScanFailed,
     /// The answer to `Effect::FindWaiting`.
     Waiting {
-        line: LineName,
+        queue: QueueName,
         found: Vec<Waiting>,
         complete: bool,
     },
@@ -42,7 +42,7 @@ pub enum Input {
     },
     /// Attempts that remote executors run since before this process.
     Restored(Vec<Restored>),
-    /// This node looks after these shards now.
+    /// This node looks after these partitions now.
     Own(Ownership),
     /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
     Hinted {
@@ -51,7 +51,7 @@ pub enum Input {
     /// Whether this node is to leave new work to others.
     Resting(bool),
     /// Alarms that nobody served.
-    Swept(Vec<Ringing>),
+    Swept(Vec<DueAlarm>),
     /// No more firing, no more starting.
     Stop,
 }
@@ -78,15 +78,15 @@ pub struct Finished {
 #[derive(Debug)]
 pub enum Effect {
     /// Read this page of the alarm index.
-    Look(Look),
+    ScanAlarms(AlarmScan),
     /// Read waiting runs.
     FindWaiting(Find),
     /// Put these orders through a commit.
     Submit(Vec<Ticketed>),
-    Execute(Box<Started>),
+    Execute(Box<Assignment>),
     Kill(RunId),
     /// Give the attempt to the remote executor it was started for.
-    Deliver(Box<Started>),
+    Deliver(Box<Assignment>),
     /// A remote executor is to end this attempt.
     Recall {
         executor: Uuid,
@@ -101,10 +101,10 @@ pub enum Effect {
     /// An offer ran out: unless it was taken in the last moment, the run is given back.
     Withdraw(Overdue),
     /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
-    Attend(EntityId),
+    Reconcile(EntityId),
 }
 
-/// An order of the core, with where its seat was reserved.
+/// An order of the core, with where its reservation was reserved.
 #[derive(Debug)]
 pub struct Ticketed {
     pub job_id: JobId,
@@ -119,8 +119,8 @@ pub struct Core {
 }
 
 impl Core {
-    /// `me` is a seat of the executor in this process.
-    pub fn new(me: Seat, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
+    /// `me` is a reservation of the executor in this process.
+    pub fn new(me: SlotReservation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }
 
@@ -162,10 +162,10 @@ impl Core {
         let mut orders = Vec::new();
         match input {
             Input::Time => {}
-            Input::Seen { look, page } => effects.extend(self.timekeeper.seen(look, &page).map(Effect::Look)),
-            Input::LookFailed => self.timekeeper.look_failed(now),
-            Input::Waiting { line, found, complete } => {
-                let more = self.dispatcher.found_waiting(&line, found, complete, now);
+            Input::Scanned { scan, page } => effects.extend(self.timekeeper.seen(scan, &page).map(Effect::ScanAlarms)),
+            Input::ScanFailed => self.timekeeper.scan_failed(now),
+            Input::Waiting { queue, found, complete } => {
+                let more = self.dispatcher.found_waiting(&queue, found, complete, now);
                 effects.extend(more.map(Effect::FindWaiting));
             }
             Input::Changed(changes) => {
@@ -181,7 +181,7 @@ impl Core {
                 if ours {
                     self.timekeeper.nudge(now);
                 }
-                self.dispatcher.look_again();
+                self.dispatcher.rescan();
             }
             Input::Resting(resting) => self.dispatcher.rest(resting),
             Input::Swept(alarms) => {
@@ -193,12 +193,12 @@ impl Core {
                 self.dispatcher.stop();
             }
         }
-        effects.extend(self.timekeeper.tick(now).map(Effect::Look));
+        effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
         self.dispatcher.time_passed(now);
         effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
         orders.extend(self.starts(now));
         orders.extend(self.fires(now, &mut effects));
-        effects.extend(self.timekeeper.refill().map(Effect::Look));
+        effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
         effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
         if !orders.is_empty() {
             effects.push(Effect::Submit(orders));
@@ -217,22 +217,22 @@ impl Core {
         for entity in due {
             match entity.kind {
                 Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake)),
-                _ => effects.push(Effect::Attend(entity)),
+                _ => effects.push(Effect::Reconcile(entity)),
             }
         }
         orders
     }
 
     fn order(&mut self, job_id: JobId, command: Command) -> Ticketed {
-        let (seat, place) = self.dispatcher.reserve(job_id).unzip();
-        Ticketed { job_id, order: Order { command, seat }, place }
+        let (reservation, place) = self.dispatcher.reserve(job_id).unzip();
+        Ticketed { job_id, order: Order { command, reservation }, place }
     }
 
     fn starts(&mut self, now: Timestamp) -> Vec<Ticketed> {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
-            let (seat, place) = start.seat.unzip();
-            Ticketed { job_id: start.job_id, order: Order { command: start.command, seat }, place }
+            let (reservation, place) = start.reservation.unzip();
+            Ticketed { job_id: start.job_id, order: Order { command: start.command, reservation }, place }
         });
         ordered.collect()
     }
@@ -265,8 +265,8 @@ impl Core {
         for run_id in change.ended {
             self.ended(run_id, effects);
         }
-        for started in change.started {
-            effects.push(self.began(started, now));
+        for assignment in change.assignments {
+            effects.push(self.began(assignment, now));
         }
         for run_id in change.answered {
             self.dispatcher.answered(run_id);
@@ -278,8 +278,8 @@ impl Core {
         for run_id in change.cancel {
             self.cancel(run_id, effects);
         }
-        effects.extend(change.attend.into_iter().map(Effect::Attend));
-        let alarm = change.alarm.map(|at| Ringing { at, rank: change.rank, entity });
+        effects.extend(change.reconcile.into_iter().map(Effect::Reconcile));
+        let alarm = change.alarm.map(|at| DueAlarm { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
         if entity.kind == Kind::Job {
             self.dispatcher.note_pool(JobId(entity.id), change.pool);
@@ -289,13 +289,13 @@ impl Core {
         }
     }
 
-    fn began(&mut self, started: Started, now: Timestamp) -> Effect {
-        let is_there = self.dispatcher.began(&started, now);
-        match started.place {
-            Place::Here(_) => Effect::Execute(Box::new(started)),
-            Place::There(_) if is_there => Effect::Deliver(Box::new(started)),
+    fn began(&mut self, assignment: Assignment, now: Timestamp) -> Effect {
+        let is_there = self.dispatcher.began(&assignment, now);
+        match assignment.place {
+            Place::Here(_) => Effect::Execute(Box::new(assignment)),
+            Place::There(_) if is_there => Effect::Deliver(Box::new(assignment)),
             // It left while its attempt was being written down: nobody has seen it.
-            Place::There(_) => Effect::Submit(vec![given_back(&started)]),
+            Place::There(_) => Effect::Submit(vec![given_back(&assignment)]),
         }
     }
 
@@ -322,8 +322,8 @@ impl Core {
     }
 }
 
-fn given_back(started: &Started) -> Ticketed {
-    let report = Report::Unclaimed { reason: format!("{} left", started.executor.executor) };
-    let command = Command::Report { run_id: started.run_id, token: started.token, report };
-    Ticketed { job_id: started.job_id, order: Order { command, seat: None }, place: None }
+fn given_back(assignment: &Assignment) -> Ticketed {
+    let report = Report::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
+    let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+    Ticketed { job_id: assignment.job_id, order: Order { command, reservation: None }, place: None }
 }

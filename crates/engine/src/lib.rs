@@ -1,64 +1,32 @@
 //! The engine: takes commands in, fires what is due, runs it, and keeps the books.
 //!
-//! Whatever chooses is synchronous and deterministic ([`core`], [`planner`]); [`engine`] is the shell that owns the
-//! tasks. The simulator drives the same parts without it.
+//! The folders follow the way of the data: `commit` takes commands and makes them durable, `time` knows what falls due,
+//! `dispatch` decides where a run goes, `run` executes it, `notify` tells people, `read` serves lists and look-ups,
+//! `maintenance` checks, settles and forgets, `cluster` shares the work between nodes. Whatever chooses is synchronous and
+//! deterministic ([`core`], [`planner`]); [`Engine`] owns the tasks, and the simulator drives the same parts without it.
 
-mod attend;
-mod attend_book;
-pub mod batcher;
-mod behind;
-mod cache;
-mod chains;
-pub mod chance;
-pub mod change;
-pub mod check;
-pub mod clock;
+mod commit;
+mod dispatch;
+mod maintenance;
+mod notify;
+mod read;
+mod run;
+mod time;
+
 pub mod cluster;
-pub mod codec;
-pub mod committer;
 pub mod core;
-pub mod deliveries;
-pub mod dispatch;
 pub mod engine;
-pub mod incidents;
-pub mod job_page;
-pub mod job_search;
-pub mod keys;
-pub mod letters;
-pub mod live;
-pub mod log_reader;
-pub mod log_writer;
-pub mod logs;
-pub mod metrics;
-pub mod monitors;
-pub mod object;
-pub mod object_queries;
-mod orders;
-pub mod planner;
-mod post;
-pub mod projection;
-pub mod queries;
-pub mod recovery;
-pub mod remote;
-mod result;
-pub mod retention;
-pub mod ring;
-mod run_log;
-pub mod runner;
-pub mod secrets;
-pub mod sender;
-pub mod series;
-pub mod shards;
-mod shell;
-mod stepping;
-pub mod timekeeper;
-pub mod tokens;
-pub mod tool;
-pub mod trace;
-mod workflow;
+mod random;
 
+pub use commit::object::{self, CommandError, CommitExtras, Committed, Stored, Versioned};
+pub use commit::{batcher, change, codec, committer, planner};
 pub use committer::SubmitError;
-pub use engine::{Engine, Options};
-pub use object::{Along, AskError, Kept, Stored, Told};
-pub use runner::Tools;
-pub use sender::{Outgoing, Retries, SendError, Sender, Senders, Sent};
+pub use dispatch::{Find, PoolSize, PoolSizes};
+pub use dispatch::{deliveries, executors};
+pub use engine::{Engine, Options, incidents, tokens};
+pub use maintenance::{check, recovery, retention};
+pub use notify::sender::{self, Outgoing, Retries, SendError, Sender, Senders, Sent};
+pub use read::{change_hint, job_page, job_search, metrics, object_queries, queries, series};
+pub use run::runner::Tools;
+pub use run::{log_reader, log_writer, logs, secrets, tool, trace};
+pub use time::{clock, timekeeper};

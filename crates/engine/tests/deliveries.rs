@@ -12,7 +12,7 @@ use common::{World, failed};
 use futures_util::future::join_all;
 use ordo_engine::deliveries::{Arrival, Received};
 use ordo_engine::planner::Claim;
-use ordo_engine::{Along, Kept};
+use ordo_engine::{CommitExtras, Versioned};
 use ordo_model::hook::Delivery;
 use ordo_model::job::{Command, Run, RunStatus, SkipReason};
 use ordo_model::{JobId, Millis};
@@ -49,7 +49,7 @@ async fn receive(world: &World, arrival: Arrival) -> Uuid {
 }
 
 /// Waits until a delivery looks as wanted.
-async fn until(world: &World, id: Uuid, wanted: impl Fn(&Delivery) -> bool) -> Kept<Delivery> {
+async fn until(world: &World, id: Uuid, wanted: impl Fn(&Delivery) -> bool) -> Versioned<Delivery> {
     let mut watch = world.engine.watch();
     let look = async {
         loop {
@@ -64,7 +64,7 @@ async fn until(world: &World, id: Uuid, wanted: impl Fn(&Delivery) -> bool) -> K
     tokio::time::timeout(Duration::from_secs(20), look).await.expect("the delivery never looked as wanted")
 }
 
-async fn over(world: &World, id: Uuid) -> Kept<Delivery> {
+async fn over(world: &World, id: Uuid) -> Versioned<Delivery> {
     until(world, id, |delivery| !delivery.is_open()).await
 }
 
@@ -126,7 +126,7 @@ async fn a_failed_run_keeps_the_payload_and_a_replay_runs_it_again() {
     assert_eq!((delivery.status(), delivery.payload.is_some()), ("failed", true));
     let first = run_of(&world, job.id).await;
     assert_eq!(failed(&first), Some("try 0"));
-    world.engine.replay("push", id, Along::default()).await.unwrap();
+    world.engine.replay("push", id, CommitExtras::default()).await.unwrap();
     let delivery = until(&world, id, |delivery| delivery.replays == 1 && !delivery.is_open()).await;
     assert_eq!((delivery.status(), delivery.payload), ("done", None));
     let runs = world.finished(job.id, 2).await;
@@ -144,7 +144,7 @@ async fn what_nobody_heard_can_be_replayed_once_somebody_listens() {
     let id = receive(&world, arrival(None, "{}")).await;
     assert_eq!(over(&world, id).await.status(), "unheard");
     let job = world.add(listening("unpack", &json!({}))).await;
-    world.engine.replay("push", id, Along::default()).await.unwrap();
+    world.engine.replay("push", id, CommitExtras::default()).await.unwrap();
     let run = run_of(&world, job.id).await;
     assert_eq!(run.cause.delivery(), Some(id));
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use common::{World, every, failed, manual};
 use ordo_engine::clock::{Clock, SystemClock};
-use ordo_engine::dispatch::{PoolSize, PoolSizes};
 use ordo_engine::log_reader::LogReader;
 use ordo_engine::{Options, SubmitError};
+use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::job::{Command, JobState, RunStatus};
 use serde_json::json;

@@ -11,11 +11,11 @@ use common::post::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{Along, Kept, Options, SendError, Senders, Sent};
+use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
     By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, Source, Start, Status, Step,
 };
-use ordo_model::letter::{Letter, LetterCommand};
+use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
 use ordo_store::Order;
 use serde_json::json;
@@ -52,7 +52,7 @@ async fn world(senders: &[&Arc<Recorder>]) -> World {
 }
 
 async fn begin(world: &World, identifier: Option<&str>) -> Uuid {
-    world.engine.start_incident(start(identifier), |_| Along::default()).await.unwrap().kept.id
+    world.engine.start_incident(start(identifier), |_| CommitExtras::default()).await.unwrap().kept.id
 }
 
 fn entity(id: Uuid) -> EntityId {
@@ -60,7 +60,7 @@ fn entity(id: Uuid) -> EntityId {
 }
 
 /// Waits until nothing of the incident is left to hand on.
-async fn quiet(world: &World, id: Uuid) -> Kept<Incident> {
+async fn quiet(world: &World, id: Uuid) -> Versioned<Incident> {
     let mut watch = world.engine.watch();
     let look = async {
         loop {
@@ -76,8 +76,8 @@ async fn quiet(world: &World, id: Uuid) -> Kept<Incident> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happens_is_told_to_every_sender_in_order_and_once() {
-    let (slack, mail) = (Recorder::new("slack").shared(), Recorder::new("mail").shared());
-    let world = world(&[&slack, &mail]).await;
+    let (slack, inbox_signal) = (Recorder::new("slack").shared(), Recorder::new("inbox_signal").shared());
+    let world = world(&[&slack, &inbox_signal]).await;
     let id = begin(&world, None).await;
     for command in [
         IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() },
@@ -85,10 +85,10 @@ async fn what_happens_is_told_to_every_sender_in_order_and_once() {
         IncidentCommand::Acknowledge { by: ana() },
         IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() },
     ] {
-        world.engine.ask::<Incident>(id, command).await.unwrap();
+        world.engine.command::<Incident>(id, command).await.unwrap();
     }
     let expected = ["IncidentStarted", "SeveritySet", "NoteAdded", "Acknowledged", "StatusUpdated"];
-    for sender in [&slack, &mail] {
+    for sender in [&slack, &inbox_signal] {
         sender.until(|sender| sender.count() >= 5).await;
         assert_eq!(sender.delivered_events(), expected);
         let keys: std::collections::BTreeSet<String> = sender.tries().into_iter().map(|one| one.key).collect();
@@ -107,7 +107,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
     ids.dedup();
     assert_eq!(ids.len(), 1, "whoever starts it meets the others");
     let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
-    world.engine.ask::<Incident>(ids[0], resolve).await.unwrap();
+    world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
     let mut next = futures_util::future::join_all(starts).await;
     next.dedup();
@@ -120,28 +120,28 @@ async fn an_identifier_has_one_incident_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failing_sender_is_tried_again_and_then_parks_its_letter_in_nobodys_way() {
+async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobodys_way() {
     let (good, bad) = (Recorder::new("good").shared(), Recorder::new("bad").shared());
     bad.plan((0..4).map(|_| Err(SendError::passing("502"))));
     let world = world(&[&good, &bad]).await;
     let id = begin(&world, None).await;
-    world.engine.ask::<Incident>(id, note("second")).await.unwrap();
+    world.engine.command::<Incident>(id, note("second")).await.unwrap();
     good.until(|good| good.delivered_events().len() == 2).await;
     bad.until(|bad| bad.delivered_events() == ["NoteAdded"]).await;
     let attempts: Vec<u32> = bad.tries().iter().map(|one| one.attempt).collect();
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
     let mut watch = world.engine.watch();
-    let parked = loop {
+    let dead_lettered = loop {
         let section = Section { index: 0, prefix: &[2], after: None, order: Order::Ascending, limit: 10 };
-        let found = world.engine.queries().objects::<Letter>(&section).await.unwrap().items;
+        let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
         if !found.is_empty() {
             break found;
         }
         drop(watch.recv().await);
     };
-    assert_eq!((parked.len(), parked[0].sender.as_str()), (1, "bad"));
-    assert_eq!(parked[0].last_error.as_deref(), Some("502"));
-    world.engine.ask::<Letter>(parked[0].id, LetterCommand::Replay).await.unwrap();
+    assert_eq!((dead_lettered.len(), dead_lettered[0].sender.as_str()), (1, "bad"));
+    assert_eq!(dead_lettered[0].last_error.as_deref(), Some("502"));
+    world.engine.command::<Notification>(dead_lettered[0].id, NotificationCommand::Replay).await.unwrap();
     bad.until(|bad| bad.delivered_events() == ["NoteAdded", "IncidentStarted"]).await;
     let keys: Vec<String> = bad.tries().into_iter().filter(|one| one.version == 1).map(|one| one.key).collect();
     assert!(keys.iter().all(|key| *key == keys[0]), "one key, however often it is tried");
@@ -161,8 +161,8 @@ async fn a_receiver_that_asks_for_time_gets_it_and_one_that_refuses_is_not_asked
     let id = begin(&world, None).await;
     slack.until(|slack| slack.delivered_events().len() == 1).await;
     assert!(clock.now().since(began) >= Millis::from_ms(400));
-    world.engine.ask::<Incident>(id, note("never heard")).await.unwrap();
-    world.engine.ask::<Incident>(id, note("heard")).await.unwrap();
+    world.engine.command::<Incident>(id, note("never heard")).await.unwrap();
+    world.engine.command::<Incident>(id, note("heard")).await.unwrap();
     slack.until(|slack| slack.count() == 4).await;
     let versions: Vec<u64> = slack.tries().iter().map(|one| one.version).collect();
     assert!(versions[2] < versions[3], "{versions:?}");
@@ -174,7 +174,7 @@ async fn a_sender_is_reminded_of_what_it_asked_to_keep() {
     slack.plan([Ok(Sent { note: None, remember: Some(json!({ "ts": "17.3" })) })]);
     let world = world(&[&slack]).await;
     let id = begin(&world, None).await;
-    world.engine.ask::<Incident>(id, note("more")).await.unwrap();
+    world.engine.command::<Incident>(id, note("more")).await.unwrap();
     slack.until(|slack| slack.count() == 2).await;
     let tries = slack.tries();
     assert_eq!((tries[0].remembered.clone(), tries[1].remembered.clone()), (None, Some(json!({ "ts": "17.3" }))));
@@ -192,7 +192,7 @@ async fn nothing_that_was_acknowledged_is_lost_in_a_restart() {
             ids.push(begin(&world, None).await);
         }
         for id in &ids {
-            world.engine.ask::<Incident>(*id, note(&format!("round {round}"))).await.unwrap();
+            world.engine.command::<Incident>(*id, note(&format!("round {round}"))).await.unwrap();
         }
         world = world.restart().await;
     }
@@ -217,10 +217,10 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     for number in 0..7 {
         let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
         let start = Start { severity, ..start(None) };
-        ids.push(world.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id);
+        ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id);
     }
     let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
-    world.engine.ask::<Incident>(ids[0], resolve).await.unwrap();
+    world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let list = async |filter: IncidentFilter| -> Vec<Uuid> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
@@ -255,11 +255,11 @@ async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
     let start = Start { escalation: Some(escalation), ..start(None) };
-    let id = world.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id;
+    let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
-    let told = world.engine.ask::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
-    assert_eq!(told.kept.next_turn(), None);
+    let told = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
+    assert_eq!(committed.state.next_turn(), None);
     let timeline = world.engine.queries().timeline(id).await.unwrap();
     let notified: Vec<String> = timeline
         .iter()

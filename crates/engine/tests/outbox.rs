@@ -15,9 +15,9 @@ use async_trait::async_trait;
 use common::World;
 use common::post::Recorder;
 use ordo_engine::clock::Stopwatch;
-use ordo_engine::{Along, Options, Outgoing, SendError, Sender, Senders, Sent};
+use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -50,10 +50,10 @@ async fn world(senders: &Senders) -> World {
 
 /// Starts an incident and adds notes: so many messages.
 async fn work(world: &World, messages: usize) -> Uuid {
-    let id = world.engine.start_incident(start(), |_| Along::default()).await.unwrap().kept.id;
+    let id = world.engine.start_incident(start(), |_| CommitExtras::default()).await.unwrap().kept.id;
     for number in 1..messages {
         let note = IncidentCommand::AddNote { text: format!("note {number}"), by: by() };
-        world.engine.ask::<Incident>(id, note).await.unwrap();
+        world.engine.command::<Incident>(id, note).await.unwrap();
     }
     id
 }
@@ -165,7 +165,7 @@ async fn round(world: &World, good: &Gate, bad: &Gate, bad_takes_ms: u64) -> Mil
     let before = good.taken.load(Ordering::SeqCst);
     let watch = Stopwatch::start();
     let started = (0..INCIDENTS).map(|_| work(world, 1));
-    futures_util::future::join_all(started).await;
+    futures_util::future::join_all(assignment).await;
     good.until(before + INCIDENTS).await;
     watch.elapsed()
 }

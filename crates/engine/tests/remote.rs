@@ -7,7 +7,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::World;
-use ordo_engine::remote::{Handed, RemoteReport, RemoteStatus};
+use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus};
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Run, RunStatus};
 use ordo_model::{Millis, RunId};
@@ -27,17 +27,17 @@ fn offer(name: &str) -> Offer {
     }
 }
 
-async fn fetch(world: &World, executors: &[Uuid], hands: &mut Vec<Handed>) {
+async fn fetch(world: &World, executors: &[Uuid], leases: &mut Vec<Handed>) {
     for executor in executors {
-        hands.extend(world.engine.poll(*executor, 100, Millis::from_ms(20)).await.unwrap().handed);
+        leases.extend(world.engine.poll(*executor, 100, Millis::from_ms(20)).await.unwrap().handed);
     }
 }
 
 /// The whole runs that somebody works on.
-async fn wholes(world: &World, hands: &[Handed]) -> BTreeSet<RunId> {
+async fn wholes(world: &World, leases: &[Handed]) -> BTreeSet<RunId> {
     let mut wholes = BTreeSet::new();
-    for handed in hands {
-        let run = world.engine.queries().run(handed.started.run_id).await.unwrap().unwrap();
+    for handed in leases {
+        let run = world.engine.queries().run(handed.assignment.run_id).await.unwrap().unwrap();
         wholes.insert(run.parent_id.unwrap_or(run.id));
     }
     wholes
@@ -47,12 +47,12 @@ async fn wholes(world: &World, hands: &[Handed]) -> BTreeSet<RunId> {
 async fn work_off(world: &World, executors: &[Uuid], triggered: &[RunId]) -> (usize, Vec<Run>) {
     let mut most = 0;
     for _ in 0..500 {
-        let mut hands = Vec::new();
-        fetch(world, executors, &mut hands).await;
-        most = most.max(wholes(world, &hands).await.len());
-        let reports = hands.into_iter().map(|handed| RemoteReport {
-            run_id: handed.started.run_id,
-            token: handed.started.token,
+        let mut leases = Vec::new();
+        fetch(world, executors, &mut leases).await;
+        most = most.max(wholes(world, &leases).await.len());
+        let reports = leases.into_iter().map(|handed| RemoteReport {
+            run_id: handed.assignment.run_id,
+            token: handed.assignment.token,
             status: RemoteStatus::Completed { result: Value::Null },
         });
         for answer in world.engine.report(reports.collect()).await {
@@ -120,10 +120,10 @@ async fn what_an_executor_runs_survives_a_restart_of_the_server() {
     let run = world.trigger(job.id).await;
     let handed = world.engine.poll(executor, 1, Millis::from_secs(5)).await.unwrap().handed.remove(0);
     let world = world.restart().await;
-    let beat = world.engine.heartbeat(executor, &[(run, handed.started.token)]).await.unwrap();
+    let beat = world.engine.heartbeat(executor, &[(run, handed.assignment.token)]).await.unwrap();
     assert!(beat.lost.is_empty(), "it is still its own");
     let status = RemoteStatus::Completed { result: json!("kept") };
-    let report = RemoteReport { run_id: run, token: handed.started.token, status };
+    let report = RemoteReport { run_id: run, token: handed.assignment.token, status };
     world.engine.report(vec![report]).await.remove(0).unwrap();
     assert!(matches!(world.over(run).await.status, RunStatus::Completed { .. }));
     world.assert_clean().await;

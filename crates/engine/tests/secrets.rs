@@ -50,10 +50,10 @@ async fn a_value_is_kept_sealed_replaced_and_removed() {
     assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE));
     assert!(!holds_value(&world), "the file holds the value in the clear");
     put(&world, "pg", "new").await.unwrap();
-    put(&world, "mail", "x").await.unwrap();
+    put(&world, "inbox_signal", "x").await.unwrap();
     assert_eq!(revealed(&world, "pg").await.as_deref(), Some("new"));
     let listed = world.engine.secrets().list(None, 10).await.unwrap().items;
-    assert_eq!(listed.iter().map(|secret| secret.name.as_str()).collect::<Vec<_>>(), ["mail", "pg"]);
+    assert_eq!(listed.iter().map(|secret| secret.name.as_str()).collect::<Vec<_>>(), ["inbox_signal", "pg"]);
     world.engine.secrets().remove("pg").await.unwrap();
     assert_eq!(revealed(&world, "pg").await, None);
     let again = world.engine.secrets().remove("pg").await;
@@ -82,11 +82,11 @@ async fn a_node_with_another_key_neither_opens_nor_seals() {
     assert!(matches!(put(&world, "other", "x").await, Err(SecretsError::NoKey)));
     let world = with_keys(world, &[2, 1]).await;
     assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE), "an old key still opens");
-    put(&world, "mail", "x").await.unwrap();
+    put(&world, "inbox_signal", "x").await.unwrap();
     assert_eq!(world.engine.secrets().reseal().await.unwrap(), 2);
     let world = with_keys(world, &[2]).await;
     assert_eq!(revealed(&world, "pg").await.as_deref(), Some(VALUE), "and what is sealed anew needs it no more");
-    assert_eq!(revealed(&world, "mail").await.as_deref(), Some("x"));
+    assert_eq!(revealed(&world, "inbox_signal").await.as_deref(), Some("x"));
     world.assert_clean().await;
 }
 

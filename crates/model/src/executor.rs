@@ -1,6 +1,6 @@
 //! An executor that dials in from elsewhere: what it offers, and whether it is still there.
 //!
-//! Invariant: an id is one life of one process. A life that is over never comes back: whoever returns registers anew.
+//! Invariant: an id is one generation of one process. A generation that is over never comes back: whoever returns registers anew.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +94,7 @@ pub enum ExecutorEvent {
 pub enum ExecutorRefusal {
     #[error("there is no such executor, or its lease has expired: register again")]
     NoSuchExecutor,
-    #[error("this life of the executor is registered already")]
+    #[error("this generation of the executor is registered already")]
     Exists,
     #[error("{field}: {message}")]
     Invalid { field: &'static str, message: String },
@@ -132,7 +132,7 @@ fn invalid(field: &'static str, message: String) -> ExecutorRefusal {
 
 impl Executor {
     pub fn incarnation(&self, id: Uuid) -> Incarnation {
-        Incarnation { executor: self.offer.name.clone(), life: id }
+        Incarnation { executor: self.offer.name.clone(), generation: id }
     }
 
     /// Whether it may still run something.

@@ -75,11 +75,13 @@ pub fn mix(mut x: u64) -> u64 {
 #[serde(transparent)]
 pub struct Token(pub u64);
 
-/// One life of one executor process: attempts belong to it and die with it.
+/// One generation of one executor process: attempts belong to it and die with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Incarnation {
     pub executor: String,
-    pub life: Uuid,
+    /// `life` in events of format 1.
+    #[serde(alias = "life")]
+    pub generation: Uuid,
 }
 
 /// What kind of thing has a stream.
@@ -95,7 +97,7 @@ pub enum Kind {
     Executor,
     Subscription,
     Monitor,
-    Letter,
+    Notification,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -116,7 +118,7 @@ impl Kind {
         Kind::Executor,
         Kind::Monitor,
         Kind::Subscription,
-        Kind::Letter,
+        Kind::Notification,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -130,7 +132,7 @@ impl Kind {
             Kind::Executor => "executor",
             Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
-            Kind::Letter => "letter",
+            Kind::Notification => "notification",
         }
     }
 
@@ -146,7 +148,7 @@ impl Kind {
             Kind::Executor => 7,
             Kind::Subscription => 9,
             Kind::Monitor => 8,
-            Kind::Letter => 10,
+            Kind::Notification => 10,
         }
     }
 

@@ -181,14 +181,14 @@ pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
 pub const ESCALATION_STEPS_MAX: usize = 20;
 /// How many failures in a row a job may be allowed before it opens an incident.
 pub const INCIDENT_AFTER_MAX: u32 = 1_000;
-/// How often a letter is tried, whatever the sender's schedule says.
-pub const LETTER_ATTEMPTS_MAX: u32 = 100;
-/// However long a receiver asks to be left alone, a letter is tried again after this.
-pub const LETTER_WAIT_MAX: Millis = Millis::from_days(2);
-/// A delivered letter is kept for this long.
-pub const LETTER_KEPT: Millis = Millis::from_days(7);
-/// A letter that was given up is kept for this long.
-pub const LETTER_PARKED_KEPT: Millis = Millis::from_days(90);
+/// How often a notification is tried, whatever the sender's schedule says.
+pub const NOTIFICATION_ATTEMPTS_MAX: u32 = 100;
+/// However long a receiver asks to be left alone, a notification is tried again after this.
+pub const NOTIFICATION_RETRY_DELAY_MAX: Millis = Millis::from_days(2);
+/// A delivered notification is kept for this long.
+pub const NOTIFICATION_RETENTION: Millis = Millis::from_days(7);
+/// A notification that was given up is kept for this long.
+pub const DEAD_LETTER_RETENTION: Millis = Millis::from_days(90);
 /// The body of a ping that is kept.
 pub const PING_BODY_MAX_BYTES: usize = 64 * 1024;
 pub const MONITOR_NAME_MAX_BYTES: usize = 100;

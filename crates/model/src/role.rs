@@ -64,7 +64,7 @@ impl Role {
         }
     }
 
-    /// The letter that a token of this role bears.
+    /// The notification that a token of this role bears.
     pub const fn initial(self) -> char {
         match self {
             Role::Admin => 'a',

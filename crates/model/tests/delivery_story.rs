@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryRefusal, Fate};
+use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
 use ordo_model::limits::{DELIVERY_KEPT, DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX};
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
@@ -23,16 +23,16 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
-fn bound(n: u128, fate: Fate) -> Bound {
-    Bound { job: job(n), fate }
+fn bound(n: u128, outcome: DeliveryOutcome) -> Bound {
+    Bound { job: job(n), outcome }
 }
 
 fn running(n: u128) -> Bound {
-    bound(n, Fate::Running { run: run(n) })
+    bound(n, DeliveryOutcome::Running { run: run(n) })
 }
 
 fn ended(n: u128, status: &str) -> Bound {
-    bound(n, Fate::Ended { run: run(n), status: status.into() })
+    bound(n, DeliveryOutcome::Ended { run: run(n), status: status.into() })
 }
 
 fn receive(passes: bool, jobs: &[u128]) -> DeliveryCommand {
@@ -123,10 +123,12 @@ fn a_failed_run_keeps_the_payload_for_a_replay() {
 
 #[test]
 fn what_no_job_took_can_be_replayed_for_seven_days() {
-    for fate in [None, Some(ended(1, "skipped")), Some(bound(1, Fate::Refused { reason: "cancelled".into() }))] {
-        let mut story = Story::of(if fate.is_some() { &[1] } else { &[] });
-        story.look(&fate.clone().into_iter().collect::<Vec<_>>());
-        assert_eq!((story.state().payload, story.wake()), (Some(PAYLOAD), DELIVERY_KEPT), "{fate:?}");
+    for outcome in
+        [None, Some(ended(1, "skipped")), Some(bound(1, DeliveryOutcome::Refused { reason: "cancelled".into() }))]
+    {
+        let mut story = Story::of(if outcome.is_some() { &[1] } else { &[] });
+        story.look(&outcome.clone().into_iter().collect::<Vec<_>>());
+        assert_eq!((story.state().payload, story.wake()), (Some(PAYLOAD), DELIVERY_KEPT), "{outcome:?}");
         story.ask(DeliveryCommand::Replay { jobs: vec![job(7)] }).unwrap();
         assert_eq!(story.state().status(), "received");
     }
@@ -148,7 +150,7 @@ fn a_delivery_is_looked_after_ever_less_often() {
     let mut pauses = Vec::new();
     for _ in 0..8 {
         story.now = story.state().next_wake().unwrap();
-        assert_eq!(story.look(&[bound(1, Fate::Waiting)]), ["DeliveryLookedAfter"]);
+        assert_eq!(story.look(&[bound(1, DeliveryOutcome::Waiting)]), ["DeliveryLookedAfter"]);
         pauses.push(story.wake());
     }
     assert_eq!(pauses[..3], [1, 1, 2].map(Millis::from_secs));

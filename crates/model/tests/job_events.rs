@@ -107,8 +107,9 @@ fn job_triggered_otherwise() {
 
 #[test]
 fn job_started() {
-    let event = Event::JobStarted { run_id: run(), attempt: 2, token: Token(7), executor: life(1), deadline: t("1h") };
-    assert_snapshot!(stored(&event), @r#"{"type":"JobStarted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":2,"token":7,"executor":{"executor":"local","life":"00000000-0000-0000-0000-000000000001"},"deadline":"2026-11-15T13:00:00.000Z"}}"#);
+    let event =
+        Event::JobStarted { run_id: run(), attempt: 2, token: Token(7), executor: generation(1), deadline: t("1h") };
+    assert_snapshot!(stored(&event), @r#"{"type":"JobStarted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":2,"token":7,"executor":{"executor":"local","generation":"00000000-0000-0000-0000-000000000001"},"deadline":"2026-11-15T13:00:00.000Z"}}"#);
 }
 
 #[test]
@@ -175,8 +176,8 @@ fn run_returned_expired_and_broadcast() {
     assert_snapshot!(stored(&returned), @r#"{"type":"RunReturned","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":2,"reason":"busy","until":"2026-11-15T12:00:05.000Z"}}"#);
     assert_snapshot!(stored(&Event::RunExpired { run_id: run() }), @r#"{"type":"RunExpired","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556"}}"#);
     assert_snapshot!(stored(&Event::RunBroadcast { run_id: run(), total: 3 }), @r#"{"type":"RunBroadcast","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","total":3}}"#);
-    let shard = Event::ShardTriggered { run_id: run(), parent: run(), index: 1, executor: life(1) };
-    assert_snapshot!(stored(&shard), @r#"{"type":"ShardTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","parent":"01a1df14-1e00-736d-9929-59576f602556","index":1,"executor":{"executor":"local","life":"00000000-0000-0000-0000-000000000001"}}}"#);
+    let shard = Event::ShardTriggered { run_id: run(), parent: run(), index: 1, executor: generation(1) };
+    assert_snapshot!(stored(&shard), @r#"{"type":"ShardTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","parent":"01a1df14-1e00-736d-9929-59576f602556","index":1,"executor":{"executor":"local","generation":"00000000-0000-0000-0000-000000000001"}}}"#);
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn a_job_with_all_its_parts() {
     story.fails(failing, "boom");
     let running = story.trigger_and_start();
     let asked = ordo_model::job::Command::CancelRun { run_id: running, reason: "enough".into() };
-    story.ask(asked).ask(ordo_model::job::Command::Orphan { executor: life(1), settle_after: ms("2s") });
+    story.ask(asked).ask(ordo_model::job::Command::Orphan { executor: generation(1), settle_after: ms("2s") });
     story.ask(ordo_model::job::Command::Trigger { tool_input: Some(json!({"a": 1})), traceparent: None });
     story.pause().at("1m");
     story.ask(ordo_model::job::Command::Backfill { from: t("10s"), to: t("1m") });
@@ -307,7 +308,7 @@ fn a_job_with_all_its_parts() {
             "token": 2,
             "executor": {
               "executor": "local",
-              "life": "00000000-0000-0000-0000-000000000001"
+              "generation": "00000000-0000-0000-0000-000000000001"
             },
             "started_at": "2026-11-15T12:00:00.000Z",
             "deadline": "2026-11-15T13:00:30.000Z",

@@ -7,7 +7,7 @@ mod oracle;
 
 use common::*;
 use oracle::{Beat, Oracle};
-use ordo_model::job::{Command, Definition, Refusal, Report, Seat};
+use ordo_model::job::{Command, Definition, Refusal, Report, SlotReservation};
 use ordo_model::{Millis, RunId, Token};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -17,17 +17,17 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 enum Step {
     Wake {
-        seat: bool,
+        reservation: bool,
     },
     /// The clock goes to the job's alarm, if that lies ahead.
     WakeAtAlarm {
-        seat: bool,
+        reservation: bool,
     },
     Pause,
     Resume,
     Cancel,
     Trigger {
-        seat: bool,
+        reservation: bool,
     },
     UpdateTrigger(Beat),
     UpdatePolicies(Value),
@@ -40,13 +40,13 @@ enum Step {
     Report {
         run: Index,
         report: Answer,
-        seat: bool,
+        reservation: bool,
     },
     StaleReport(Index),
     CancelRun(Index),
     RetryRun(Index),
     Orphan {
-        life: u128,
+        generation: u128,
         settle_after_ms: u64,
     },
     Trim,
@@ -126,23 +126,23 @@ fn step() -> impl Strategy<Value = Step> {
     let answer =
         select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted, Answer::GivenBack]);
     prop_oneof![
-        10 => any::<bool>().prop_map(|seat| Step::Wake { seat }),
-        6 => any::<bool>().prop_map(|seat| Step::WakeAtAlarm { seat }),
+        10 => any::<bool>().prop_map(|reservation| Step::Wake { reservation }),
+        6 => any::<bool>().prop_map(|reservation| Step::WakeAtAlarm { reservation }),
         2 => Just(Step::Pause),
         3 => Just(Step::Resume),
         1 => prop::bool::weighted(0.3).prop_map(|really| if really { Step::Cancel } else { Step::Resume }),
-        2 => any::<bool>().prop_map(|seat| Step::Trigger { seat }),
+        2 => any::<bool>().prop_map(|reservation| Step::Trigger { reservation }),
         2 => beat().prop_map(Step::UpdateTrigger),
         1 => policies().prop_map(Step::UpdatePolicies),
         1 => (0u8..3).prop_map(Step::UpdateLabel),
         1 => (0u64..40, 0u64..20).prop_map(|(ago, length)| Step::Backfill { ago, length }),
         4 => any::<Index>().prop_map(Step::Start),
         6 => (any::<Index>(), answer, any::<bool>())
-            .prop_map(|(run, report, seat)| Step::Report { run, report, seat }),
+            .prop_map(|(run, report, reservation)| Step::Report { run, report, reservation }),
         1 => any::<Index>().prop_map(Step::StaleReport),
         2 => any::<Index>().prop_map(Step::CancelRun),
         1 => any::<Index>().prop_map(Step::RetryRun),
-        1 => (1u128..4, 0u64..20_000).prop_map(|(life, settle_after_ms)| Step::Orphan { life, settle_after_ms }),
+        1 => (1u128..4, 0u64..20_000).prop_map(|(generation, settle_after_ms)| Step::Orphan { generation, settle_after_ms }),
         1 => Just(Step::Trim),
     ]
 }
@@ -188,10 +188,10 @@ fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
         let furthest = story.now.plus(Millis::from_ms(oracle.pace() * 2_000));
         story.now = story.now.max(alarm.min(furthest));
     }
-    let Some((command, seat)) = command(story, oracle, step) else { return };
+    let Some((command, reservation)) = command(story, oracle, step) else { return };
     let before = story.job.clone();
     let is_wake = matches!(command, Command::Wake);
-    match story.order(command, seat) {
+    match story.order(command, reservation) {
         Ok(()) => oracle.judge(&before, story),
         Err(refusal) => {
             assert_eq!(before, story.job);
@@ -203,19 +203,19 @@ fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
     }
 }
 
-fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, Option<Seat>)> {
-    let place = |wanted: &bool| if *wanted { seat() } else { None };
+fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, Option<SlotReservation>)> {
+    let place = |wanted: &bool| if *wanted { reservation() } else { None };
     let any_active = |index: &Index| -> Option<RunId> {
         let runs = story.waiting();
         (!runs.is_empty()).then(|| *index.get(&runs))
     };
     Some(match step {
-        Step::Wake { seat } | Step::WakeAtAlarm { seat } => (Command::Wake, place(seat)),
+        Step::Wake { reservation } | Step::WakeAtAlarm { reservation } => (Command::Wake, place(reservation)),
         Step::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
         Step::Resume => (Command::Resume, None),
         Step::Cancel => (Command::Cancel { reason: None }, None),
-        Step::Trigger { seat } => {
-            (Command::Trigger { tool_input: Some(json!({"by": "hand"})), traceparent: None }, place(seat))
+        Step::Trigger { reservation } => {
+            (Command::Trigger { tool_input: Some(json!({"by": "hand"})), traceparent: None }, place(reservation))
         }
         Step::UpdateTrigger(beat) => {
             oracle.will_change_to(*beat);
@@ -227,11 +227,11 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
             let from = story.now.minus(Millis::from_ms(ago * oracle.pace()));
             (Command::Backfill { from, to: from.plus(Millis::from_ms(length * oracle.pace())) }, None)
         }
-        Step::Start(index) => (Command::Start { run_id: any_active(index)? }, seat()),
-        Step::Report { run, report, seat } => {
+        Step::Start(index) => (Command::Start { run_id: any_active(index)? }, reservation()),
+        Step::Report { run, report, reservation } => {
             let running = story.running();
             let run_id = *(!running.is_empty()).then(|| run.get(&running))?;
-            (Command::Report { run_id, token: story.token(run_id), report: answer(*report, story) }, place(seat))
+            (Command::Report { run_id, token: story.token(run_id), report: answer(*report, story) }, place(reservation))
         }
         Step::StaleReport(index) => {
             let token = Token(story.job.last_token.0 + 1);
@@ -242,8 +242,8 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
             let runs: Vec<_> = story.runs.values().collect();
             (Command::RetryRun { run: Box::new((*(!runs.is_empty()).then(|| index.get(&runs))?).clone()) }, None)
         }
-        Step::Orphan { life: number, settle_after_ms } => {
-            (Command::Orphan { executor: life(*number), settle_after: Millis::from_ms(*settle_after_ms) }, None)
+        Step::Orphan { generation: number, settle_after_ms } => {
+            (Command::Orphan { executor: generation(*number), settle_after: Millis::from_ms(*settle_after_ms) }, None)
         }
         Step::Trim => (Command::Trim { runs: story.job.history.kept, below: story.job.version, oldest: None }, None),
     })

@@ -176,7 +176,7 @@ fn an_attempt_of_unknown_effect_is_tried_again_only_if_that_does_no_harm() {
 
         let mut job = given(fields);
         let run = job.trigger_and_start();
-        job.ask(Command::Orphan { executor: life(1), settle_after: ms("2s") }).at("2s").wake();
+        job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") }).at("2s").wake();
         assert_eq!(job.status_name(run), status, "restart");
     }
 }
@@ -193,7 +193,7 @@ fn an_idempotent_job_without_attempts_left_fails() {
 fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
     let trace: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse().unwrap();
     let mut job = given(json!({"retry": {"max_attempts": 2}}));
-    job.order(Command::Trigger { tool_input: None, traceparent: Some(trace) }, seat()).expect("it is accepted");
+    job.order(Command::Trigger { tool_input: None, traceparent: Some(trace) }, reservation()).expect("it is accepted");
     let run = job.newest();
     job.fails(run, "boom").wake_at_alarm().start(run).completes(run);
     assert_eq!((job.status_name(run), job.runs[&run].traceparent), ("completed", Some(trace)));
@@ -208,7 +208,7 @@ fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
 fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
-    job.at("1s").ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
+    job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
     assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("2s"))));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("recovered from restart"));
@@ -218,7 +218,7 @@ fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
 fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() {
     let mut job = given(json!({}));
     let run = job.at("1h").trigger_and_start();
-    job.earlier("59m").ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
+    job.earlier("59m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
     assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("1m2s"))));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("recovered from restart"));
@@ -228,7 +228,7 @@ fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() 
 fn an_old_attempt_of_a_former_life_is_settled_at_once() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
-    job.at("1m").ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
+    job.at("1m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
     assert_eq!(job.events(), ["RunOrphaned", "JobFailed"]);
     assert_eq!(job.status(run), &failed("recovered from restart"));
 }
@@ -237,7 +237,7 @@ fn an_old_attempt_of_a_former_life_is_settled_at_once() {
 fn a_former_life_that_still_reports_in_time_is_heard() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
-    job.ask(Command::Orphan { executor: life(1), settle_after: ms("2s") }).at("1s").completes(run);
+    job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") }).at("1s").completes(run);
     assert_eq!((job.status_name(run), job.job.next_wake()), ("completed", None));
 }
 
@@ -245,9 +245,9 @@ fn a_former_life_that_still_reports_in_time_is_heard() {
 fn the_attempts_of_other_lives_and_other_executors_are_left_alone() {
     let mut job = given(json!({}));
     job.trigger_and_start();
-    job.at("1m").ask(Command::Orphan { executor: life(2), settle_after: ms("2s") });
+    job.at("1m").ask(Command::Orphan { executor: generation(2), settle_after: ms("2s") });
     assert!(job.events().is_empty());
-    let other = ordo_model::Incarnation { executor: "elsewhere".into(), ..life(1) };
+    let other = ordo_model::Incarnation { executor: "elsewhere".into(), ..generation(1) };
     job.ask(Command::Orphan { executor: other, settle_after: ms("2s") });
     assert!(job.events().is_empty());
 }
@@ -256,8 +256,8 @@ fn the_attempts_of_other_lives_and_other_executors_are_left_alone() {
 fn a_second_restart_does_not_postpone_the_settling() {
     let mut job = given(json!({}));
     job.trigger_and_start();
-    job.ask(Command::Orphan { executor: life(1), settle_after: ms("2s") });
-    job.at("1s").ask(Command::Orphan { executor: life(1), settle_after: ms("1h") });
+    job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
+    job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("1h") });
     assert!(job.events().is_empty());
     assert_eq!(job.job.next_wake(), Some(t("2s")));
 }
@@ -296,7 +296,7 @@ fn a_running_run_is_asked_to_end_and_its_report_decides() {
 #[test]
 fn a_finished_run_can_be_run_again_with_its_own_input() {
     let mut job = given(json!({}));
-    job.order(Command::Trigger { tool_input: Some(json!({"day": 3})), traceparent: None }, seat())
+    job.order(Command::Trigger { tool_input: Some(json!({"day": 3})), traceparent: None }, reservation())
         .expect("it is accepted");
     let run = job.newest();
     job.fails(run, "boom");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, Definition, Refusal, Seat, SkipReason};
+use ordo_model::job::{Command, Definition, Refusal, SkipReason, SlotReservation};
 use ordo_model::limits::BLOCK_QUEUE_MAX;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn a_report_that_brings_a_free_place_starts_the_next_run() {
     let mut job = given(json!({}));
     let (first, second) = (job.trigger_and_start(), job.trigger());
     let (token, report) = (job.token(first), completed(job.now));
-    job.order(Command::Report { run_id: first, token, report }, seat()).expect("the report is accepted");
+    job.order(Command::Report { run_id: first, token, report }, reservation()).expect("the report is accepted");
     assert_eq!(job.events(), ["JobExecuted", "JobStarted"]);
     assert_eq!(job.running(), [second]);
 }
@@ -154,10 +154,11 @@ fn a_place_in_another_group_is_not_taken() {
     let mut job = given(json!({"group": "gpu"}));
     let run = job.trigger_and_start();
     assert!(job.running().is_empty());
-    let elsewhere = Some(Seat { executor: life(1), group: Definition::DEFAULT_GROUP.into(), tools: None });
+    let elsewhere =
+        Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None });
     job.order(Command::Start { run_id: run }, elsewhere).expect("it is its turn");
     assert!(job.running().is_empty());
-    let place = Some(Seat { executor: life(1), group: "gpu".into(), tools: None });
+    let place = Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None });
     job.order(Command::Start { run_id: run }, place).expect("it is its turn");
     assert_eq!(job.running(), [run]);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, Pool, Refusal, Report, RunStatus, Seat, SkipReason};
+use ordo_model::job::{Command, Pool, Refusal, Report, RunStatus, SkipReason, SlotReservation};
 use ordo_model::limits::RETURNS_MAX;
 use ordo_model::{Incarnation, RunId, Timestamp};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn nack(delay: &str) -> Report {
 }
 
 fn executors(count: u128) -> Vec<Incarnation> {
-    (1..=count).map(life).collect()
+    (1..=count).map(generation).collect()
 }
 
 /// A run that is shared by so many executors, and its shards.
@@ -113,14 +113,15 @@ fn a_lost_attempt_is_repeated_only_if_that_does_no_harm() {
 #[test]
 fn a_seat_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
     let tools = |name: &str| Some(std::sync::Arc::new([name.to_owned()].into_iter().collect()));
-    let seat = |group: &str, tool: &str| Seat { executor: life(1), group: group.into(), tools: tools(tool) };
+    let reservation =
+        |group: &str, tool: &str| SlotReservation { executor: generation(1), group: group.into(), tools: tools(tool) };
     let mut job = given(json!({"group": "gpu", "tool_name": "render"}));
     let run = job.trigger();
-    for wrong in [seat("default", "render"), seat("gpu", "shell")] {
-        job.order(Command::Start { run_id: run }, Some(wrong)).expect("the seat is not used");
+    for wrong in [reservation("default", "render"), reservation("gpu", "shell")] {
+        job.order(Command::Start { run_id: run }, Some(wrong)).expect("the reservation is not used");
         assert!(job.events().is_empty());
     }
-    job.order(Command::Start { run_id: run }, Some(seat("gpu", "render"))).expect("it fits");
+    job.order(Command::Start { run_id: run }, Some(reservation("gpu", "render"))).expect("it fits");
     assert_eq!(job.events(), ["JobStarted"]);
 }
 

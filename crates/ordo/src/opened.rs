@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ordo_store::{Fault, Moving, Store};
+use ordo_store::{Fault, Store, Transfer};
 use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::RedbStore;
 
@@ -58,7 +58,7 @@ impl Whereabouts {
 }
 
 impl Opened {
-    pub(crate) fn moving(&self) -> Arc<dyn Moving> {
+    pub(crate) fn moving(&self) -> Arc<dyn Transfer> {
         match self {
             Opened::File(store) => store.clone(),
             Opened::Database(store) => store.clone(),

@@ -85,9 +85,9 @@ const TABLE: &[Line] = &[
     ("/v1/incidents/{id}/notes", &[("POST", OPERATE)]),
     ("/v1/incidents/{id}/links", &[("POST", OPERATE)]),
     ("/v1/incidents/{id}/export", &[("GET", READ)]),
-    ("/v1/letters", &[("GET", READ)]),
-    ("/v1/letters/{id}", &[("GET", READ)]),
-    ("/v1/letters/{id}/replay", &[("POST", OPERATE)]),
+    ("/v1/notifications", &[("GET", READ)]),
+    ("/v1/notifications/{id}", &[("GET", READ)]),
+    ("/v1/notifications/{id}/replay", &[("POST", OPERATE)]),
     ("/v1/subscriptions", &[("GET", READ), ("POST", ADMIN)]),
     ("/v1/subscriptions/{id}", &[("GET", READ), ("PATCH", ADMIN), ("DELETE", ADMIN)]),
     ("/v1/subscriptions/{id}/test", &[("POST", ADMIN)]),
@@ -130,13 +130,13 @@ const TABLE: &[Line] = &[
     ("/incidents/{id}/assignee", &[("POST", OPERATE)]),
     ("/incidents/{id}/notes", &[("POST", OPERATE)]),
     ("/deliveries/{slug}/{id}/replay", &[("POST", HOOKS)]),
-    ("/dead-letters/{id}/replay", &[("POST", OPERATE)]),
+    ("/notifications/{id}/replay", &[("POST", OPERATE)]),
     ("/monitors", &[("GET", READ)]),
     ("/hooks", &[("GET", READ)]),
     ("/executors", &[("GET", READ)]),
     ("/executors/{id}/drain", &[("POST", OPERATE)]),
     ("/nodes", &[("GET", READ)]),
-    ("/dead-letters", &[("GET", READ)]),
+    ("/notifications", &[("GET", READ)]),
     ("/tokens", &[("GET", ADMIN)]),
 ];
 
@@ -174,7 +174,7 @@ pub(crate) const fn to_see(kind: Kind) -> Right {
         | Kind::Executor
         | Kind::Monitor
         | Kind::Subscription
-        | Kind::Letter => Right::Read,
+        | Kind::Notification => Right::Read,
         Kind::ApiToken | Kind::Secret => Right::Administer,
     }
 }

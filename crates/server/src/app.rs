@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) rates: Arc<Rates>,
     /// What stands before every path: empty, or `/ordo` behind a proxy.
     pub(crate) base_path: Arc<str>,
-    pub(crate) kept: Arc<pages::Kept>,
+    pub(crate) kept: Arc<pages::PageCaches>,
     ready: Arc<AtomicBool>,
 }
 

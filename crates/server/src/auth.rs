@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::tokens::TokenHash;
 use ordo_model::Right;
 use ordo_model::api_token::ApiToken;
@@ -57,7 +57,7 @@ impl Auth {
     }
 }
 
-/// What a request that was let in brings along.
+/// What a request that was let in brings extras.
 struct Admitted {
     caller: Option<Caller>,
     allowance: Option<Allowance>,
@@ -140,7 +140,7 @@ fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
 
 /// A token that lets somebody in, and how it was shown.
 struct Shown {
-    token: Arc<Kept<ApiToken>>,
+    token: Arc<Versioned<ApiToken>>,
     by_cookie: bool,
 }
 
@@ -165,12 +165,12 @@ fn refuse(text: &str) -> Problem {
 }
 
 /// The token with this text, if it lets anybody in.
-pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Kept<ApiToken>>>, Problem> {
+pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
     let key = TokenKey::Hash(TokenHash::of(text));
     Ok(app.auth.known.find(app.engine.tokens(), key, app.now()).await?)
 }
 
-async fn of_session(app: &App, cookie: &str) -> Result<Option<Arc<Kept<ApiToken>>>, Problem> {
+async fn of_session(app: &App, cookie: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
     let keys = app.engine.secrets().keyring().keys().map_err(ordo_engine::secrets::SecretsError::from)?;
     let Some(session) = Session::opened(cookie, &keys, app.now()) else { return Ok(None) };
     let found = app.auth.known.find(app.engine.tokens(), TokenKey::Id(session.token), app.now()).await?;

@@ -1,6 +1,6 @@
 //! Who is asking.
 
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_model::api_token::ApiToken;
 use ordo_model::{Right, Role};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ impl Caller {
         Caller { name: "local".into(), role: Role::Admin, token: None }
     }
 
-    pub(crate) fn with(token: &Kept<ApiToken>) -> Caller {
+    pub(crate) fn with(token: &Versioned<ApiToken>) -> Caller {
         Caller { name: token.name.clone(), role: token.role, token: Some(token.id) }
     }
 

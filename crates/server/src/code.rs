@@ -56,7 +56,7 @@ codes! {
     SecretNotFound { 404, "secret_not_found", "No such secret" }
     TokenNotFound { 404, "token_not_found", "No such token" }
     IncidentNotFound { 404, "incident_not_found", "No such incident" }
-    LetterNotFound { 404, "letter_not_found", "No such letter" }
+    NotificationNotFound { 404, "notification_not_found", "No such notification" }
     MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
     SlackNotConfigured { 404, "slack_not_configured", "Slack is not configured" }
     SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }

@@ -10,7 +10,7 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordo_engine::Engine;
-use ordo_engine::live::Live;
+use ordo_engine::change_hint::ChangeHint;
 use ordo_store::{Event, Fault, Position};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -27,7 +27,7 @@ const READ_AT_ONCE: usize = 64;
 struct Follow {
     engine: Engine,
     after: Position,
-    hints: Receiver<Live>,
+    hints: Receiver<ChangeHint>,
     closing: CancellationToken,
     ready: VecDeque<Event>,
     over: bool,
@@ -89,10 +89,11 @@ impl Follow {
                 hint = self.hints.recv() => hint,
             };
             match hint {
-                Ok(Live::Job(_) | Live::Run(_) | Live::Object(_) | Live::Elsewhere) | Err(RecvError::Lagged(_)) => {
+                Ok(ChangeHint::Job(_) | ChangeHint::Run(_) | ChangeHint::Object(_) | ChangeHint::Elsewhere)
+                | Err(RecvError::Lagged(_)) => {
                     break;
                 }
-                Ok(Live::Log(_)) => {}
+                Ok(ChangeHint::Log(_)) => {}
                 Err(RecvError::Closed) => return None,
             }
         }

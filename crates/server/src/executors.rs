@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use ordo_engine::AskError;
-use ordo_engine::remote::{Handed, Leaving, Listed, NotThere, Polled};
+use ordo_engine::CommandError;
+use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_engine::tool::Payload;
 use ordo_model::executor::{ExecutorRefusal, Offer};
 use ordo_model::job::Definition;
@@ -35,7 +35,7 @@ const BEAT_RUNS_MAX: usize = REPORTS_MAX;
 /// How many attempts a poll brings unless told.
 const POLL_DEFAULT: usize = 1;
 
-/// One life of an executor.
+/// One generation of an executor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExecutorId(pub(crate) Uuid);
 
@@ -90,15 +90,15 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
     Ok((StatusCode::CREATED, Json(told)).into_response())
 }
 
-fn refused(error: AskError<ExecutorRefusal>) -> Problem {
+fn refused(error: CommandError<ExecutorRefusal>) -> Problem {
     match error {
-        AskError::Refused(ExecutorRefusal::Invalid { field, message }) => {
+        CommandError::Refused(ExecutorRefusal::Invalid { field, message }) => {
             Problem::field(Code::InvalidBody, field, message)
         }
-        AskError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
-        AskError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
-        AskError::Duplicate(_) | AskError::Contended => ordo_engine::SubmitError::Contended.into(),
-        AskError::Stopped => ordo_engine::SubmitError::Stopped.into(),
+        CommandError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
+        CommandError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
+        CommandError::Duplicate(_) | CommandError::Contended => ordo_engine::SubmitError::Contended.into(),
+        CommandError::Stopped => ordo_engine::SubmitError::Stopped.into(),
     }
 }
 
@@ -164,7 +164,7 @@ struct HandedJson {
 }
 
 impl From<Handed> for HandedJson {
-    fn from(Handed { started: handed, payload, traceparent }: Handed) -> HandedJson {
+    fn from(Handed { assignment: handed, payload, traceparent }: Handed) -> HandedJson {
         HandedJson {
             run_id: handed.run_id,
             job_id: handed.job_id,
@@ -265,7 +265,7 @@ async fn own(app: &App) -> Value {
     let load = app.engine.load().await;
     let running: usize = load.pools.iter().map(|(_, running, _)| running).sum();
     json!({
-        "id": app.engine.me().life,
+        "id": app.engine.me().generation,
         "name": app.engine.me().executor,
         "group": app.engine.group(),
         "tools": app.engine.tools().keys().collect::<Vec<_>>(),

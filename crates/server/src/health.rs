@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it takes work.
+//! Whether the process is alive, and whether it takes work.
 
 use std::time::Duration;
 

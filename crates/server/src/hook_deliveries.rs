@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_engine::object::deliveries_prefix;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{Along, AskError, Kept};
+use ordo_engine::{CommandError, CommitExtras, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
 use ordo_store::Order;
 use serde_json::Value;
@@ -57,17 +57,17 @@ pub(crate) async fn replay(
         return Ok(idempotency::replayed(accepted(&delivery)));
     }
     let dedup = once.as_ref().map(|once| once.dedup(delivery.id, app.now()));
-    let along = Along { dedup: dedup.into_iter().collect(), ..Along::default() };
-    match app.engine.replay(&slug, delivery.id, along).await {
-        Ok(told) => Ok(accepted(&told.kept)),
-        Err(AskError::Duplicate(_)) if once.is_some() => {
+    let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
+    match app.engine.replay(&slug, delivery.id, extras).await {
+        Ok(committed) => Ok(accepted(&committed.state)),
+        Err(CommandError::Duplicate(_)) if once.is_some() => {
             Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
         }
         Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),
     }
 }
 
-async fn find(app: &App, slug: &str, id: &str) -> Result<Kept<Delivery>, Problem> {
+async fn find(app: &App, slug: &str, id: &str) -> Result<Versioned<Delivery>, Problem> {
     let id: Uuid = id.parse().map_err(|_| missing())?;
     let found = app.engine.queries().object::<Delivery>(id).await?;
     found.filter(|delivery| delivery.hook == slug).ok_or_else(missing)
@@ -77,7 +77,7 @@ fn missing() -> Problem {
     Problem::new(Code::DeliveryNotFound, "the hook has no such delivery")
 }
 
-fn accepted(delivery: &Kept<Delivery>) -> Response {
+fn accepted(delivery: &Versioned<Delivery>) -> Response {
     (StatusCode::ACCEPTED, Json(hook_json::delivery(delivery.id, delivery))).into_response()
 }
 

@@ -1,6 +1,6 @@
 //! Hooks and deliveries as they are answered. A secret is named, never shown.
 
-use ordo_model::hook::{Bound, Delivery, Fate, Hook, Scheme};
+use ordo_model::hook::{Bound, Delivery, DeliveryOutcome, Hook, Scheme};
 use ordo_model::{EntityId, JobId, Kind};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -43,11 +43,11 @@ pub(crate) fn delivery(id: Uuid, delivery: &Delivery) -> Value {
 }
 
 fn bound(bound: &Bound) -> Value {
-    let (run, status, reason) = match &bound.fate {
-        Fate::Waiting => (None, "waiting", None),
-        Fate::Running { run } => (Some(run), "running", None),
-        Fate::Ended { run, status } => (Some(run), status.as_str(), None),
-        Fate::Refused { reason } => (None, "refused", Some(reason)),
+    let (run, status, reason) = match &bound.outcome {
+        DeliveryOutcome::Waiting => (None, "waiting", None),
+        DeliveryOutcome::Running { run } => (Some(run), "running", None),
+        DeliveryOutcome::Ended { run, status } => (Some(run), status.as_str(), None),
+        DeliveryOutcome::Refused { reason } => (None, "refused", Some(reason)),
     };
     let mut form = json!({ "job_id": bound.job, "run_id": run, "status": status });
     if let Some(reason) = reason {

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_engine::object_queries::Section;
 use ordo_engine::secrets::{SecretText, SecretsError};
-use ordo_engine::{Along, AskError, Kept, SubmitError};
+use ordo_engine::{CommandError, CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Hook, HookCommand, HookRefusal};
 use ordo_model::object::Object;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>)
     Ok(Json(told(&app, &find(&app, &slug).await?).await?))
 }
 
-pub(crate) async fn find(app: &App, slug: &str) -> Result<Kept<Hook>, Problem> {
+pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Problem> {
     app.engine.queries().hook(slug).await?.ok_or_else(|| Slug::missing(slug))
 }
 
@@ -60,10 +60,10 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     Hook::decide(Hook::id(&slug).id, before.as_deref(), command.clone(), app.now()).map_err(refused)?;
     keep_secret(&app, &own_secret, &asked).await?;
     let dedup = once.as_ref().map(|once| once.dedup(&slug, app.now()));
-    let along = Along { dedup: dedup.into_iter().collect(), ..Along::default() };
-    match (app.engine.ask_with::<Hook>(Hook::id(&slug).id, command, along).await, once) {
-        (Ok(added), _) => created(&app, &added.kept).await,
-        (Err(AskError::Duplicate(value)), Some(once)) => {
+    let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
+    match (app.engine.command_with::<Hook>(Hook::id(&slug).id, command, extras).await, once) {
+        (Ok(added), _) => created(&app, &added.state).await,
+        (Err(CommandError::Duplicate(value)), Some(once)) => {
             let slug: String = once.resolve(&value)?;
             Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?))
         }
@@ -83,28 +83,29 @@ pub(crate) async fn update(
     let command = HookCommand::Update { terms: asked.terms.clone() };
     Hook::decide(before.id, Some(&before), command.clone(), app.now()).map_err(refused)?;
     keep_secret(&app, &own_secret, &asked).await?;
-    let told_of = app.engine.ask::<Hook>(before.id, command).await.map_err(|error| lost(error, refused))?;
-    if uses(&before, &own_secret) && !uses(&told_of.kept, &own_secret) {
+    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| lost(error, refused))?;
+    if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &told_of.kept).await?))
+    Ok(Json(told(&app, &updated.state).await?))
 }
 
 pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
     let before = find(&app, &slug).await?;
-    let removed = app.engine.ask::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| lost(error, refused))?;
+    let removed =
+        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| lost(error, refused))?;
     let own_secret = Hook::own_secret(&slug);
     if uses(&before, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &removed.kept).await?))
+    Ok(Json(told(&app, &removed.state).await?))
 }
 
 fn uses(hook: &Hook, secret: &str) -> bool {
     hook.terms.verify.as_ref().is_some_and(|verify| verify.secret == secret)
 }
 
-/// Keeps a secret that came along; one that is only named must be there.
+/// Keeps a secret that came extras; one that is only named must be there.
 async fn keep_secret(app: &App, own_secret: &str, asked: &Asked) -> Result<(), Problem> {
     let Some(verify) = &asked.terms.verify else { return Ok(()) };
     let secrets = app.engine.secrets();
@@ -125,11 +126,11 @@ async fn forget_secret(app: &App, name: &str) {
     }
 }
 
-async fn told(app: &App, hook: &Kept<Hook>) -> Result<Value, Problem> {
+async fn told(app: &App, hook: &Versioned<Hook>) -> Result<Value, Problem> {
     Ok(hook_json::hook(hook, &app.engine.queries().listeners(&hook.slug).await?))
 }
 
-async fn created(app: &App, hook: &Kept<Hook>) -> Result<Response, Problem> {
+async fn created(app: &App, hook: &Versioned<Hook>) -> Result<Response, Problem> {
     let mut answer = (StatusCode::CREATED, Json(told(app, hook).await?)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/v1/hooks/{}", hook.slug)) {
         answer.headers_mut().insert(header::LOCATION, place);
@@ -146,13 +147,13 @@ fn refused(refusal: HookRefusal) -> Problem {
 }
 
 /// Why an ask on an object was not carried out.
-pub(crate) fn lost<R: std::error::Error>(error: AskError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+pub(crate) fn lost<R: std::error::Error>(error: CommandError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
-        AskError::Refused(refusal) => refused(refusal),
-        AskError::Duplicate(value) => SubmitError::Duplicate(value).into(),
-        AskError::Store(fault) => SubmitError::Store(fault).into(),
-        AskError::Contended => SubmitError::Contended.into(),
-        AskError::Stopped => SubmitError::Stopped.into(),
+        CommandError::Refused(refusal) => refused(refusal),
+        CommandError::Duplicate(value) => SubmitError::Duplicate(value).into(),
+        CommandError::Store(fault) => SubmitError::Store(fault).into(),
+        CommandError::Contended => SubmitError::Contended.into(),
+        CommandError::Stopped => SubmitError::Stopped.into(),
     }
 }
 

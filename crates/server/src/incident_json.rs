@@ -1,12 +1,12 @@
 //! An incident as it is answered, alone or with its timeline.
 
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::incidents::Happened;
 use ordo_model::incident::Incident;
 use ordo_model::{EntityId, Kind};
 use serde_json::{Value, json};
 
-pub(crate) fn incident(kept: &Kept<Incident>) -> Value {
+pub(crate) fn incident(kept: &Versioned<Incident>) -> Value {
     let escalation = kept
         .escalation
         .as_ref()

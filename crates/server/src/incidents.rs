@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_engine::{Along, AskError, Kept};
+use ordo_engine::{CommandError, CommitExtras, Versioned};
 use ordo_model::incident::{By, Incident, IncidentCommand, Link, Severity, Source, Start, Status, postmortem};
 use ordo_model::{JobId, Timestamp};
 use serde::Deserialize;
@@ -84,13 +84,15 @@ pub(crate) async fn create(
         escalation,
         by: by(form.actor, &caller),
     };
-    let along = |id: Uuid| {
+    let extras = |id: Uuid| {
         let claim = once.as_ref().map(|once| once.dedup(JobId(id), app.now()));
-        Along { dedup: claim.into_iter().collect(), ..Along::default() }
+        CommitExtras { dedup: claim.into_iter().collect(), ..CommitExtras::default() }
     };
-    match app.engine.start_incident(start, along).await {
-        Ok(told) => Ok(answer(if told.events.is_empty() { StatusCode::OK } else { StatusCode::CREATED }, &told.kept)),
-        Err(AskError::Duplicate(_)) => earlier(&app, once.as_ref())
+    match app.engine.start_incident(start, extras).await {
+        Ok(committed) => {
+            Ok(answer(if committed.events.is_empty() { StatusCode::OK } else { StatusCode::CREATED }, &committed.state))
+        }
+        Err(CommandError::Duplicate(_)) => earlier(&app, once.as_ref())
             .await?
             .ok_or_else(|| Problem::new(Code::Internal, "a key that is in use was not found")),
         Err(error) => Err(error.into()),
@@ -106,7 +108,7 @@ async fn earlier(app: &App, once: Option<&Once>) -> Result<Option<Response>, Pro
     Ok(Some(answer))
 }
 
-fn answer(status: StatusCode, kept: &Kept<Incident>) -> Response {
+fn answer(status: StatusCode, kept: &Versioned<Incident>) -> Response {
     let mut answer = (status, Json(incident(kept))).into_response();
     if let (StatusCode::CREATED, Ok(place)) = (status, HeaderValue::from_str(&format!("/v1/incidents/{}", kept.id))) {
         answer.headers_mut().insert(header::LOCATION, place);
@@ -136,7 +138,7 @@ fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {
     Status::named(&given).map(Some).ok_or_else(unknown)
 }
 
-pub(crate) async fn find(app: &App, id: Uuid) -> Result<Kept<Incident>, Problem> {
+pub(crate) async fn find(app: &App, id: Uuid) -> Result<Versioned<Incident>, Problem> {
     let found = app.engine.queries().object::<Incident>(id).await?;
     found.ok_or_else(|| Problem::new(Code::IncidentNotFound, format!("there is no incident {id}")))
 }
@@ -252,5 +254,5 @@ pub(crate) async fn link(State(app): State<App>, who: Who, Named(id): Of, body: 
 }
 
 async fn change(app: &App, IncidentId(id): IncidentId, command: IncidentCommand) -> Result<Response, Problem> {
-    Ok(answer(StatusCode::OK, &app.engine.ask::<Incident>(id, command).await?.kept))
+    Ok(answer(StatusCode::OK, &app.engine.command::<Incident>(id, command).await?.state))
 }

@@ -143,7 +143,7 @@ pub(crate) async fn backfill(
     let told = json!({ "from": form.from, "to": to, "dry_run": form.dry_run, "count": found.len(), "items": listed });
     if form.dry_run {
         // What would be refused is refused here too, by the same rule.
-        decide(id, Some(job), Order { command, seat: None }, now)?;
+        decide(id, Some(job), Order { command, reservation: None }, now)?;
         return Ok(Json(told).into_response());
     }
     let answer = match &once {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::tokens::{TokenHash, Tokens, TokensError};
 use ordo_model::api_token::ApiToken;
@@ -26,7 +26,7 @@ pub(crate) enum TokenKey {
 }
 
 /// A token, and for how long it has been known.
-type Known = HashMap<TokenKey, (Arc<Kept<ApiToken>>, Stopwatch)>;
+type Known = HashMap<TokenKey, (Arc<Versioned<ApiToken>>, Stopwatch)>;
 
 #[derive(Debug, Default)]
 pub(crate) struct KnownTokens {
@@ -40,7 +40,7 @@ impl KnownTokens {
         tokens: Tokens,
         key: TokenKey,
         now: Timestamp,
-    ) -> Result<Option<Arc<Kept<ApiToken>>>, TokensError> {
+    ) -> Result<Option<Arc<Versioned<ApiToken>>>, TokensError> {
         if let Some(token) = self.remembered(&key) {
             return Ok(Some(token).filter(|token| token.is_alive(now)));
         }
@@ -59,12 +59,12 @@ impl KnownTokens {
         self.lock().clear();
     }
 
-    fn remembered(&self, key: &TokenKey) -> Option<Arc<Kept<ApiToken>>> {
+    fn remembered(&self, key: &TokenKey) -> Option<Arc<Versioned<ApiToken>>> {
         let known = self.lock();
         known.get(key).filter(|(_, since)| since.elapsed() < FRESH).map(|(token, _)| token.clone())
     }
 
-    fn remember(&self, key: TokenKey, token: Arc<Kept<ApiToken>>) {
+    fn remember(&self, key: TokenKey, token: Arc<Versioned<ApiToken>>) {
         let mut known = self.lock();
         if known.len() >= REMEMBERED_MAX {
             known.clear();
@@ -78,7 +78,7 @@ impl KnownTokens {
 }
 
 /// Nobody waits for it: when a token was last used is known to within an hour.
-fn note(tokens: Tokens, token: &Kept<ApiToken>, now: Timestamp) {
+fn note(tokens: Tokens, token: &Versioned<ApiToken>, now: Timestamp) {
     if !token.is_use_news(now) {
         return;
     }

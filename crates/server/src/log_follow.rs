@@ -9,7 +9,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordo_engine::Engine;
-use ordo_engine::live::Live;
+use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_model::RunId;
 use ordo_model::job::Run;
@@ -27,7 +27,7 @@ struct Follow {
     engine: Engine,
     run: RunId,
     reader: LogReader,
-    hints: Receiver<Live>,
+    hints: Receiver<ChangeHint>,
     closing: CancellationToken,
     ready: VecDeque<NumberedLine>,
     over: bool,
@@ -99,9 +99,9 @@ impl Follow {
                 hint = self.hints.recv() => hint,
             };
             match hint {
-                Ok(Live::Log(run) | Live::Run(run)) if run == self.run => return Some(()),
-                Ok(Live::Log(_) | Live::Run(_) | Live::Job(_) | Live::Object(_)) => {}
-                Ok(Live::Elsewhere) | Err(RecvError::Lagged(_)) => return Some(()),
+                Ok(ChangeHint::Log(run) | ChangeHint::Run(run)) if run == self.run => return Some(()),
+                Ok(ChangeHint::Log(_) | ChangeHint::Run(_) | ChangeHint::Job(_) | ChangeHint::Object(_)) => {}
+                Ok(ChangeHint::Elsewhere) | Err(RecvError::Lagged(_)) => return Some(()),
                 Err(RecvError::Closed) => return None,
             }
         }

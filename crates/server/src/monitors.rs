@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ordo_engine::clock::new_id;
-use ordo_engine::{Along, Kept};
+use ordo_engine::{CommitExtras, Versioned};
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
 use ordo_store::Chunk;
@@ -27,10 +27,11 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
     let mut random = [0; TOKEN_BYTES];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let id = Monitor::id(&settings.name);
-    let told = app.engine.ask::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
-    let is_new = told.kept.version == 1 && !told.events.is_empty();
+    let committed =
+        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
+    let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(monitor(&told.kept))).into_response())
+    Ok((status, Json(monitor(&committed.state))).into_response())
 }
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
@@ -59,8 +60,8 @@ pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Re
 }
 
 pub(crate) async fn remove(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
-    let told = app.engine.ask::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
-    Ok(Json(monitor(&told.kept)).into_response())
+    let committed = app.engine.command::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
+    Ok(Json(monitor(&committed.state)).into_response())
 }
 
 fn none(name: &str) -> Problem {
@@ -68,7 +69,7 @@ fn none(name: &str) -> Problem {
     Problem::new(Code::MonitorNotFound, format!("there is no monitor {shown:?}"))
 }
 
-fn monitor(kept: &Kept<Monitor>) -> Value {
+fn monitor(kept: &Versioned<Monitor>) -> Value {
     let mut form = json!({
         "id": kept.id,
         "status": kept.status.name(),
@@ -112,6 +113,9 @@ async fn ping(app: &App, token: &str, signal: Signal, body: &Body) -> Result<Res
     let owner = (!said.is_empty()).then(new_id);
     let chunks = owner.map(|owner| Chunk { owner, seq: 0, bytes: said.to_vec() }).into_iter().collect();
     let command = MonitorCommand::Ping { signal, body: owner };
-    let told = app.engine.ask_with::<Monitor>(found.id, command, Along { chunks, ..Along::default() }).await?;
-    Ok(Json(json!({ "status": told.kept.status.name(), "due_at": told.kept.due_at })).into_response())
+    let committed = app
+        .engine
+        .command_with::<Monitor>(found.id, command, CommitExtras { chunks, ..CommitExtras::default() })
+        .await?;
+    Ok(Json(json!({ "status": committed.state.status.name(), "due_at": committed.state.due_at })).into_response())
 }

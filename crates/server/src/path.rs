@@ -49,21 +49,24 @@ impl Name for IncidentId {
     }
 }
 
-/// A letter.
+/// A notification.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LetterId(pub(crate) Uuid);
+pub(crate) struct NotificationId(pub(crate) Uuid);
 
-impl FromStr for LetterId {
+impl FromStr for NotificationId {
     type Err = uuid::Error;
 
-    fn from_str(text: &str) -> Result<LetterId, uuid::Error> {
-        text.parse().map(LetterId)
+    fn from_str(text: &str) -> Result<NotificationId, uuid::Error> {
+        text.parse().map(NotificationId)
     }
 }
 
-impl Name for LetterId {
+impl Name for NotificationId {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::LetterNotFound, format!("there is no letter {}: its id is a UUID", shortened(given)))
+        Problem::new(
+            Code::NotificationNotFound,
+            format!("there is no notification {}: its id is a UUID", shortened(given)),
+        )
     }
 }
 

@@ -8,12 +8,12 @@ use axum::response::{IntoResponse, Response};
 use ordo_engine::batcher::chain;
 use ordo_engine::secrets::SecretsError;
 use ordo_engine::tokens::TokensError;
-use ordo_engine::{AskError, SubmitError};
+use ordo_engine::{CommandError, SubmitError};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
-use ordo_model::letter::LetterRefusal;
 use ordo_model::monitor::MonitorRefusal;
+use ordo_model::notification::NotificationRefusal;
 use ordo_model::secret::SecretRefusal;
 use ordo_store::Fault;
 use serde::Serialize;
@@ -143,16 +143,16 @@ impl From<SecretsError> for Problem {
     }
 }
 
-impl<R: std::error::Error + Into<Problem>> From<AskError<R>> for Problem {
-    fn from(error: AskError<R>) -> Problem {
+impl<R: std::error::Error + Into<Problem>> From<CommandError<R>> for Problem {
+    fn from(error: CommandError<R>) -> Problem {
         let text = error.to_string();
         match error {
-            AskError::Refused(refusal) => refusal.into(),
+            CommandError::Refused(refusal) => refusal.into(),
             // Logged where the round failed.
-            AskError::Store(fault) => of_fault(&fault),
-            AskError::Contended => Problem::new(Code::Contended, text),
-            AskError::Stopped => Problem::new(Code::ShuttingDown, text),
-            AskError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+            CommandError::Store(fault) => of_fault(&fault),
+            CommandError::Contended => Problem::new(Code::Contended, text),
+            CommandError::Stopped => Problem::new(Code::ShuttingDown, text),
+            CommandError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
         }
     }
 }
@@ -186,12 +186,12 @@ impl From<TokensError> for Problem {
     }
 }
 
-impl From<LetterRefusal> for Problem {
-    fn from(refusal: LetterRefusal) -> Problem {
+impl From<NotificationRefusal> for Problem {
+    fn from(refusal: NotificationRefusal) -> Problem {
         let text = refusal.to_string();
         match refusal {
-            LetterRefusal::NoSuchLetter => Problem::new(Code::LetterNotFound, text),
-            LetterRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+            NotificationRefusal::NoSuchNotification => Problem::new(Code::NotificationNotFound, text),
+            NotificationRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
         }
     }
 }

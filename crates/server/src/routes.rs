@@ -12,8 +12,8 @@ use crate::code::Code;
 use crate::problem::Problem;
 use crate::{
     armour, auth, batch, compression, cron, events, executors, health, hook_deliveries, hook_receive, hooks, incidents,
-    job_list, job_orders, jobs, letters, login, logs, metrics, monitors, nodes, openapi, pages, reports, runs, secrets,
-    slack, status, store, streams, subscriptions, tokens, trace,
+    job_list, job_orders, jobs, login, logs, metrics, monitors, nodes, notifications, openapi, pages, reports, runs,
+    secrets, slack, status, store, streams, subscriptions, tokens, trace,
 };
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
@@ -68,9 +68,9 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/v1/incidents/{id}/notes", post(incidents::note)),
         ("/v1/incidents/{id}/links", post(incidents::link)),
         ("/v1/incidents/{id}/export", get(incidents::export)),
-        ("/v1/letters", get(letters::list)),
-        ("/v1/letters/{id}", get(letters::show)),
-        ("/v1/letters/{id}/replay", post(letters::replay)),
+        ("/v1/notifications", get(notifications::list)),
+        ("/v1/notifications/{id}", get(notifications::show)),
+        ("/v1/notifications/{id}/replay", post(notifications::replay)),
         ("/v1/monitors", get(monitors::list).post(monitors::create)),
         ("/v1/monitors/{name}", get(monitors::show).delete(monitors::remove)),
         ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),

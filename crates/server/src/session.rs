@@ -4,7 +4,7 @@
 //! and it survives a restart, because it is sealed with the key file and nothing is kept on the server.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::secrets::{Key, SecretsError, open};
 use ordo_model::api_token::ApiToken;
 use ordo_model::{Millis, Timestamp};
@@ -27,7 +27,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn of(token: &Kept<ApiToken>, now: Timestamp) -> Session {
+    pub(crate) fn of(token: &Versioned<ApiToken>, now: Timestamp) -> Session {
         let until = now.plus(LIFE);
         let until = token.expires_at.map_or(until, |end| until.min(end));
         Session { token: token.id, hash: token.hash.clone(), until }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::tokens::Wanted;
 use ordo_model::api_token::ApiToken;
 use ordo_model::{Millis, Role, Timestamp};
@@ -75,7 +75,7 @@ pub(crate) async fn revoke(State(app): State<App>, Named(TokenId(id)): Named<Tok
     Ok(Json(told(&kept, app.now())))
 }
 
-fn told(token: &Kept<ApiToken>, now: Timestamp) -> Value {
+fn told(token: &Versioned<ApiToken>, now: Timestamp) -> Value {
     let state = match (token.revoked_at, token.is_alive(now)) {
         (Some(_), _) => "revoked",
         (None, true) => "active",

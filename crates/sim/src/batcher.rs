@@ -84,14 +84,14 @@ impl World {
     }
 
     fn kick(&mut self) {
-        let (life, now) = (self.life(), self.mono);
+        let (generation, now) = (self.generation(), self.mono);
         let must_settle = self.node().committer.must_settle();
         let batcher = &mut self.node().batcher;
         let may_gather = !batcher.gathering && !must_settle && batcher.in_flight() < IN_FLIGHT_MAX;
         if may_gather && !batcher.queue.is_empty() {
             batcher.gathering = true;
             let at = batcher.rests_until.max(now);
-            self.at(at, Happening::TakeOff { life });
+            self.at(at, Happening::TakeOff { generation });
         }
     }
 
@@ -115,14 +115,14 @@ impl World {
         if self.plug.is_cut() {
             return Err(Crash);
         }
-        let (life, takes, now_mono) = (self.life(), self.commit_takes(), self.mono);
+        let (generation, takes, now_mono) = (self.generation(), self.commit_takes(), self.mono);
         let batcher = &mut self.node().batcher;
         batcher.disk_busy_until = batcher.disk_busy_until.max(now_mono + takes);
         let at = batcher.disk_busy_until;
         if at - self.mono > SLOW_MS {
             self.trouble(at + SLOW_MS);
         }
-        self.at(at, Happening::Commit { life });
+        self.at(at, Happening::Commit { generation });
         self.kick();
         Ok(())
     }
@@ -153,21 +153,21 @@ impl World {
             self.note(format_args!("a commit failed"));
             self.trouble(self.mono + 2 * FAULT_PAUSE_MS);
         }
-        let life = self.life();
+        let generation = self.generation();
         let back = self.mono + self.rng.between(0, 5);
         let batcher = &mut self.node().batcher;
         batcher.lands_until = batcher.lands_until.max(back);
         let at = batcher.lands_until;
-        self.at(at, Happening::Land { life });
+        self.at(at, Happening::Land { generation });
         Ok(())
     }
 
     /// The oldest round comes back: everybody hears what became of it.
     pub(crate) fn land(&mut self) -> Result<(), Crash> {
-        let life = self.life();
+        let generation = self.generation();
         if self.mono < self.node().batcher.rests_until {
             let at = self.node().batcher.rests_until;
-            self.at(at, Happening::Land { life });
+            self.at(at, Happening::Land { generation });
             return Ok(());
         }
         let node = self.node();
@@ -180,7 +180,7 @@ impl World {
             self.fact(What::Lost { job: JobId(change.entity.id), at: flight.decided_at });
         }
         if !round.changes.is_empty() {
-            self.after(0, Happening::Input { life, input: Box::new(Input::Changed(round.changes)) });
+            self.after(0, Happening::Input { generation, input: Box::new(Input::Changed(round.changes)) });
         }
         self.tell(flight.waiting, round.answers)?;
         if failed {

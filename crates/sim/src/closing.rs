@@ -1,10 +1,10 @@
-//! The last look: the store's own verification, the engine's check, and a reindex that must change nothing.
+//! The last scan: the store's own verification, the engine's check, and a reindex that must change nothing.
 
 use std::collections::BTreeMap;
 
 use ordo_engine::check;
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Fault, KeyRange, Order, Ringing, Row, Snapshot, Store, View};
+use ordo_store::{DueAlarm, Fault, KeyRange, Order, Row, Snapshot, Store, View};
 use ordo_store_redb::RedbStore;
 
 use crate::history::End;
@@ -44,7 +44,7 @@ async fn look_at(store: &RedbStore, end: &mut End) -> Result<(), Fault> {
 #[derive(PartialEq)]
 struct Derived {
     entities: Vec<(EntityId, Snapshot)>,
-    alarms: Vec<Ringing>,
+    alarms: Vec<DueAlarm>,
     rows: Vec<(View, Vec<Row>)>,
 }
 

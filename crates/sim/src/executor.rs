@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_engine::change::Started;
+use ordo_engine::change::Assignment;
 use ordo_engine::core::{Finished, Input};
 use ordo_model::job::Report;
 use ordo_model::{JobId, RunId, Timestamp, Token};
@@ -53,11 +53,11 @@ impl Executor {
 }
 
 impl World {
-    pub(crate) fn execute(&mut self, started: &Started) {
-        let (run, token) = (started.run_id, started.token.0);
-        let (life, job, attempt) = (self.node().life, started.job_id, started.attempt);
-        self.fact(What::Executing { life, job, run, attempt, token });
-        let timeout_ms = i64::try_from(started.timeout.ms()).expect("a short timeout");
+    pub(crate) fn execute(&mut self, assignment: &Assignment) {
+        let (run, token) = (assignment.run_id, assignment.token.0);
+        let (generation, job, attempt) = (self.node().generation, assignment.job_id, assignment.attempt);
+        self.fact(What::Executing { generation, job, run, attempt, token });
+        let timeout_ms = i64::try_from(assignment.timeout.ms()).expect("a short timeout");
         let deaf = !self.calm && self.rng.chance(10);
         let begun = Attempt { job, timeout_ms, started_at: self.now(), deaf };
         let executor = &mut self.node().executor;
@@ -65,8 +65,8 @@ impl World {
         executor.held.insert(run, Hold { token, stopped: false });
         if !deaf {
             let (after, ended) = self.fate(timeout_ms);
-            let life = self.life();
-            self.after(after, Happening::AttemptEnds { life, run, token, ended });
+            let generation = self.generation();
+            self.after(after, Happening::AttemptEnds { generation, run, token, ended });
         }
     }
 
@@ -82,14 +82,14 @@ impl World {
     }
 
     pub(crate) fn kill(&mut self, run: RunId) {
-        let life = self.life();
+        let generation = self.generation();
         let executor = &mut self.node().executor;
         let Some(hold) = executor.held.get_mut(&run) else { return };
         hold.stopped = true;
         let token = hold.token;
         let deaf = executor.attempts.get(&(run, token)).is_none_or(|attempt| attempt.deaf);
         if !deaf {
-            self.soon(40, Happening::AttemptEnds { life, run, token, ended: Ended::Stopped });
+            self.soon(40, Happening::AttemptEnds { generation, run, token, ended: Ended::Stopped });
         }
     }
 
@@ -104,14 +104,14 @@ impl World {
         self.burn()?;
         self.fact(What::Reported { run, token, report: report.clone() });
         let finished = Finished { job_id: attempt.job, run_id: run, token: Token(token), report };
-        let life = self.life();
-        self.soon(3, Happening::Input { life, input: Box::new(Input::Finished(finished)) });
+        let generation = self.generation();
+        self.soon(3, Happening::Input { generation, input: Box::new(Input::Finished(finished)) });
         Ok(())
     }
 
     /// What never ended comes to its end after all.
     pub(crate) fn release_deaf(&mut self) {
-        let life = self.life();
+        let generation = self.generation();
         let Some(node) = &mut self.node else { return };
         let mut released = Vec::new();
         for ((run, token), attempt) in &mut node.executor.attempts {
@@ -120,7 +120,7 @@ impl World {
             }
         }
         for (run, token) in released {
-            self.soon(1_000, Happening::AttemptEnds { life, run, token, ended: Ended::AtTimeout });
+            self.soon(1_000, Happening::AttemptEnds { generation, run, token, ended: Ended::AtTimeout });
         }
     }
 }

@@ -1,53 +1,53 @@
 //! What can happen next in a world.
 
+use ordo_engine::Find;
 use ordo_engine::core::Input;
-use ordo_engine::dispatch::Find;
-use ordo_engine::timekeeper::Look;
+use ordo_engine::timekeeper::AlarmScan;
 use ordo_model::{JobId, RunId};
 
 use crate::executor::Ended;
 use crate::misfortune::Misfortune;
 
-/// What the world does next, at its time. Those with a life are void once that life is over.
+/// What the world does next, at its time. Those with a generation are void once that generation is over.
 #[derive(Debug)]
 pub(crate) enum Happening {
     Timer {
-        life: u32,
-        generation: u64,
+        generation: u32,
+        timer_epoch: u64,
     },
     Input {
-        life: u32,
+        generation: u32,
         input: Box<Input>,
     },
-    Look {
-        life: u32,
-        look: Look,
+    AlarmScan {
+        generation: u32,
+        scan: AlarmScan,
     },
     FindWaiting {
-        life: u32,
+        generation: u32,
         find: Find,
     },
-    Attend {
-        life: u32,
+    Reconcile {
+        generation: u32,
         job: JobId,
     },
     TakeOff {
-        life: u32,
+        generation: u32,
     },
     Commit {
-        life: u32,
+        generation: u32,
     },
     Land {
-        life: u32,
+        generation: u32,
     },
     AttemptEnds {
-        life: u32,
+        generation: u32,
         run: RunId,
         token: u64,
         ended: Ended,
     },
     Keeper {
-        life: u32,
+        generation: u32,
     },
     Boot,
     Create {
@@ -64,18 +64,18 @@ pub(crate) enum Happening {
 
 impl Happening {
     /// Whose doing it is; None if it happens whoever is alive.
-    pub(crate) fn life(&self) -> Option<u32> {
+    pub(crate) fn generation(&self) -> Option<u32> {
         match self {
-            Happening::Timer { life, .. }
-            | Happening::Input { life, .. }
-            | Happening::Look { life, .. }
-            | Happening::FindWaiting { life, .. }
-            | Happening::Attend { life, .. }
-            | Happening::TakeOff { life }
-            | Happening::Commit { life }
-            | Happening::Land { life }
-            | Happening::AttemptEnds { life, .. }
-            | Happening::Keeper { life } => Some(*life),
+            Happening::Timer { generation, .. }
+            | Happening::Input { generation, .. }
+            | Happening::AlarmScan { generation, .. }
+            | Happening::FindWaiting { generation, .. }
+            | Happening::Reconcile { generation, .. }
+            | Happening::TakeOff { generation }
+            | Happening::Commit { generation }
+            | Happening::Land { generation }
+            | Happening::AttemptEnds { generation, .. }
+            | Happening::Keeper { generation } => Some(*generation),
             Happening::Boot
             | Happening::Create { .. }
             | Happening::Storm

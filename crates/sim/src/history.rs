@@ -48,7 +48,7 @@ pub enum What {
     },
     /// The executor began an attempt.
     Executing {
-        life: Uuid,
+        generation: Uuid,
         job: JobId,
         run: RunId,
         attempt: u32,
@@ -66,13 +66,13 @@ pub enum What {
         token: u64,
         refused: bool,
     },
-    /// A new life read the log anew: the versions it found.
+    /// A new generation read the log anew: the versions it found.
     Booted {
-        life: Uuid,
+        generation: Uuid,
         found: BTreeMap<JobId, u64>,
     },
     Crashed {
-        life: Uuid,
+        generation: Uuid,
     },
     /// The node took what it decided for this job at that time for lost, whether or not it is in the log.
     Lost {

@@ -140,7 +140,7 @@ impl World {
         self.plug.lay_fuse(Fused::Syncs, left, burst);
     }
 
-    /// Sometimes the next life dies while it is still recovering.
+    /// Sometimes the next generation dies while it is still recovering.
     pub(crate) fn maybe_crash_again(&mut self) {
         if !self.rng.chance(300) {
             return;
@@ -148,7 +148,7 @@ impl World {
         self.power_lost = self.rng.chance(500);
         let on = if self.rng.chance(500) { Fused::Syncs } else { Fused::Writes };
         let left = self.rng.skewed(1, 12) as u32 - 1;
-        self.note(format_args!("the next life dies after {left} of {on:?}"));
+        self.note(format_args!("the next generation dies after {left} of {on:?}"));
         self.plug.lay_fuse(on, left, Burst::Cut);
     }
 }

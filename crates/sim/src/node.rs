@@ -1,19 +1,19 @@
-//! One life of the node: the real core, the real committer, the real store, as the shell would put them together.
+//! One generation of the node: the real core, the real committer, the real store, as the shell would put them together.
 //!
-//! Invariant: a life never touches the disk after its end, and nothing of it is left but what was written.
+//! Invariant: a generation never touches the disk after its end, and nothing of it is left but what was written.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use ordo_engine::Find;
 use ordo_engine::change::Change;
 use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
-use ordo_engine::dispatch::Find;
 use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
-use ordo_engine::timekeeper::Look;
+use ordo_engine::timekeeper::AlarmScan;
 use ordo_engine::{queries, recovery, retention};
-use ordo_model::job::{Definition, Seat};
+use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
@@ -40,12 +40,12 @@ const RESTART_MS: i64 = 15 * 60_000;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) number: u32,
-    pub(crate) life: Uuid,
+    pub(crate) generation: Uuid,
     pub(crate) store: Arc<RedbStore>,
     pub(crate) committer: Committer,
     pub(crate) queries: Queries,
     pub(crate) core: Core,
-    generation: u64,
+    timer_epoch: u64,
     pub(crate) batcher: Batcher,
     pub(crate) executor: Executor,
     /// What the last pass of the keeper still wants to have committed, one by one.
@@ -59,7 +59,7 @@ impl Node {
         self.batcher.is_idle() && self.keeping.is_empty()
     }
 
-    /// The last look at the store, by its own checks.
+    /// The last scan at the store, by its own checks.
     pub(crate) fn close(self, end: &mut End) {
         end.slots_taken = self.core.running_len();
         end.executing = self.executor.len();
@@ -74,7 +74,7 @@ impl World {
         self.node.as_mut().expect("what needs a node is void without one")
     }
 
-    pub(crate) fn life(&self) -> u32 {
+    pub(crate) fn generation(&self) -> u32 {
         self.node.as_ref().map_or(0, |node| node.number)
     }
 
@@ -98,14 +98,14 @@ impl World {
     }
 
     fn start(&mut self) -> Result<(), Fault> {
-        let life = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
+        let generation = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
         let store = Arc::new(RedbStore::open_inline_on(self.plug.clone())?);
         self.trouble(self.mono);
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;
-        self.lives += 1;
-        self.fact(What::Booted { life, found });
-        let me = Incarnation { executor: "local".into(), life };
+        self.generations += 1;
+        self.fact(What::Booted { generation, found });
+        let me = Incarnation { executor: "local".into(), generation };
         let shared: Arc<dyn Store> = store.clone();
         let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
         let running = ready(recovery::attempts(&queries))?;
@@ -118,25 +118,25 @@ impl World {
             return Err(Fault::damaged("recovery stopped"));
         }
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
-        let seat = Seat { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
-        let core = Core::new(seat, self.tick_rate(), self.scenario.pools, self.now());
+        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
+        let core = Core::new(reservation, self.tick_rate(), self.scenario.pools, self.now());
         self.node = Some(Node {
-            number: self.lives,
-            life,
+            number: self.generations,
+            generation,
             store,
             committer,
             queries,
             core,
-            generation: 0,
+            timer_epoch: 0,
             batcher: Batcher::default(),
             executor: Executor::default(),
             keeping: VecDeque::new(),
             crash_in: None,
         });
-        let life = self.lives;
-        self.after(0, Happening::Timer { life, generation: 0 });
-        self.soon(5, Happening::Input { life, input: Box::new(Input::Changed(round.changes)) });
-        self.after(KEEPER_MS, Happening::Keeper { life });
+        let generation = self.generations;
+        self.after(0, Happening::Timer { generation, timer_epoch: 0 });
+        self.soon(5, Happening::Input { generation, input: Box::new(Input::Changed(round.changes)) });
+        self.after(KEEPER_MS, Happening::Keeper { generation });
         Ok(())
     }
 
@@ -144,7 +144,7 @@ impl World {
     pub(crate) fn crash(&mut self) {
         self.plug.pull();
         if let Some(node) = self.node.take() {
-            self.fact(What::Crashed { life: node.life });
+            self.fact(What::Crashed { generation: node.generation });
         }
         self.answers_are_lost();
         let seed = self.rng.draw();
@@ -173,8 +173,8 @@ impl World {
 
     // --- the core's loop ------------------------------------------------------------------------
 
-    pub(crate) fn timer(&mut self, generation: u64) -> Result<(), Crash> {
-        if self.node().generation == generation { self.step(Input::Time) } else { Ok(()) }
+    pub(crate) fn timer(&mut self, timer_epoch: u64) -> Result<(), Crash> {
+        if self.node().timer_epoch == timer_epoch { self.step(Input::Time) } else { Ok(()) }
     }
 
     pub(crate) fn step(&mut self, input: Input) -> Result<(), Crash> {
@@ -191,26 +191,26 @@ impl World {
     fn set_timer(&mut self) {
         let now = self.wall_ms();
         let node = self.node();
-        node.generation += 1;
-        let (life, generation) = (node.number, node.generation);
+        node.timer_epoch += 1;
+        let (generation, timer_epoch) = (node.number, node.timer_epoch);
         if let Some(at) = node.core.next_wake() {
-            self.after((at.ms() - now).max(1), Happening::Timer { life, generation });
+            self.after((at.ms() - now).max(1), Happening::Timer { generation, timer_epoch });
         }
     }
 
     /// The clock was set: the core notices when its longest sleep is over.
     pub(crate) fn notice_jump(&mut self) {
         let Some(node) = &self.node else { return };
-        let timer = Happening::Timer { life: node.number, generation: node.generation };
+        let timer = Happening::Timer { generation: node.number, timer_epoch: node.timer_epoch };
         let sleeps = self.rng.between(1, LONGEST_SLEEP_MS);
         self.after(sleeps, timer);
     }
 
     fn perform(&mut self, effect: Effect) {
-        let (life, read_ms) = (self.life(), self.read_takes());
+        let (generation, read_ms) = (self.generation(), self.read_takes());
         match effect {
-            Effect::Look(look) => self.soon(read_ms, Happening::Look { life, look }),
-            Effect::FindWaiting(find) => self.soon(read_ms, Happening::FindWaiting { life, find }),
+            Effect::ScanAlarms(scan) => self.soon(read_ms, Happening::AlarmScan { generation, scan }),
+            Effect::FindWaiting(find) => self.soon(read_ms, Happening::FindWaiting { generation, find }),
             Effect::Submit(orders) => {
                 for order in orders {
                     let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
@@ -223,19 +223,19 @@ impl World {
             Effect::Deliver(_) | Effect::Recall { .. } | Effect::Forget { .. } | Effect::Withdraw(_) => {
                 unreachable!("this world has no executors elsewhere")
             }
-            Effect::Attend(entity) => {
+            Effect::Reconcile(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
-                self.soon(read_ms, Happening::Attend { life, job: JobId(entity.id) });
+                self.soon(read_ms, Happening::Reconcile { generation, job: JobId(entity.id) });
             }
         }
     }
 
     /// The page is read now and arrives a little later: much may happen in between.
-    pub(crate) fn look(&mut self, look: Look) -> Result<(), Crash> {
-        let read = ready(self.node().store.due(look.until, look.after, look.limit));
+    pub(crate) fn look(&mut self, scan: AlarmScan) -> Result<(), Crash> {
+        let read = ready(self.node().store.due(scan.until, scan.after, scan.limit));
         let input = match read {
-            Ok(page) => Input::Seen { look, page },
-            Err(_) => Input::LookFailed,
+            Ok(page) => Input::Scanned { scan, page },
+            Err(_) => Input::ScanFailed,
         };
         self.deliver_read(input)
     }
@@ -243,7 +243,7 @@ impl World {
     pub(crate) fn find_waiting(&mut self, find: &Find) -> Result<(), Crash> {
         let read = ready(queries::waiting_runs(self.node().store.as_ref(), find));
         let (found, complete) = read.unwrap_or_default();
-        let input = Input::Waiting { line: find.line.clone(), found, complete };
+        let input = Input::Waiting { queue: find.queue.clone(), found, complete };
         self.deliver_read(input)
     }
 
@@ -277,16 +277,16 @@ impl World {
         if self.plug.is_cut() {
             return Err(Crash);
         }
-        let (life, read_ms) = (self.life(), self.read_takes());
-        self.soon(read_ms, Happening::Input { life, input: Box::new(input) });
+        let (generation, read_ms) = (self.generation(), self.read_takes());
+        self.soon(read_ms, Happening::Input { generation, input: Box::new(input) });
         Ok(())
     }
 
     // --- the keeper -----------------------------------------------------------------------------
 
     pub(crate) fn keep(&mut self) -> Result<(), Crash> {
-        let life = self.life();
-        self.after(KEEPER_MS, Happening::Keeper { life });
+        let generation = self.generation();
+        self.after(KEEPER_MS, Happening::Keeper { generation });
         let now = self.now();
         let wanted = ready(retention::pass(&self.node().queries, now)).unwrap_or_default();
         // Faults of this are the next pass's business.

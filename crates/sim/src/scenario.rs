@@ -1,6 +1,6 @@
 //! How a world is set up: what follows from the seed before anything happens.
 
-use ordo_engine::dispatch::{PoolSize, PoolSizes};
+use ordo_engine::{PoolSize, PoolSizes};
 
 use crate::rng::Rng;
 

@@ -37,7 +37,7 @@ pub struct World {
     queued: u64,
     pub(crate) plug: Plug,
     pub(crate) node: Option<Node>,
-    pub(crate) lives: u32,
+    pub(crate) generations: u32,
     pub(crate) power_lost: bool,
     pub(crate) stalled_until: i64,
     pub(crate) slow_until: i64,
@@ -81,7 +81,7 @@ impl World {
             queued: 0,
             plug,
             node: None,
-            lives: 0,
+            generations: 0,
             power_lost: false,
             stalled_until: 0,
             slow_until: 0,
@@ -153,7 +153,7 @@ impl World {
             if self.is_void(&happening) {
                 continue;
             }
-            if self.mono < self.stalled_until && happening.life().is_some() {
+            if self.mono < self.stalled_until && happening.generation().is_some() {
                 self.queue.insert((self.stalled_until, place), happening);
                 continue;
             }
@@ -170,11 +170,11 @@ impl World {
 
     fn happen(&mut self, happening: Happening) -> Result<(), Crash> {
         match happening {
-            Happening::Timer { generation, .. } => self.timer(generation),
+            Happening::Timer { timer_epoch, .. } => self.timer(timer_epoch),
             Happening::Input { input, .. } => self.step(*input),
-            Happening::Look { look, .. } => self.look(look),
+            Happening::AlarmScan { scan, .. } => self.look(scan),
             Happening::FindWaiting { find, .. } => self.find_waiting(&find),
-            Happening::Attend { job, .. } => self.attend(job),
+            Happening::Reconcile { job, .. } => self.attend(job),
             Happening::TakeOff { .. } => self.take_off(),
             Happening::Commit { .. } => self.commit(),
             Happening::Land { .. } => self.land(),
@@ -193,7 +193,7 @@ impl World {
 
     fn is_void(&self, happening: &Happening) -> bool {
         let alive = self.node.as_ref().map(|node| node.number);
-        happening.life().is_some_and(|life| Some(life) != alive)
+        happening.generation().is_some_and(|generation| Some(generation) != alive)
     }
 
     // --- time -----------------------------------------------------------------------------------

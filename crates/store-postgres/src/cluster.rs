@@ -1,11 +1,11 @@
-//! Nodes on one database: its clock, who is there, who looks after which shard, what nobody looked after.
+//! Nodes on one database: its clock, who is there, who looks after which partition, what nobody looked after.
 //!
 //! Invariant: every time is the database's own; a lease that has ended can be taken by anybody, and its epoch grows
 //! whenever it changes hands or was interrupted.
 
 use async_trait::async_trait;
 use ordo_model::{Millis, Timestamp};
-use ordo_store::{Beat, Cluster, Fault, Hints, Lease, Node, Ringing, Shard};
+use ordo_store::{Beat, Cluster, DueAlarm, Fault, Hints, Lease, Node, Partition};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -29,18 +29,18 @@ impl Cluster for PostgresStore {
         let forget = format!("DELETE FROM nodes WHERE beat_at < {NOW} - {FORGOTTEN_AFTER_MS}");
         self.database.query("forgetting nodes", &forget, &[]).await?;
         let sql = format!(
-            "INSERT INTO nodes (life, name, about, draining, joined_at, beat_at, until) \
-             VALUES ($1, $2, $3, false, {NOW}, {NOW}, {NOW} + $4) ON CONFLICT (life) DO UPDATE SET \
+            "INSERT INTO nodes (generation, name, about, draining, joined_at, beat_at, until) \
+             VALUES ($1, $2, $3, false, {NOW}, {NOW}, {NOW} + $4) ON CONFLICT (generation) DO UPDATE SET \
              name = excluded.name, about = excluded.about, beat_at = excluded.beat_at, until = excluded.until"
         );
-        let params: crate::connect::Params<'_> = &[&beat.life, &beat.name, &beat.about, &ms(beat.good_for)];
+        let params: crate::connect::Params<'_> = &[&beat.generation, &beat.name, &beat.about, &ms(beat.good_for)];
         self.database.query("registering a node", &sql, params).await?;
         self.nodes().await
     }
 
     async fn nodes(&self) -> Result<Vec<Node>, Fault> {
         let sql = format!(
-            "SELECT life, name, about, draining, joined_at, beat_at, until > {NOW} FROM nodes ORDER BY name, life"
+            "SELECT generation, name, about, draining, joined_at, beat_at, until > {NOW} FROM nodes ORDER BY name, generation"
         );
         self.database.query("listing nodes", &sql, &[]).await?.iter().map(node).collect()
     }
@@ -50,47 +50,51 @@ impl Cluster for PostgresStore {
         Ok(self.database.query("draining a node", sql, &[&name, &draining]).await?.len())
     }
 
-    async fn leave(&self, life: Uuid) -> Result<(), Fault> {
-        self.database.query("leaving", "DELETE FROM nodes WHERE life = $1", &[&life]).await?;
-        self.database.query("leaving", "UPDATE leases SET until = 0 WHERE life = $1", &[&life]).await.map(drop)
+    async fn leave(&self, generation: Uuid) -> Result<(), Fault> {
+        self.database.query("leaving", "DELETE FROM nodes WHERE generation = $1", &[&generation]).await?;
+        self.database
+            .query("leaving", "UPDATE leases SET until = 0 WHERE generation = $1", &[&generation])
+            .await
+            .map(drop)
     }
 
-    async fn take_leases(&self, life: Uuid, wanted: &[Shard], good_for: Millis) -> Result<Vec<Lease>, Fault> {
-        let shards: Vec<i16> = wanted.iter().map(|shard| codes::shard(*shard)).collect();
+    async fn take_leases(&self, generation: Uuid, wanted: &[Partition], good_for: Millis) -> Result<Vec<Lease>, Fault> {
+        let partitions: Vec<i16> = wanted.iter().map(|partition| codes::partition(*partition)).collect();
         let take = format!(
-            "UPDATE leases l SET life = $1, until = {NOW} + $3, \
-             epoch = CASE WHEN l.life = $1 AND l.until > {NOW} THEN l.epoch ELSE l.epoch + 1 END \
-             FROM (SELECT shard FROM leases WHERE shard = ANY($2::smallint[]) AND (life = $1 OR until <= {NOW}) \
-             ORDER BY shard FOR UPDATE) free WHERE l.shard = free.shard"
+            "UPDATE leases l SET generation = $1, until = {NOW} + $3, \
+             epoch = CASE WHEN l.generation = $1 AND l.until > {NOW} THEN l.epoch ELSE l.epoch + 1 END \
+             FROM (SELECT partition FROM leases WHERE partition = ANY($2::smallint[]) AND (generation = $1 OR until <= {NOW}) \
+             ORDER BY partition FOR UPDATE) free WHERE l.partition = free.partition"
         );
-        self.database.query("taking leases", &take, &[&life, &shards, &ms(good_for)]).await?;
-        let held =
-            format!("SELECT shard, life, epoch, until FROM leases WHERE life = $1 AND until > {NOW} ORDER BY shard");
-        self.database.query("taking leases", &held, &[&life]).await?.iter().map(lease).collect()
+        self.database.query("taking leases", &take, &[&generation, &partitions, &ms(good_for)]).await?;
+        let held = format!(
+            "SELECT partition, generation, epoch, until FROM leases WHERE generation = $1 AND until > {NOW} ORDER BY partition"
+        );
+        self.database.query("taking leases", &held, &[&generation]).await?.iter().map(lease).collect()
     }
 
-    async fn release_leases(&self, life: Uuid, shards: &[Shard]) -> Result<(), Fault> {
-        let shards: Vec<i16> = shards.iter().map(|shard| codes::shard(*shard)).collect();
-        let sql = "UPDATE leases SET until = 0 WHERE life = $1 AND shard = ANY($2::smallint[])";
-        self.database.query("releasing leases", sql, &[&life, &shards]).await.map(drop)
+    async fn release_leases(&self, generation: Uuid, partitions: &[Partition]) -> Result<(), Fault> {
+        let partitions: Vec<i16> = partitions.iter().map(|partition| codes::partition(*partition)).collect();
+        let sql = "UPDATE leases SET until = 0 WHERE generation = $1 AND partition = ANY($2::smallint[])";
+        self.database.query("releasing leases", sql, &[&generation, &partitions]).await.map(drop)
     }
 
     async fn leases(&self) -> Result<Vec<Lease>, Fault> {
-        let sql = "SELECT shard, life, epoch, until FROM leases WHERE epoch > 0 ORDER BY shard";
+        let sql = "SELECT partition, generation, epoch, until FROM leases WHERE epoch > 0 ORDER BY partition";
         self.database.query("listing leases", sql, &[]).await?.iter().map(lease).collect()
     }
 
     async fn due_in(
         &self,
-        shards: &[Shard],
+        partitions: &[Partition],
         until: Timestamp,
-        after: Option<Ringing>,
+        after: Option<DueAlarm>,
         limit: usize,
-    ) -> Result<Vec<Ringing>, Fault> {
-        read::due(&self.database, Some(shards), until, after, limit).await
+    ) -> Result<Vec<DueAlarm>, Fault> {
+        read::due(&self.database, Some(partitions), until, after, limit).await
     }
 
-    async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<Ringing>, Fault> {
+    async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
         // Whoever is being written or swept right now is skipped: its turn comes with the next sweep.
         let sql = format!(
             "UPDATE entities e SET claimed_until = {NOW} + $2 FROM (SELECT kind, id FROM entities \
@@ -99,8 +103,8 @@ impl Cluster for PostgresStore {
              RETURNING e.kind, e.id, e.alarm_at, e.alarm_rank"
         );
         let rows = self.database.query("sweeping", &sql, &[&ms(by), &ms(claim), &codes::limit(limit)]).await?;
-        let mut found = rows.iter().map(read::ringing).collect::<Result<Vec<Ringing>, Fault>>()?;
-        found.sort_by_key(|ringing| (ringing.at, ringing.entity.id));
+        let mut found = rows.iter().map(read::due_alarm).collect::<Result<Vec<DueAlarm>, Fault>>()?;
+        found.sort_by_key(|due| (due.at, due.entity.id));
         Ok(found)
     }
 
@@ -115,7 +119,7 @@ fn ms(length: Millis) -> i64 {
 
 fn node(row: &Row) -> Result<Node, Fault> {
     Ok(Node {
-        life: row.get(0),
+        generation: row.get(0),
         name: row.get(1),
         about: row.get(2),
         draining: row.get(3),
@@ -127,8 +131,8 @@ fn node(row: &Row) -> Result<Node, Fault> {
 
 fn lease(row: &Row) -> Result<Lease, Fault> {
     Ok(Lease {
-        shard: codes::shard_of(row.get(0))?,
-        life: row.get(1),
+        partition: codes::partition_of(row.get(0))?,
+        generation: row.get(1),
         epoch: codes::version_of(row.get(2))?,
         until: codes::time(row.get(3))?,
     })

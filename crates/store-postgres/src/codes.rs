@@ -3,15 +3,15 @@
 //! Invariant: what is written as a number here is read back as the same thing for ever, and numbers sort as the things do.
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Shard, Version, View};
+use ordo_store::{Fault, Partition, Version, View};
 use uuid::Uuid;
 
-pub(crate) fn shard(shard: Shard) -> i16 {
-    i16::from(shard.0)
+pub(crate) fn partition(partition: Partition) -> i16 {
+    i16::from(partition.0)
 }
 
-pub(crate) fn shard_of(number: i16) -> Result<Shard, Fault> {
-    u8::try_from(number).map(Shard).map_err(|_| Fault::damaged(format!("there is no shard {number}")))
+pub(crate) fn partition_of(number: i16) -> Result<Partition, Fault> {
+    u8::try_from(number).map(Partition).map_err(|_| Fault::damaged(format!("there is no partition {number}")))
 }
 
 pub(crate) fn kind(kind: Kind) -> i16 {

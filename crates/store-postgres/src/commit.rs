@@ -1,12 +1,12 @@
 //! One commit on one connection: look under lock, decide, write. Two trips to the server.
 //!
-//! Invariant: the rows of the shards are locked in order before anything is read, and everything is written and
+//! Invariant: the rows of the partitions are locked in order before anything is read, and everything is written and
 //! committed in one go. The row of the writer is locked first: whoever holds it knows that no earlier commit of this
 //! writer is still under way, and the row says which was its last.
 
 use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join_all};
-use ordo_store::{Batch, Fault, Outcome, Shard};
+use ordo_store::{Batch, Fault, Outcome, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -15,8 +15,7 @@ use crate::fault::Trouble;
 use crate::plan::{Concerned, Known, Plan, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
-pub(crate) const LOCK_SHARDS: &str =
-    "SELECT shard, last, rebuilding FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR UPDATE";
+pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";
 const VERSIONS: &str = "SELECT e.kind, e.id, e.version FROM unnest($1::smallint[], $2::uuid[]) AS k (kind, id) \
      JOIN entities e ON e.kind = k.kind AND e.id = k.id";
 const TAKEN: &str = "SELECT d.key, d.until, d.value FROM unnest($1::bytea[]) AS k (key) JOIN dedup d ON d.key = k.key";
@@ -29,35 +28,35 @@ const CUT_EVENTS: &str = "DELETE FROM events e USING unnest($1::smallint[], $2::
 const PUT_CHECKPOINTS: &str = "UPDATE events e SET at = k.at, name = k.name, data = k.data \
      FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) \
      AS k (kind, id, through, at, name, data) WHERE e.kind = k.kind AND e.id = k.id AND e.version = k.through";
-pub(crate) const APPEND: &str = "INSERT INTO events (shard, number, kind, id, version, at, name, data) \
+pub(crate) const APPEND: &str = "INSERT INTO events (partition, number, kind, id, version, at, name, data) \
      SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::smallint[], $4::uuid[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[])";
 const REMOVE_ENTITIES: &str = "DELETE FROM entities e USING unnest($1::smallint[], $2::uuid[]) AS k (kind, id) \
      WHERE e.kind = k.kind AND e.id = k.id";
-pub(crate) const PUT_ENTITIES: &str = "INSERT INTO entities (kind, id, shard, version, committed, alarm_at, alarm_rank, state) \
-     SELECT k.kind, k.id, k.shard, k.version, $8, k.alarm_at, k.alarm_rank, k.state \
+pub(crate) const PUT_ENTITIES: &str = "INSERT INTO entities (kind, id, partition, version, committed, alarm_at, alarm_rank, state) \
+     SELECT k.kind, k.id, k.partition, k.version, $8, k.alarm_at, k.alarm_rank, k.state \
      FROM unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::bigint[], $5::bigint[], $6::smallint[], $7::bytea[]) \
-     AS k (kind, id, shard, version, alarm_at, alarm_rank, state) \
+     AS k (kind, id, partition, version, alarm_at, alarm_rank, state) \
      ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, committed = excluded.committed, \
      alarm_at = excluded.alarm_at, alarm_rank = excluded.alarm_rank, claimed_until = 0, state = excluded.state";
 const REMOVE_ROWS: &str = "DELETE FROM rows r USING unnest($1::integer[], $2::bytea[]) AS k (view, key) \
      WHERE r.view = k.view AND r.key = k.key";
-pub(crate) const PUT_ROWS: &str = "INSERT INTO rows (view, key, shard, value) \
+pub(crate) const PUT_ROWS: &str = "INSERT INTO rows (view, key, partition, value) \
      SELECT * FROM unnest($1::integer[], $2::bytea[], $3::smallint[], $4::bytea[]) \
-     ON CONFLICT (view, key) DO UPDATE SET shard = excluded.shard, value = excluded.value";
-const PUT_DEDUP: &str = "INSERT INTO dedup (key, shard, until, value) \
+     ON CONFLICT (view, key) DO UPDATE SET partition = excluded.partition, value = excluded.value";
+const PUT_DEDUP: &str = "INSERT INTO dedup (key, partition, until, value) \
      SELECT * FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::bytea[]) \
      ON CONFLICT (key) DO UPDATE SET until = excluded.until, value = excluded.value";
 const FORGET_CHUNKS: &str = "DELETE FROM chunks WHERE owner = ANY($1::uuid[])";
-const PUT_CHUNKS: &str = "INSERT INTO chunks (owner, seq, shard, bytes) \
+const PUT_CHUNKS: &str = "INSERT INTO chunks (owner, seq, partition, bytes) \
      SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::bytea[]) \
      ON CONFLICT (owner, seq) DO UPDATE SET bytes = excluded.bytes";
-const COUNT: &str = "UPDATE shards s SET last = k.last FROM unnest($1::smallint[], $2::bigint[]) AS k (shard, last) \
-     WHERE s.shard = k.shard";
+const COUNT: &str = "UPDATE partitions s SET last = k.last FROM unnest($1::smallint[], $2::bigint[]) AS k (partition, last) \
+     WHERE s.partition = k.partition";
 
 /// What became of one try.
 pub(crate) enum Tried {
     /// Durable, or nothing was to be written.
-    Done { outcomes: Vec<Vec<Outcome>>, shards: Vec<Shard> },
+    Done { outcomes: Vec<Vec<Outcome>>, partitions: Vec<Partition> },
     /// An earlier try was durable after all.
     Earlier,
     /// It broke; when something was sent that may have been committed, `signed` says under which name.
@@ -68,7 +67,7 @@ pub(crate) enum Tried {
 pub(crate) struct Signed {
     pub(crate) name: Uuid,
     pub(crate) outcomes: Vec<Vec<Outcome>>,
-    pub(crate) shards: Vec<Shard>,
+    pub(crate) partitions: Vec<Partition>,
 }
 
 /// Tries once. `earlier` is the name of the last try of the same batches, if its end is unknown.
@@ -88,14 +87,14 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
         return Tried::Broken { trouble: unfinished.into(), signed: None };
     }
     let Plan { outcomes, writes, .. } = Plan::of(batches, looked.known);
-    let shards = writes.shards();
+    let partitions = writes.partitions();
     if writes.is_empty() {
-        return end(client, Tried::Done { outcomes, shards }).await;
+        return end(client, Tried::Done { outcomes, partitions }).await;
     }
     let name = Uuid::new_v4();
     match write(client, &writes, name, Some(writer)).await {
-        Ok(()) => Tried::Done { outcomes, shards },
-        Err(trouble) => Tried::Broken { trouble, signed: Some(Signed { name, outcomes, shards }) },
+        Ok(()) => Tried::Done { outcomes, partitions },
+        Err(trouble) => Tried::Broken { trouble, signed: Some(Signed { name, outcomes, partitions }) },
     }
 }
 
@@ -115,14 +114,14 @@ struct Looked {
 
 async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Looked, Trouble> {
     let lock_writer = client.prepare_cached(LOCK_WRITER).await?;
-    let lock_shards = client.prepare_cached(LOCK_SHARDS).await?;
+    let lock_partitions = client.prepare_cached(LOCK_SHARDS).await?;
     let versions = client.prepare_cached(VERSIONS).await?;
     let taken = client.prepare_cached(TAKEN).await?;
-    let shards: Vec<i16> = concerned.shards.iter().map(|shard| codes::shard(*shard)).collect();
+    let partitions: Vec<i16> = concerned.partitions.iter().map(|partition| codes::partition(*partition)).collect();
     let kinds: Vec<i16> = concerned.entities.iter().map(|entity| codes::kind(entity.kind)).collect();
     let ids: Vec<Uuid> = concerned.entities.iter().map(|entity| entity.id).collect();
     let keys: Vec<&[u8]> = concerned.keys.iter().map(Vec::as_slice).collect();
-    let (shard_params, key_params): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&shards], [&keys]);
+    let (partition_params, key_params): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&partitions], [&keys]);
     let (writer_params, entity_params): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 2]) =
         ([&writer], [&kinds, &ids]);
     // All of it is sent before the first answer: one trip. Each statement sees what was committed when it began,
@@ -131,7 +130,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
         biased;
         client.batch_execute("BEGIN"),
         client.query_opt(&lock_writer, &writer_params),
-        client.query(&lock_shards, &shard_params),
+        client.query(&lock_partitions, &partition_params),
         client.query(&versions, &entity_params),
         client.query(&taken, &key_params),
     );
@@ -142,7 +141,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     }
     let (mut known, mut rebuilding) = (Known::default(), false);
     for row in locked? {
-        known.last.insert(codes::shard_of(row.get(0))?, codes::version_of(row.get(1))?);
+        known.last.insert(codes::partition_of(row.get(0))?, codes::version_of(row.get(1))?);
         rebuilding |= row.get::<_, bool>(2);
     }
     for row in versions? {
@@ -205,9 +204,9 @@ pub(crate) async fn write(
     put_rows(&mut pipeline, writes).await?;
     put_beside(&mut pipeline, writes).await?;
     if !writes.last.is_empty() {
-        let shards: Vec<i16> = writes.last.keys().map(|shard| codes::shard(*shard)).collect();
+        let partitions: Vec<i16> = writes.last.keys().map(|partition| codes::partition(*partition)).collect();
         let last: Vec<i64> = writes.last.values().map(|last| codes::version(*last)).collect();
-        pipeline.add(COUNT, params![shards, last]).await?;
+        pipeline.add(COUNT, params![partitions, last]).await?;
     }
     pipeline.command("COMMIT");
     pipeline.finish().await
@@ -244,11 +243,11 @@ async fn remove_events<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> 
 }
 
 async fn append<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<(), Trouble> {
-    let (mut shards, mut numbers, mut kinds, mut ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut partitions, mut numbers, mut kinds, mut ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut versions, mut at, mut names, mut data) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (entity, events) in &writes.events {
         for appended in events {
-            shards.push(codes::shard(Shard::of(*entity)));
+            partitions.push(codes::partition(Partition::of(*entity)));
             numbers.push(codes::version(appended.number));
             kinds.push(codes::kind(entity.kind));
             ids.push(entity.id);
@@ -258,15 +257,15 @@ async fn append<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<
             data.push(appended.event.data.as_slice());
         }
     }
-    match shards.is_empty() {
+    match partitions.is_empty() {
         true => Ok(()),
-        false => pipeline.add(APPEND, params![shards, numbers, kinds, ids, versions, at, names, data]).await,
+        false => pipeline.add(APPEND, params![partitions, numbers, kinds, ids, versions, at, names, data]).await,
     }
 }
 
 async fn put_entities<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>, name: Uuid) -> Result<(), Trouble> {
     let (mut gone_kinds, mut gone_ids) = (Vec::new(), Vec::new());
-    let (mut kinds, mut ids, mut shards, mut versions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut kinds, mut ids, mut partitions, mut versions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut alarms, mut ranks, mut states) = (Vec::new(), Vec::new(), Vec::new());
     for (entity, kept) in &writes.entities {
         let Some(kept) = kept else {
@@ -276,7 +275,7 @@ async fn put_entities<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>, name
         };
         kinds.push(codes::kind(entity.kind));
         ids.push(entity.id);
-        shards.push(codes::shard(Shard::of(*entity)));
+        partitions.push(codes::partition(Partition::of(*entity)));
         versions.push(codes::version(kept.version));
         alarms.push(kept.alarm.map(|alarm| alarm.at.ms()));
         ranks.push(kept.alarm.map_or(0, |alarm| i16::from(alarm.rank)));
@@ -287,14 +286,16 @@ async fn put_entities<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>, name
     }
     match kinds.is_empty() {
         true => Ok(()),
-        false => pipeline.add(PUT_ENTITIES, params![kinds, ids, shards, versions, alarms, ranks, states, name]).await,
+        false => {
+            pipeline.add(PUT_ENTITIES, params![kinds, ids, partitions, versions, alarms, ranks, states, name]).await
+        }
     }
 }
 
 async fn put_rows<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<(), Trouble> {
     let (mut gone_views, mut gone_keys) = (Vec::new(), Vec::new());
-    let (mut views, mut keys, mut shards, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for ((view, key), (shard, value)) in &writes.rows {
+    let (mut views, mut keys, mut partitions, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for ((view, key), (partition, value)) in &writes.rows {
         match value {
             None => {
                 gone_views.push(*view);
@@ -303,7 +304,7 @@ async fn put_rows<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Resul
             Some(value) => {
                 views.push(*view);
                 keys.push(*key);
-                shards.push(codes::shard(*shard));
+                partitions.push(codes::partition(*partition));
                 values.push(*value);
             }
         }
@@ -313,7 +314,7 @@ async fn put_rows<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Resul
     }
     match views.is_empty() {
         true => Ok(()),
-        false => pipeline.add(PUT_ROWS, params![views, keys, shards, values]).await,
+        false => pipeline.add(PUT_ROWS, params![views, keys, partitions, values]).await,
     }
 }
 
@@ -321,10 +322,10 @@ async fn put_rows<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Resul
 async fn put_beside<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<(), Trouble> {
     if !writes.dedup.is_empty() {
         let keys: Vec<&[u8]> = writes.dedup.keys().copied().collect();
-        let shards: Vec<i16> = keys.iter().map(|key| codes::shard(Shard::of_key(key))).collect();
+        let partitions: Vec<i16> = keys.iter().map(|key| codes::partition(Partition::of_key(key))).collect();
         let until: Vec<i64> = writes.dedup.values().map(|entry| entry.until.ms()).collect();
         let values: Vec<&[u8]> = writes.dedup.values().map(|entry| entry.value.as_slice()).collect();
-        pipeline.add(PUT_DEDUP, params![keys, shards, until, values]).await?;
+        pipeline.add(PUT_DEDUP, params![keys, partitions, until, values]).await?;
     }
     if !writes.forgotten.is_empty() {
         let owners: Vec<Uuid> = writes.forgotten.iter().copied().collect();
@@ -333,9 +334,9 @@ async fn put_beside<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Res
     if !writes.chunks.is_empty() {
         let owners: Vec<Uuid> = writes.chunks.keys().map(|(owner, _)| *owner).collect();
         let seqs: Vec<i64> = writes.chunks.keys().map(|(_, seq)| codes::seq(*seq)).collect();
-        let shards: Vec<i16> = owners.iter().map(|owner| codes::shard(Shard::of_id(*owner))).collect();
+        let partitions: Vec<i16> = owners.iter().map(|owner| codes::partition(Partition::of_id(*owner))).collect();
         let bytes: Vec<&[u8]> = writes.chunks.values().copied().collect();
-        pipeline.add(PUT_CHUNKS, params![owners, seqs, shards, bytes]).await?;
+        pipeline.add(PUT_CHUNKS, params![owners, seqs, partitions, bytes]).await?;
     }
     Ok(())
 }

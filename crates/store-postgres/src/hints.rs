@@ -1,4 +1,4 @@
-//! Hints: after a commit the other nodes are told in which shards, on a connection of its own, a few times a second.
+//! Hints: after a commit the other nodes are told in which partitions, on a connection of its own, a few times a second.
 //!
 //! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is told
 //! as [`Hint::Lost`], so that a listener looks everywhere once.
@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ordo_store::{Fault, Hint, Hints, Shard};
+use ordo_store::{Fault, Hint, Hints, Partition};
 use tokio::sync::{broadcast, mpsc};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use uuid::Uuid;
@@ -32,7 +32,7 @@ pub(crate) struct Told {
     config: Config,
     tls: MakeTls,
     channel: String,
-    changed: Mutex<BTreeSet<Shard>>,
+    changed: Mutex<BTreeSet<Partition>>,
     running: OnceLock<Running>,
 }
 
@@ -61,16 +61,16 @@ impl Told {
         })
     }
 
-    pub(crate) fn committed(&self, shards: &[Shard]) {
+    pub(crate) fn committed(&self, partitions: &[Partition]) {
         let Some(running) = self.running.get() else { return };
-        if !shards.is_empty() {
-            self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(shards);
+        if !partitions.is_empty() {
+            self.changed.lock().unwrap_or_else(PoisonError::into_inner).extend(partitions);
             // Full: it is about to look anyway.
             let _ = running.wake.try_send(());
         }
     }
 
-    fn take(&self) -> BTreeSet<Shard> {
+    fn take(&self) -> BTreeSet<Partition> {
         std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -161,11 +161,11 @@ async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, w
     }
 }
 
-/// Who says it, and a bit for each shard.
-fn write(name: Uuid, shards: &BTreeSet<Shard>) -> String {
+/// Who says it, and a bit for each partition.
+fn write(name: Uuid, partitions: &BTreeSet<Partition>) -> String {
     let mut bits = [0u8; 32];
-    for Shard(shard) in shards {
-        bits[usize::from(shard / 8)] |= 1 << (shard % 8);
+    for Partition(partition) in partitions {
+        bits[usize::from(partition / 8)] |= 1 << (partition % 8);
     }
     let hex: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}:{hex}", name.simple())
@@ -179,8 +179,8 @@ fn read(payload: &str, own: Uuid) -> Option<Hint> {
     }
     let byte = |place: usize| hex.get(2 * place..2 * place + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let Some(bits) = (0..32).map(byte).collect::<Option<Vec<u8>>>() else { return Some(Hint::Lost) };
-    let is_set = |Shard(shard): &Shard| bits[usize::from(shard / 8)] & (1 << (shard % 8)) != 0;
-    Some(Hint::Shards(Shard::all().filter(is_set).collect()))
+    let is_set = |Partition(partition): &Partition| bits[usize::from(partition / 8)] & (1 << (partition % 8)) != 0;
+    Some(Hint::Partitions(Partition::all().filter(is_set).collect()))
 }
 
 #[cfg(test)]
@@ -190,9 +190,9 @@ mod tests {
     #[test]
     fn a_hint_reads_back_for_everybody_but_its_author() {
         let (author, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let shards = [0, 7, 8, 255].map(Shard);
-        let said = write(author, &BTreeSet::from(shards));
-        assert_eq!(read(&said, other), Some(Hint::Shards(shards.to_vec())));
+        let partitions = [0, 7, 8, 255].map(Partition);
+        let said = write(author, &BTreeSet::from(partitions));
+        assert_eq!(read(&said, other), Some(Hint::Partitions(partitions.to_vec())));
         assert_eq!(read(&said, author), None);
         assert_eq!(read("what?", other), Some(Hint::Lost));
         assert_eq!(read(&format!("{}:zz", author.simple()), other), Some(Hint::Lost));

@@ -1,7 +1,7 @@
 //! The contract on PostgreSQL, for many nodes on one database.
 //!
-//! Invariant: a commit holds the rows of its shards, taken in order, until it is over: commits never deadlock, and
-//! inside a shard nobody sees an event before an older one. Nothing here looks inside an event, a snapshot or a row.
+//! Invariant: a commit holds the rows of its partitions, taken in order, until it is over: commits never deadlock, and
+//! inside a partition nobody sees an event before an older one. Nothing here looks inside an event, a snapshot or a row.
 //! The SQL stays in what databases with PostgreSQL's wire share; docs/storage-format.md has the layout.
 
 mod cluster;
@@ -11,7 +11,6 @@ mod connect;
 mod fault;
 mod hints;
 mod migrate;
-mod moving;
 mod plan;
 mod position;
 pub mod raw;
@@ -22,6 +21,7 @@ mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tls;
+mod transfer;
 mod url;
 mod writer;
 

@@ -1,11 +1,11 @@
-//! What batches come to, decided in memory on what the database says under the locks of their shards.
+//! What batches come to, decided in memory on what the database says under the locks of their partitions.
 //!
 //! Invariant: pure. Items apply in order and see what earlier ones left; a refused item leaves nothing behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Fate, Item, NewEvent, Outcome, RowWrite, Shard, Trim, Version, View};
+use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, Outcome, Partition, RowWrite, Trim, Version, View};
 use uuid::Uuid;
 
 use crate::codes;
@@ -14,7 +14,7 @@ use crate::position::Vector;
 /// What must be locked and read before batches can be decided.
 #[derive(Debug, Default)]
 pub(crate) struct Concerned {
-    pub(crate) shards: BTreeSet<Shard>,
+    pub(crate) partitions: BTreeSet<Partition>,
     pub(crate) entities: BTreeSet<EntityId>,
     pub(crate) keys: BTreeSet<Vec<u8>>,
 }
@@ -23,10 +23,10 @@ impl Concerned {
     pub(crate) fn of(batches: &[Batch]) -> Concerned {
         let mut concerned = Concerned::default();
         for item in batches.iter().flat_map(|batch| &batch.items) {
-            concerned.shards.insert(Shard::of(item.entity));
+            concerned.partitions.insert(Partition::of(item.entity));
             concerned.entities.insert(item.entity);
             for entry in &item.dedup {
-                concerned.shards.insert(Shard::of_key(&entry.key));
+                concerned.partitions.insert(Partition::of_key(&entry.key));
                 concerned.keys.insert(entry.key.clone());
             }
         }
@@ -37,8 +37,8 @@ impl Concerned {
 /// What the database says.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// The last number given out in each shard.
-    pub(crate) last: BTreeMap<Shard, u64>,
+    /// The last number given out in each partition.
+    pub(crate) last: BTreeMap<Partition, u64>,
     pub(crate) versions: BTreeMap<EntityId, Version>,
     pub(crate) taken: BTreeMap<Vec<u8>, (Timestamp, Vec<u8>)>,
 }
@@ -71,16 +71,16 @@ type RowKey<'a> = (i32, &'a [u8]);
 /// What is to be written. Deletions come first, so that what is made anew stays.
 #[derive(Debug, Default)]
 pub(crate) struct Writes<'a> {
-    /// The last number given out in each shard that gave out any.
-    pub(crate) last: BTreeMap<Shard, u64>,
+    /// The last number given out in each partition that gave out any.
+    pub(crate) last: BTreeMap<Partition, u64>,
     /// None: it goes.
     pub(crate) entities: BTreeMap<EntityId, Option<Kept<'a>>>,
     /// Streams whose stored events all go.
     pub(crate) purged: BTreeSet<EntityId>,
     pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
     pub(crate) events: BTreeMap<EntityId, Vec<Appended<'a>>>,
-    /// By view and key; None: it goes. The shard is that of the entity that wrote it last.
-    pub(crate) rows: BTreeMap<RowKey<'a>, (Shard, Option<&'a [u8]>)>,
+    /// By view and key; None: it goes. The partition is that of the entity that wrote it last.
+    pub(crate) rows: BTreeMap<RowKey<'a>, (Partition, Option<&'a [u8]>)>,
     pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
     pub(crate) forgotten: BTreeSet<Uuid>,
     pub(crate) chunks: BTreeMap<(Uuid, u64), &'a [u8]>,
@@ -99,15 +99,15 @@ impl<'a> Writes<'a> {
             && chunks.is_empty()
     }
 
-    pub(crate) fn put_rows(&mut self, shard: Shard, rows: &'a [RowWrite]) {
+    pub(crate) fn put_rows(&mut self, partition: Partition, rows: &'a [RowWrite]) {
         for RowWrite { view, key, value } in rows {
-            self.rows.insert((code_of(*view), key), (shard, value.as_deref()));
+            self.rows.insert((code_of(*view), key), (partition, value.as_deref()));
         }
     }
 
-    /// Shards in which something became visible.
-    pub(crate) fn shards(&self) -> Vec<Shard> {
-        let touched: BTreeSet<Shard> = self.entities.keys().map(|entity| Shard::of(*entity)).collect();
+    /// Partitions in which something became visible.
+    pub(crate) fn partitions(&self) -> Vec<Partition> {
+        let touched: BTreeSet<Partition> = self.entities.keys().map(|entity| Partition::of(*entity)).collect();
         touched.into_iter().collect()
     }
 }
@@ -145,11 +145,11 @@ impl<'a> Plan<'a> {
         if actual != item.expected {
             return Outcome::Conflict { actual };
         }
-        let outcome = match &item.fate {
-            Fate::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
-            Fate::Purge => self.purge(item.entity),
+        let outcome = match &item.disposition {
+            Disposition::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
+            Disposition::Purge => self.purge(item.entity),
         };
-        self.writes.put_rows(Shard::of(item.entity), &item.rows);
+        self.writes.put_rows(Partition::of(item.entity), &item.rows);
         for entry in &item.dedup {
             self.known.taken.insert(entry.key.clone(), (entry.until, entry.value.clone()));
             self.writes.dedup.insert(&entry.key, entry);
@@ -169,11 +169,11 @@ impl<'a> Plan<'a> {
     }
 
     fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> Outcome {
-        let shard = Shard::of(item.entity);
+        let partition = Partition::of(item.entity);
         let (mut version, mut last) = (item.expected, None);
         for event in &item.events {
             version += 1;
-            let number = self.next_number(shard);
+            let number = self.next_number(partition);
             last = Some(number);
             self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
         }
@@ -182,13 +182,13 @@ impl<'a> Plan<'a> {
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }
-        Outcome::Committed { version, last: last.map(|number| Vector::single(shard, number).write()) }
+        Outcome::Committed { version, last: last.map(|number| Vector::single(partition, number).write()) }
     }
 
-    fn next_number(&mut self, shard: Shard) -> u64 {
-        let last = self.known.last.entry(shard).or_default();
+    fn next_number(&mut self, partition: Partition) -> u64 {
+        let last = self.known.last.entry(partition).or_default();
         *last += 1;
-        self.writes.last.insert(shard, *last);
+        self.writes.last.insert(partition, *last);
         *last
     }
 

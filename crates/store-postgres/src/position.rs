@@ -1,32 +1,32 @@
-//! A place in the log: for each shard, the number of the last event seen there.
+//! A place in the log: for each partition, the number of the last event seen there.
 //!
-//! Invariant: inside a shard numbers grow in the order in which events became visible, so a vector of numbers misses
-//! nothing. Written as base64url of varints, shard by shard, those at 0 left out.
+//! Invariant: inside a partition numbers grow in the order in which events became visible, so a vector of numbers misses
+//! nothing. Written as base64url of varints, partition by partition, those at 0 left out.
 
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ordo_store::{Fault, Position, Shard};
+use ordo_store::{Fault, Partition, Position};
 
 /// The first byte: how the rest is written.
 const FORM: u8 = 1;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Vector(BTreeMap<Shard, u64>);
+pub(crate) struct Vector(BTreeMap<Partition, u64>);
 
 impl Vector {
     /// Of one event alone.
-    pub(crate) fn single(shard: Shard, number: u64) -> Vector {
-        Vector(BTreeMap::from([(shard, number)]))
+    pub(crate) fn single(partition: Partition, number: u64) -> Vector {
+        Vector(BTreeMap::from([(partition, number)]))
     }
 
-    pub(crate) fn at(&self, shard: Shard) -> u64 {
-        self.0.get(&shard).copied().unwrap_or(0)
+    pub(crate) fn at(&self, partition: Partition) -> u64 {
+        self.0.get(&partition).copied().unwrap_or(0)
     }
 
-    pub(crate) fn advance(&mut self, shard: Shard, number: u64) {
-        self.0.insert(shard, number);
+    pub(crate) fn advance(&mut self, partition: Partition, number: u64) {
+        self.0.insert(partition, number);
     }
 
     pub(crate) fn read(position: &Position) -> Result<Vector, Fault> {
@@ -39,22 +39,22 @@ impl Vector {
     fn decode(text: &str) -> Option<Vector> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (form, mut rest) = bytes.split_first()?;
-        let (mut numbers, mut next_shard) = (BTreeMap::new(), 0);
+        let (mut numbers, mut next_partition) = (BTreeMap::new(), 0);
         while !rest.is_empty() && *form == FORM {
-            let shard = take(&mut rest)?.checked_add(next_shard)?;
+            let partition = take(&mut rest)?.checked_add(next_partition)?;
             let number = take(&mut rest).filter(|number| i64::try_from(*number).is_ok_and(|number| number > 0))?;
-            numbers.insert(Shard(u8::try_from(shard).ok()?), number);
-            next_shard = shard + 1;
+            numbers.insert(Partition(u8::try_from(partition).ok()?), number);
+            next_partition = partition + 1;
         }
         (!numbers.is_empty()).then_some(Vector(numbers))
     }
 
     pub(crate) fn write(&self) -> Position {
-        let (mut bytes, mut next_shard) = (vec![FORM], 0);
-        for (shard, number) in &self.0 {
-            put(&mut bytes, u64::from(shard.0) - next_shard);
+        let (mut bytes, mut next_partition) = (vec![FORM], 0);
+        for (partition, number) in &self.0 {
+            put(&mut bytes, u64::from(partition.0) - next_partition);
             put(&mut bytes, *number);
-            next_shard = u64::from(shard.0) + 1;
+            next_partition = u64::from(partition.0) + 1;
         }
         Position(URL_SAFE_NO_PAD.encode(bytes))
     }
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn a_position_reads_back_and_is_short() {
         let mut vector = Vector::default();
-        for shard in Shard::all() {
-            vector.advance(shard, 1 + u64::from(shard.0) * 1_000_003);
+        for partition in Partition::all() {
+            vector.advance(partition, 1 + u64::from(partition.0) * 1_000_003);
         }
         let position = vector.write();
         assert_eq!(Vector::read(&position).unwrap(), vector);
         assert!(position.0.len() < 2_000, "{}", position.0.len());
-        assert!(Vector::single(Shard(255), 7).write().0.len() < 8);
+        assert!(Vector::single(Partition(255), 7).write().0.len() < 8);
         assert_eq!(Vector::read(&Position::default()).unwrap(), Vector::default());
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, Fate, Fault, Shard};
+use ordo_store::{Batch, Disposition, Fault, Partition};
 use uuid::Uuid;
 
 use crate::commit::write;
@@ -31,7 +31,7 @@ async fn connect(url: &str) -> Result<(Object, Target), Fault> {
 #[derive(Debug)]
 pub struct RawLoop {
     client: Object,
-    last: BTreeMap<Shard, u64>,
+    last: BTreeMap<Partition, u64>,
 }
 
 impl RawLoop {
@@ -47,17 +47,17 @@ impl RawLoop {
     pub async fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
         let mut writes = Writes::default();
         for item in &batch.items {
-            let shard = Shard::of(item.entity);
-            let last = self.last.entry(shard).or_default();
+            let partition = Partition::of(item.entity);
+            let last = self.last.entry(partition).or_default();
             let mut version = 0;
             for event in &item.events {
                 (version, *last) = (version + 1, *last + 1);
                 writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
             }
-            if let Fate::Keep { snapshot, alarm } = &item.fate {
+            if let Disposition::Keep { snapshot, alarm } = &item.disposition {
                 writes.entities.insert(item.entity, Some(Kept { version, alarm: *alarm, state: snapshot }));
             }
-            writes.put_rows(shard, &item.rows);
+            writes.put_rows(partition, &item.rows);
         }
         let failed = |trouble: crate::fault::Trouble| trouble.into_fault("writing");
         self.client.batch_execute("BEGIN").await.map_err(|error| failed(error.into()))?;

@@ -3,7 +3,7 @@
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, Fault, KeyRange, Order, Ringing, Row, Shard, Snapshot, Stats, View};
+use ordo_store::{Alarm, Chunk, DueAlarm, Fault, KeyRange, Order, Partition, Row, Snapshot, Stats, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -62,32 +62,32 @@ pub(crate) fn edge(after: Option<EntityId>) -> (i16, Uuid) {
 const DUE: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
      WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) ORDER BY alarm_at, id, kind LIMIT $5";
 const DUE_IN: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
-     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) AND shard = ANY($6::smallint[]) \
+     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) AND partition = ANY($6::smallint[]) \
      ORDER BY alarm_at, id, kind LIMIT $5";
 
-/// Of some shards, or of all.
+/// Of some partitions, or of all.
 pub(crate) async fn due(
     database: &Database,
-    shards: Option<&[Shard]>,
+    partitions: Option<&[Partition]>,
     until: Timestamp,
-    after: Option<Ringing>,
+    after: Option<DueAlarm>,
     limit: usize,
-) -> Result<Vec<Ringing>, Fault> {
+) -> Result<Vec<DueAlarm>, Fault> {
     let (kind, id) = edge(after.map(|after| after.entity));
     let (until, at, limit) = (until.ms(), after.map_or(-1, |after| after.at.ms()), codes::limit(limit));
-    let rows = match shards {
+    let rows = match partitions {
         None => database.query("reading alarms", DUE, &[&until, &at, &id, &kind, &limit]).await?,
-        Some(shards) => {
-            let shards: Vec<i16> = shards.iter().map(|shard| codes::shard(*shard)).collect();
-            database.query("reading alarms", DUE_IN, &[&until, &at, &id, &kind, &limit, &shards]).await?
+        Some(partitions) => {
+            let partitions: Vec<i16> = partitions.iter().map(|partition| codes::partition(*partition)).collect();
+            database.query("reading alarms", DUE_IN, &[&until, &at, &id, &kind, &limit, &partitions]).await?
         }
     };
-    rows.iter().map(ringing).collect()
+    rows.iter().map(due_alarm).collect()
 }
 
 /// Kind, id, time and rank.
-pub(crate) fn ringing(row: &Found) -> Result<Ringing, Fault> {
-    Ok(Ringing {
+pub(crate) fn due_alarm(row: &Found) -> Result<DueAlarm, Fault> {
+    Ok(DueAlarm {
         entity: codes::entity(row.get(0), row.get(1))?,
         at: codes::time(row.get(2))?,
         rank: rank(row.get(3))?,

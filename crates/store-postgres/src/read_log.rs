@@ -1,13 +1,13 @@
 //! Reads of the log: a stream by version, all streams from a place on, which streams there are.
 //!
-//! Invariant: the next event of a reader follows from where it stands alone: of the next events of all shards, the one
-//! with the earliest time, then the smallest shard. So pages join without gap or repetition, however long they are.
+//! Invariant: the next event of a reader follows from where it stands alone: of the next events of all partitions, the one
+//! with the earliest time, then the smallest partition. So pages join without gap or repetition, however long they are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ordo_model::EntityId;
-use ordo_store::{Event, Fault, History, Position, SHARDS, Shard, Version};
+use ordo_store::{Event, Fault, History, PARTITIONS, Partition, Position, Version};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::connect::Database;
 use crate::position::Vector;
 use crate::read::edge;
 
-/// How many events of a shard are looked at first; more if the page is not full then.
+/// How many events of a partition are looked at first; more if the page is not full then.
 const FIRST_LOOK: usize = 4;
 
 pub(crate) async fn history(
@@ -25,21 +25,21 @@ pub(crate) async fn history(
     from: Version,
     limit: usize,
 ) -> Result<History, Fault> {
-    let (shard, kind) = (codes::shard(Shard::of(entity)), codes::kind(entity.kind));
+    let (partition, kind) = (codes::partition(Partition::of(entity)), codes::kind(entity.kind));
     // The oldest stands in front of each event, and alone where there is none: one statement, one moment.
-    let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.shard FROM \
-         (SELECT version FROM events WHERE kind = $2 AND id = $3 AND shard = $1 ORDER BY version LIMIT 1) o LEFT JOIN LATERAL \
-         (SELECT * FROM events WHERE kind = $2 AND id = $3 AND shard = $1 AND version >= $4 ORDER BY version LIMIT $5) e ON true \
+    let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.partition FROM \
+         (SELECT version FROM events WHERE kind = $2 AND id = $3 AND partition = $1 ORDER BY version LIMIT 1) o LEFT JOIN LATERAL \
+         (SELECT * FROM events WHERE kind = $2 AND id = $3 AND partition = $1 AND version >= $4 ORDER BY version LIMIT $5) e ON true \
          ORDER BY e.version";
     let params: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-        [&shard, &kind, &entity.id, &codes::version(from), &codes::limit(limit)];
+        [&partition, &kind, &entity.id, &codes::version(from), &codes::limit(limit)];
     let rows = database.query("reading a stream", sql, &params).await?;
     let Some(first) = rows.first() else { return Ok(History::default()) };
     let oldest = codes::version_of(first.get(0))?;
     let mut events = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(1).is_some()) {
         let mut event = event(row, 2)?;
-        event.position = Vector::single(Shard::of(entity), codes::version_of(row.get(1))?).write();
+        event.position = Vector::single(Partition::of(entity), codes::version_of(row.get(1))?).write();
         events.push(event);
     }
     Ok(History { events, oldest })
@@ -60,7 +60,7 @@ fn event(row: &Found, first: usize) -> Result<Event, Fault> {
 pub(crate) async fn events(database: &Database, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
     let mut vector = Vector::read(after)?;
     let mut found = Vec::new();
-    let mut look = FIRST_LOOK.max(2 * limit / SHARDS);
+    let mut look = FIRST_LOOK.max(2 * limit / PARTITIONS);
     while found.len() < limit {
         let (places, complete) = next_places(database, &vector, look, limit - found.len()).await?;
         found.extend(at_places(database, &places, &mut vector).await?);
@@ -72,7 +72,7 @@ pub(crate) async fn events(database: &Database, after: &Position, limit: usize) 
     Ok(found)
 }
 
-type Place = (Shard, u64);
+type Place = (Partition, u64);
 
 /// Where the next events stand, in order; and whether there are no more than these.
 async fn next_places(
@@ -81,32 +81,34 @@ async fn next_places(
     look: usize,
     limit: usize,
 ) -> Result<(Vec<Place>, bool), Fault> {
-    let shards: Vec<i16> = Shard::all().map(codes::shard).collect();
-    let seen: Vec<i64> = Shard::all().map(|shard| codes::version(vector.at(shard))).collect();
-    let sql = "SELECT e.shard, e.number, e.at FROM unnest($1::smallint[], $2::bigint[]) AS k (shard, seen) \
-         CROSS JOIN LATERAL (SELECT shard, number, at FROM events WHERE shard = k.shard AND number > k.seen \
-         ORDER BY number LIMIT $3) e ORDER BY e.shard, e.number";
-    let mut queues: BTreeMap<Shard, Vec<(u64, i64)>> = BTreeMap::new();
-    for row in database.query("reading events", sql, &[&shards, &seen, &codes::limit(look)]).await? {
+    let partitions: Vec<i16> = Partition::all().map(codes::partition).collect();
+    let seen: Vec<i64> = Partition::all().map(|partition| codes::version(vector.at(partition))).collect();
+    let sql = "SELECT e.partition, e.number, e.at FROM unnest($1::smallint[], $2::bigint[]) AS k (partition, seen) \
+         CROSS JOIN LATERAL (SELECT partition, number, at FROM events WHERE partition = k.partition AND number > k.seen \
+         ORDER BY number LIMIT $3) e ORDER BY e.partition, e.number";
+    let mut queues: BTreeMap<Partition, Vec<(u64, i64)>> = BTreeMap::new();
+    for row in database.query("reading events", sql, &[&partitions, &seen, &codes::limit(look)]).await? {
         let place = (codes::version_of(row.get(1))?, row.get(2));
-        queues.entry(codes::shard_of(row.get(0))?).or_default().push(place);
+        queues.entry(codes::partition_of(row.get(0))?).or_default().push(place);
     }
     Ok(merge(&queues, look, limit))
 }
 
-fn merge(queues: &BTreeMap<Shard, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<Place>, bool) {
-    let head = |shard: Shard, place: usize| queues[&shard].get(place).map(|(_, at)| Reverse((*at, shard, place)));
-    let mut heads: BinaryHeap<_> = queues.keys().filter_map(|shard| head(*shard, 0)).collect();
+fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<Place>, bool) {
+    let head = |partition: Partition, place: usize| {
+        queues[&partition].get(place).map(|(_, at)| Reverse((*at, partition, place)))
+    };
+    let mut heads: BinaryHeap<_> = queues.keys().filter_map(|partition| head(*partition, 0)).collect();
     let mut places = Vec::new();
-    while let Some(Reverse((_, shard, place))) = heads.pop() {
+    while let Some(Reverse((_, partition, place))) = heads.pop() {
         if places.len() == limit {
             return (places, false);
         }
-        places.push((shard, queues[&shard][place].0));
-        match head(shard, place + 1) {
+        places.push((partition, queues[&partition][place].0));
+        match head(partition, place + 1) {
             Some(next) => heads.push(next),
-            // What stands behind the last one seen of this shard is unknown: nothing may be put before it.
-            None if queues[&shard].len() == look => return (places, false),
+            // What stands behind the last one seen of this partition is unknown: nothing may be put before it.
+            None if queues[&partition].len() == look => return (places, false),
             None => {}
         }
     }
@@ -118,23 +120,23 @@ async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let shards: Vec<i16> = places.iter().map(|(shard, _)| codes::shard(*shard)).collect();
+    let partitions: Vec<i16> = places.iter().map(|(partition, _)| codes::partition(*partition)).collect();
     let numbers: Vec<i64> = places.iter().map(|(_, number)| codes::version(*number)).collect();
     let sql = "SELECT k.place, e.kind, e.id, e.version, e.at, e.name, e.data \
-         FROM unnest($1::smallint[], $2::bigint[]) WITH ORDINALITY AS k (shard, number, place) \
-         JOIN events e ON e.shard = k.shard AND e.number = k.number ORDER BY k.place";
+         FROM unnest($1::smallint[], $2::bigint[]) WITH ORDINALITY AS k (partition, number, place) \
+         JOIN events e ON e.partition = k.partition AND e.number = k.number ORDER BY k.place";
     let mut found = Vec::with_capacity(places.len());
-    for row in database.query("reading events", sql, &[&shards, &numbers]).await? {
+    for row in database.query("reading events", sql, &[&partitions, &numbers]).await? {
         let place = usize::try_from(row.get::<_, i64>(0)).ok().and_then(|place| places.get(place.wrapping_sub(1)));
-        let Some((shard, number)) = place else { continue };
-        vector.advance(*shard, *number);
+        let Some((partition, number)) = place else { continue };
+        vector.advance(*partition, *number);
         let mut event = event(&row, 1)?;
         event.position = vector.write();
         found.push(event);
     }
     // Behind everything looked at, also where the last of it is gone.
-    for (shard, number) in places {
-        vector.advance(*shard, vector.at(*shard).max(*number));
+    for (partition, number) in places {
+        vector.advance(*partition, vector.at(*partition).max(*number));
     }
     Ok(found)
 }
@@ -155,18 +157,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_are_merged_by_time_and_never_beyond_what_was_seen() {
-        let queues = BTreeMap::from([(Shard(1), vec![(1, 10), (2, 30)]), (Shard(2), vec![(7, 20)])]);
-        let all = vec![(Shard(1), 1), (Shard(2), 7), (Shard(1), 2)];
+    fn partitions_are_merged_by_time_and_never_beyond_what_was_seen() {
+        let queues = BTreeMap::from([(Partition(1), vec![(1, 10), (2, 30)]), (Partition(2), vec![(7, 20)])]);
+        let all = vec![(Partition(1), 1), (Partition(2), 7), (Partition(1), 2)];
         assert_eq!(merge(&queues, 4, 10), (all.clone(), true));
-        // Shard 1 may have more: whether its third event comes next is not known.
+        // Partition 1 may have more: whether its third event comes next is not known.
         assert_eq!(merge(&queues, 2, 10), (all.clone(), false));
         assert_eq!(merge(&queues, 4, 2), (all[..2].to_vec(), false));
     }
 
     #[test]
-    fn inside_a_shard_numbers_decide_even_where_times_go_back() {
-        let queues = BTreeMap::from([(Shard(1), vec![(1, 30), (2, 10)]), (Shard(2), vec![(1, 20)])]);
-        assert_eq!(merge(&queues, 4, 10).0, [(Shard(2), 1), (Shard(1), 1), (Shard(1), 2)]);
+    fn inside_a_partition_numbers_decide_even_where_times_go_back() {
+        let queues = BTreeMap::from([(Partition(1), vec![(1, 30), (2, 10)]), (Partition(2), vec![(1, 20)])]);
+        assert_eq!(merge(&queues, 4, 10).0, [(Partition(2), 1), (Partition(1), 1), (Partition(1), 2)]);
     }
 }

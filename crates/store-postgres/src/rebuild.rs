@@ -1,10 +1,10 @@
 //! Rebuilding what is derived: snapshots, alarms and rows, from what a fold over the events found.
 //!
-//! Invariant: from the moment the derived tables are emptied until the end of the rebuild every shard says that it is
+//! Invariant: from the moment the derived tables are emptied until the end of the rebuild every partition says that it is
 //! incomplete, and commits are refused: a crash in between cannot become a silent miss.
 
 use deadpool_postgres::Object;
-use ordo_store::{Fault, Rebuilt, Shard};
+use ordo_store::{Fault, Partition, Rebuilt};
 use uuid::Uuid;
 
 use crate::commit::write;
@@ -15,10 +15,10 @@ use crate::plan::{Kept, Writes};
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;
 
-const CLEAR: &str = "BEGIN; SELECT shard FROM shards ORDER BY shard FOR UPDATE; \
-     UPDATE shards SET rebuilding = true; TRUNCATE entities; TRUNCATE rows; COMMIT";
-const END: &str = "BEGIN; SELECT shard FROM shards ORDER BY shard FOR UPDATE; \
-     UPDATE shards SET rebuilding = false; COMMIT";
+const CLEAR: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
+     UPDATE partitions SET rebuilding = true; TRUNCATE entities; TRUNCATE rows; COMMIT";
+const END: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
+     UPDATE partitions SET rebuilding = false; COMMIT";
 
 pub(crate) async fn clear(database: &Database) -> Result<(), Fault> {
     run(database, Step::Command(CLEAR)).await
@@ -33,7 +33,7 @@ pub(crate) async fn put(database: &Database, found: &[Rebuilt]) -> Result<(), Fa
     for Rebuilt { entity, snapshot, rows } in found {
         let kept = Kept { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
         writes.entities.insert(*entity, Some(kept));
-        writes.put_rows(Shard::of(*entity), rows);
+        writes.put_rows(Partition::of(*entity), rows);
     }
     if writes.is_empty() { Ok(()) } else { run(database, Step::Write(&writes)).await }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Ringing, Row, Snapshot,
+    Batch, Chunk, Cluster, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot,
     Stats, Store, Version, View,
 };
 use uuid::Uuid;
@@ -107,7 +107,7 @@ impl Store for PostgresStore {
         read_log::events(&self.database, after, limit).await
     }
 
-    async fn due(&self, until: Timestamp, after: Option<Ringing>, limit: usize) -> Result<Vec<Ringing>, Fault> {
+    async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
         read::due(&self.database, None, until, after, limit).await
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, Fault, Outcome, Shard};
+use ordo_store::{Batch, Fault, Outcome, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -114,10 +114,10 @@ impl Committing {
         let mut tries = 0;
         loop {
             let trouble = match self.try_once(batches, unknown.as_ref().map(|signed| signed.name)).await {
-                Tried::Done { outcomes, shards } => return Ok(self.done(outcomes, &shards)),
+                Tried::Done { outcomes, partitions } => return Ok(self.done(outcomes, &partitions)),
                 Tried::Earlier => {
-                    let Signed { outcomes, shards, .. } = unknown.take().ok_or_else(gone)?;
-                    return Ok(self.done(outcomes, &shards));
+                    let Signed { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
+                    return Ok(self.done(outcomes, &partitions));
                 }
                 Tried::Broken { trouble, signed } => {
                     unknown = signed.or(unknown);
@@ -149,8 +149,8 @@ impl Committing {
         tried
     }
 
-    fn done(&self, outcomes: Vec<Vec<Outcome>>, shards: &[Shard]) -> Vec<Vec<Outcome>> {
-        self.told.committed(shards);
+    fn done(&self, outcomes: Vec<Vec<Outcome>>, partitions: &[Partition]) -> Vec<Vec<Outcome>> {
+        self.told.committed(partitions);
         outcomes
     }
 }

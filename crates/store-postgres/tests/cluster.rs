@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
-use ordo_store::{Alarm, Beat, Cluster, Hint, Item, Outcome, Ringing, Shard, Store};
+use ordo_store::{Alarm, Beat, Cluster, DueAlarm, Hint, Item, Outcome, Partition, Store};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
@@ -23,17 +23,17 @@ async fn nodes(count: usize) -> (Server, Vec<PostgresStore>) {
     (server, stores)
 }
 
-fn life(number: u128) -> Uuid {
+fn generation(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
 fn beat(number: u128, good_for: Millis) -> Beat {
-    Beat { life: life(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
+    Beat { generation: generation(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
 }
 
-async fn with_alarm(store: &PostgresStore, number: u128, at: ordo_model::Timestamp) -> Ringing {
+async fn with_alarm(store: &PostgresStore, number: u128, at: ordo_model::Timestamp) -> DueAlarm {
     accept(store, item(job(number), 0).with_alarm(Some(Alarm { at, rank: 1 }))).await;
-    Ringing { at, rank: 1, entity: job(number) }
+    DueAlarm { at, rank: 1, entity: job(number) }
 }
 
 #[tokio::test]
@@ -101,40 +101,40 @@ async fn nodes_know_each_other_and_forget_the_silent() {
     assert_eq!(store.drain("nobody", true).await.unwrap(), 0);
     // A heartbeat does not undo what an operator said.
     assert!(store.beat(&beat(1, LONG)).await.unwrap()[0].draining);
-    store.leave(life(1)).await.unwrap();
+    store.leave(generation(1)).await.unwrap();
     assert_eq!(store.nodes().await.unwrap().len(), 1);
     let now = store.now().await.unwrap();
     assert!(now >= seen[0].beat_at);
 }
 
 #[tokio::test]
-async fn a_shard_has_one_holder_and_a_new_epoch_with_each() {
+async fn a_partition_has_one_holder_and_a_new_epoch_with_each() {
     let (_server, stores) = nodes(1).await;
     let store = &stores[0];
-    let all: Vec<Shard> = Shard::all().collect();
-    let mine = store.take_leases(life(1), &all[..200], LONG).await.unwrap();
+    let all: Vec<Partition> = Partition::all().collect();
+    let mine = store.take_leases(generation(1), &all[..200], LONG).await.unwrap();
     assert_eq!((mine.len(), mine[0].epoch), (200, 1));
-    let theirs = store.take_leases(life(2), &all, LONG).await.unwrap();
-    assert_eq!(theirs.iter().map(|lease| lease.shard).collect::<Vec<_>>(), all[200..]);
+    let theirs = store.take_leases(generation(2), &all, LONG).await.unwrap();
+    assert_eq!(theirs.iter().map(|lease| lease.partition).collect::<Vec<_>>(), all[200..]);
     // Renewing changes nothing but the end.
-    let renewed = store.take_leases(life(1), &all[..200], LONG).await.unwrap();
+    let renewed = store.take_leases(generation(1), &all[..200], LONG).await.unwrap();
     assert!(renewed.iter().all(|lease| lease.epoch == 1) && renewed[0].until >= mine[0].until);
-    store.release_leases(life(1), &all[..1]).await.unwrap();
-    let taken = store.take_leases(life(2), &all[..2], LONG).await.unwrap();
-    assert_eq!((taken[0].shard, taken[0].epoch, taken.len()), (all[0], 2, 57));
-    assert_eq!(store.take_leases(life(1), &[], LONG).await.unwrap().len(), 199);
+    store.release_leases(generation(1), &all[..1]).await.unwrap();
+    let taken = store.take_leases(generation(2), &all[..2], LONG).await.unwrap();
+    assert_eq!((taken[0].partition, taken[0].epoch, taken.len()), (all[0], 2, 57));
+    assert_eq!(store.take_leases(generation(1), &[], LONG).await.unwrap().len(), 199);
 }
 
 #[tokio::test]
 async fn a_lease_that_ended_can_be_taken_and_its_old_holder_learns_it() {
     let (_server, stores) = nodes(1).await;
     let store = &stores[0];
-    store.take_leases(life(1), &[Shard(7)], Millis::ZERO).await.unwrap();
-    let taken = store.take_leases(life(2), &[Shard(7)], LONG).await.unwrap();
-    assert_eq!((taken[0].life, taken[0].epoch), (life(2), 2));
-    assert_eq!(store.take_leases(life(1), &[Shard(7)], LONG).await.unwrap(), []);
-    store.leave(life(2)).await.unwrap();
-    assert_eq!(store.take_leases(life(1), &[Shard(7)], LONG).await.unwrap()[0].epoch, 3);
+    store.take_leases(generation(1), &[Partition(7)], Millis::ZERO).await.unwrap();
+    let taken = store.take_leases(generation(2), &[Partition(7)], LONG).await.unwrap();
+    assert_eq!((taken[0].generation, taken[0].epoch), (generation(2), 2));
+    assert_eq!(store.take_leases(generation(1), &[Partition(7)], LONG).await.unwrap(), []);
+    store.leave(generation(2)).await.unwrap();
+    assert_eq!(store.take_leases(generation(1), &[Partition(7)], LONG).await.unwrap()[0].epoch, 3);
     assert_eq!(store.leases().await.unwrap().len(), 1);
 }
 
@@ -147,9 +147,10 @@ async fn due_can_be_asked_of_some_shards_only() {
     for number in 1..=40 {
         all.push(with_alarm(store, number, now).await);
     }
-    let (even, odd): (Vec<Shard>, Vec<Shard>) = Shard::all().partition(|shard| shard.0.is_multiple_of(2));
+    let (even, odd): (Vec<Partition>, Vec<Partition>) =
+        Partition::all().partition(|partition| partition.0.is_multiple_of(2));
     let mut found = store.due_in(&even, now, None, 100).await.unwrap();
-    assert!(found.iter().all(|ringing| Shard::of(ringing.entity).0.is_multiple_of(2)) && !found.is_empty());
+    assert!(found.iter().all(|due| Partition::of(due.entity).0.is_multiple_of(2)) && !found.is_empty());
     let first = store.due_in(&odd, now, None, 1).await.unwrap();
     found.extend(&first);
     found.extend(store.due_in(&odd, now, first.last().copied(), 100).await.unwrap());
@@ -183,11 +184,11 @@ async fn a_commit_of_one_node_is_a_hint_to_the_others() {
     assert_eq!(tokio::time::timeout(patience, other.next()).await.unwrap(), Some(Hint::Lost));
     grow(&stores[0], job(1), 3).await;
     let heard = tokio::time::timeout(patience, other.next()).await.unwrap();
-    assert_eq!(heard, Some(Hint::Shards(vec![Shard::of(job(1))])));
+    assert_eq!(heard, Some(Hint::Partitions(vec![Partition::of(job(1))])));
     grow(&stores[1], job(2), 1).await;
     // Its own commits are no news to a node.
     let heard = tokio::time::timeout(patience, own.next()).await.unwrap();
-    assert_eq!(heard, Some(Hint::Shards(vec![Shard::of(job(2))])));
+    assert_eq!(heard, Some(Hint::Partitions(vec![Partition::of(job(2))])));
     let [first, _second] = <[PostgresStore; 2]>::try_from(stores).unwrap();
     drop(first);
     assert_eq!(tokio::time::timeout(patience, own.next()).await.unwrap(), None, "the store is closed");

@@ -116,7 +116,7 @@ struct Contents {
     streams: Vec<EntityId>,
     histories: Vec<(u64, Vec<Told>)>,
     log: Vec<Told>,
-    due: Vec<ordo_store::Ringing>,
+    due: Vec<ordo_store::DueAlarm>,
     rows: Vec<Vec<ordo_store::Row>>,
     chunks: Vec<Vec<ordo_store::Chunk>>,
     dedup: Vec<Option<Vec<u8>>>,

@@ -32,11 +32,11 @@ fn no_statement_uses_what_other_databases_lack() {
 }
 
 #[test]
-fn every_table_of_the_contract_carries_the_shard() {
+fn every_table_of_the_contract_carries_the_partition() {
     let sql = include_str!("../migrations/0001_the_contract.sql");
-    for table in ["shards", "events", "entities", "rows", "dedup", "chunks", "leases"] {
+    for table in ["partitions", "events", "entities", "rows", "dedup", "chunks", "leases"] {
         let start = sql.find(&format!("CREATE TABLE {table} (")).unwrap();
         let columns = &sql[start..start + sql[start..].find(';').unwrap()];
-        assert!(columns.contains("shard "), "{table}");
+        assert!(columns.contains("partition "), "{table}");
     }
 }

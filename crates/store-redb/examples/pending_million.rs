@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use ordo_model::{JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Fate, Item, NewEvent, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::{Options, RedbStore};
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ fn job(number: u64) -> Item {
         entity: JobId(id).into(),
         expected: 0,
         events: vec![NewEvent { at: due_at, kind: "job_created".into(), data: vec![b'e'; 150] }],
-        fate: Fate::Keep { snapshot: vec![b's'; 300], alarm: Some(Alarm { at: due_at, rank: 5 }) },
+        disposition: Disposition::Keep { snapshot: vec![b's'; 300], alarm: Some(Alarm { at: due_at, rank: 5 }) },
         rows: vec![
             row(View::JobsByLabel, [b"label-".as_slice(), id.as_bytes()].concat()),
             row(View::JobsByState, [b"active-".as_slice(), id.as_bytes()].concat()),

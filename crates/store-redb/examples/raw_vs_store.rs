@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Fate, Item, NewEvent, Outcome, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, Outcome, RowWrite, Store, View};
 use ordo_store_redb::{Options, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;
@@ -50,7 +50,7 @@ fn item(number: usize, expected: u64) -> Item {
         entity,
         expected,
         events: vec![NewEvent { at: due_at(number, 0), kind: "run_fired".into(), data: vec![b'e'; 107] }],
-        fate: Fate::Keep {
+        disposition: Disposition::Keep {
             snapshot: vec![b's'; 283],
             alarm: Some(Alarm { at: due_at(number, expected + 1), rank: 5 }),
         },

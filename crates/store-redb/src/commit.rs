@@ -4,7 +4,7 @@
 //! Items apply in order and see what earlier ones of the same transaction wrote.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Fate, Fault, Item, NewEvent, Outcome, RowWrite, Version};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, Outcome, RowWrite, Version};
 use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 
 use crate::fault::during;
@@ -96,8 +96,8 @@ impl<'t> Writing<'t> {
             return Ok(Outcome::Conflict { actual: before.version });
         }
         self.wrote = true;
-        let outcome = match &item.fate {
-            Fate::Keep { snapshot, alarm } => {
+        let outcome = match &item.disposition {
+            Disposition::Keep { snapshot, alarm } => {
                 let version = self.append(item.entity, before.version, &item.events)?;
                 self.put_snapshot(item.entity, before.alarm, Header { version, alarm: *alarm }, snapshot)?;
                 if let Some(trim) = &item.trim {
@@ -106,7 +106,7 @@ impl<'t> Writing<'t> {
                 let last = (!item.events.is_empty()).then(|| position(self.position));
                 Outcome::Committed { version, last }
             }
-            Fate::Purge => {
+            Disposition::Purge => {
                 self.purge_stream(item.entity)?;
                 self.snapshots.remove(&key).map_err(during("removing a snapshot"))?;
                 self.move_alarm(item.entity, before.alarm, None)?;

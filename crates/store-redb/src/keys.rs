@@ -3,7 +3,7 @@
 //! Invariant: every number in a key is big-endian and of fixed width, so that the order of bytes is the order of values.
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Position, Ringing, Version};
+use ordo_store::{DueAlarm, Fault, Position, Version};
 use uuid::Uuid;
 
 use crate::tables::{AlarmKey, AlarmValue, ChunkKey, EntityKey, StreamKey};
@@ -40,10 +40,10 @@ pub(crate) fn alarm_key(at: Timestamp, id: Uuid) -> AlarmKey {
     key
 }
 
-pub(crate) fn ringing_of(key: &AlarmKey, value: &AlarmValue) -> Result<Ringing, Fault> {
+pub(crate) fn ringing_of(key: &AlarmKey, value: &AlarmValue) -> Result<DueAlarm, Fault> {
     let [kind, rank] = *value;
     let entity = EntityId { kind: kind_of(kind)?, id: uuid_of(&key[8..])? };
-    Ok(Ringing { at: time_of(&key[..8])?, rank, entity })
+    Ok(DueAlarm { at: time_of(&key[..8])?, rank, entity })
 }
 
 pub(crate) fn chunk_key(owner: Uuid, seq: u64) -> ChunkKey {
@@ -117,8 +117,8 @@ mod tests {
         let job = entity(0x0123_4567_89ab_cdef_0011_2233_4455_6677);
         assert_eq!(entity_of(&entity_key(job)).unwrap(), job);
         assert_eq!(stream_of(&stream_key(job, 9)).unwrap(), (entity_key(job), 9));
-        let ringing = Ringing { at: Timestamp::MAX, rank: 7, entity: job };
-        assert_eq!(ringing_of(&alarm_key(ringing.at, job.id), &[job.kind.code(), 7]).unwrap(), ringing);
+        let due = DueAlarm { at: Timestamp::MAX, rank: 7, entity: job };
+        assert_eq!(ringing_of(&alarm_key(due.at, job.id), &[job.kind.code(), 7]).unwrap(), due);
         assert_eq!(chunk_number_of(&chunk_key(job.id, u64::MAX)).unwrap(), u64::MAX);
     }
 

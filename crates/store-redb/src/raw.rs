@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ordo_store::{Batch, Fate, Fault, Item};
+use ordo_store::{Batch, Disposition, Fault, Item};
 use redb::{Database, WriteTransaction};
 
 use crate::fault::during;
@@ -50,7 +50,7 @@ fn fill(transaction: &WriteTransaction, batch: &Batch, mut position: u64) -> Res
             events.insert(position, scratch.as_slice()).map_err(during("writing"))?;
             streams.insert(&stream_key(item.entity, version), position).map_err(during("writing"))?;
         }
-        let Item { fate: Fate::Keep { snapshot, alarm }, .. } = item else { continue };
+        let Item { disposition: Disposition::Keep { snapshot, alarm }, .. } = item else { continue };
         write_snapshot(&mut scratch, Header { version, alarm: *alarm }, snapshot);
         snapshots.insert(&entity_key(item.entity), scratch.as_slice()).map_err(during("writing"))?;
         if let Some(alarm) = alarm {

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, Event, Fault, History, KeyRange, Order, Position, Ringing, Row, Snapshot, Stats, Version, View,
+    Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Position, Row, Snapshot, Stats, Version, View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
@@ -73,9 +73,9 @@ pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> 
 pub(crate) fn due(
     read: &ReadTransaction,
     until: Timestamp,
-    after: Option<Ringing>,
+    after: Option<DueAlarm>,
     limit: usize,
-) -> Result<Vec<Ringing>, Fault> {
+) -> Result<Vec<DueAlarm>, Fault> {
     if after.is_some_and(|after| after.at > until) {
         return Ok(Vec::new());
     }

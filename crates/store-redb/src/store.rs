@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Ringing, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use redb::StorageBackend;
@@ -120,7 +120,7 @@ impl Store for RedbStore {
         self.handle.read(|read| read::events(read, after, limit))
     }
 
-    async fn due(&self, until: Timestamp, after: Option<Ringing>, limit: usize) -> Result<Vec<Ringing>, Fault> {
+    async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
         self.handle.read(|read| read::due(read, until, after, limit))
     }
 

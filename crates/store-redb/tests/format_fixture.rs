@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Fate, Item, KeyRange, NewEvent, Order, Outcome, Position, Ringing, RowWrite, Snapshot,
-    Store, Trim, View,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Order, Outcome, Position, RowWrite,
+    Snapshot, Store, Trim, View,
 };
 use ordo_store_redb::{Options, RedbStore};
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ fn item(number: u128, expected: u64, kinds: &[&str], alarm: Option<Alarm>) -> It
         entity: job(number),
         expected,
         events: kinds.iter().map(|kind| event(kind, 0)).collect(),
-        fate: Fate::Keep { snapshot: format!("{{\"job\":{number}}}").into_bytes(), alarm },
+        disposition: Disposition::Keep { snapshot: format!("{{\"job\":{number}}}").into_bytes(), alarm },
         rows: Vec::new(),
         dedup: Vec::new(),
         trim: None,
@@ -54,7 +54,7 @@ fn batches() -> [Batch; 3] {
     let third = item(3, 0, &["job_created"], Some(Alarm { at: at(5), rank: 0 }));
     let mut trimmed = item(1, 3, &["run_fired"], Some(Alarm { at: at(120_000), rank: 4 }));
     trimmed.trim = Some(Trim { through: 2, checkpoint: event("checkpoint", 7) });
-    let purged = Item { fate: Fate::Purge, ..item(3, 1, &[], None) };
+    let purged = Item { disposition: Disposition::Purge, ..item(3, 1, &[], None) };
     let chunk = Chunk { owner: Uuid::from_u128(9), seq: 0, bytes: b"a line of log\n".to_vec() };
     [
         Batch { items: vec![first, second], chunks: vec![chunk] },
@@ -81,8 +81,8 @@ async fn expect_contents(store: &RedbStore) {
     let second = Snapshot { version: 1, alarm: None, state: b"{\"job\":2}".to_vec() };
     let loaded = store.load(&[job(1), job(2), job(3)]).await.unwrap();
     assert_eq!(loaded, [Some(first), Some(second), None]);
-    let ringing = Ringing { at: alarm.at, rank: 4, entity: job(1) };
-    assert_eq!(store.due(Timestamp::MAX, None, 10).await.unwrap(), [ringing]);
+    let due = DueAlarm { at: alarm.at, rank: 4, entity: job(1) };
+    assert_eq!(store.due(Timestamp::MAX, None, 10).await.unwrap(), [due]);
     let rows = store.rows(View::Runs, &KeyRange::all(), Order::Ascending, 10).await.unwrap();
     assert_eq!((rows.len(), rows[0].value.as_slice()), (1, b"{\"run\":1}".as_slice()));
     assert_eq!(store.dedup(b"request-1", at(0)).await.unwrap(), Some(b"job-1".to_vec()));

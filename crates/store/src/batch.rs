@@ -26,7 +26,7 @@ pub struct Item {
     /// The version the writer saw; the item is refused if it is another by now.
     pub expected: Version,
     pub events: Vec<NewEvent>,
-    pub fate: Fate,
+    pub disposition: Disposition,
     /// Rows of the derived views to put or to delete.
     pub rows: Vec<RowWrite>,
     /// The item is refused if one of these is already there and not yet expired.
@@ -39,7 +39,7 @@ pub struct Item {
 
 /// What becomes of the entity's snapshot and alarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum Disposition {
     Keep {
         snapshot: Vec<u8>,
         alarm: Option<Alarm>,
@@ -120,7 +120,7 @@ impl Batch {
 impl Item {
     fn check(&self) -> Result<(), Fault> {
         let new_version = self.expected + self.events.len() as Version;
-        if new_version == 0 && self.fate != Fate::Purge {
+        if new_version == 0 && self.disposition != Disposition::Purge {
             return Err(Fault::misuse(format!("a snapshot of {} without any event", self.entity)));
         }
         if let Some(trim) = &self.trim
@@ -139,9 +139,9 @@ impl Item {
     }
 
     fn bytes(&self) -> usize {
-        let snapshot = match &self.fate {
-            Fate::Keep { snapshot, alarm: _ } => snapshot.len(),
-            Fate::Purge => 0,
+        let snapshot = match &self.disposition {
+            Disposition::Keep { snapshot, alarm: _ } => snapshot.len(),
+            Disposition::Purge => 0,
         };
         let events: usize = self.events.iter().map(|event| event.data.len() + event.kind.len()).sum();
         let rows: usize = self.rows.iter().map(|row| row.key.len() + row.value.as_ref().map_or(0, Vec::len)).sum();

@@ -1,5 +1,5 @@
 //! What nodes that share one store need besides the contract: the store's clock, who is there, who looks after which
-//! shard, and a hint that something changed.
+//! partition, and a hint that something changed.
 //!
 //! Invariant: nothing here is needed for correctness. A lease tells who should look, a hint when; the version guard of
 //! the commit decides who wins. All times are the store's own, so that clocks of nodes may differ.
@@ -8,16 +8,16 @@ use async_trait::async_trait;
 use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;
 
-use crate::{Fault, Ringing, Shard};
+use crate::{DueAlarm, Fault, Partition};
 
-/// A node as the others see it. `life` is new with every start.
+/// A node as the others see it. `generation` is new with every start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    pub life: Uuid,
+    pub generation: Uuid,
     pub name: String,
     /// What it does and where it is reached, as JSON; opaque here.
     pub about: Vec<u8>,
-    /// It takes no new shards and gives back those it has.
+    /// It takes no new partitions and gives back those it has.
     pub draining: bool,
     pub joined_at: Timestamp,
     /// When it was last heard of.
@@ -29,19 +29,19 @@ pub struct Node {
 /// A node says that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beat {
-    pub life: Uuid,
+    pub generation: Uuid,
     pub name: String,
     pub about: Vec<u8>,
     /// How long it counts as alive without another word.
     pub good_for: Millis,
 }
 
-/// Who looks after a shard.
+/// Who looks after a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    pub shard: Shard,
-    pub life: Uuid,
-    /// Grows each time the shard changes hands: what an older holder says is recognised.
+    pub partition: Partition,
+    pub generation: Uuid,
+    /// Grows each time the partition changes hands: what an older holder says is recognised.
     pub epoch: u64,
     pub until: Timestamp,
 }
@@ -49,8 +49,8 @@ pub struct Lease {
 /// Somebody committed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// In these shards.
-    Shards(Vec<Shard>),
+    /// In these partitions.
+    Partitions(Vec<Partition>),
     /// Hints may have been lost: look everywhere.
     Lost,
 }
@@ -67,40 +67,40 @@ pub trait Cluster: Send + Sync + 'static {
     /// What time it is, for all nodes.
     async fn now(&self) -> Result<Timestamp, Fault>;
 
-    /// Registers a node or renews its registration. Answers all nodes, itself among them, by name and life;
+    /// Registers a node or renews its registration. Answers all nodes, itself among them, by name and generation;
     /// nodes that have been silent for a day are forgotten.
     async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault>;
 
     async fn nodes(&self) -> Result<Vec<Node>, Fault>;
 
-    /// Tells a node (by name, all its lives) to give its work to others, or to take work again. How many heard it.
+    /// Tells a node (by name, all its generations) to give its work to others, or to take work again. How many heard it.
     async fn drain(&self, name: &str, draining: bool) -> Result<usize, Fault>;
 
-    /// Takes a node off the list and frees its shards at once: the last word of an orderly shutdown.
-    async fn leave(&self, life: Uuid) -> Result<(), Fault>;
+    /// Takes a node off the list and frees its partitions at once: the last word of an orderly shutdown.
+    async fn leave(&self, generation: Uuid) -> Result<(), Fault>;
 
-    /// Takes or renews leases of those of `wanted` that are free, expired, or held by this life already, for `good_for`
-    /// from now. Answers all leases this life holds now, in order of shard: what is not among them is not its own.
-    async fn take_leases(&self, life: Uuid, wanted: &[Shard], good_for: Millis) -> Result<Vec<Lease>, Fault>;
+    /// Takes or renews leases of those of `wanted` that are free, expired, or held by this generation already, for `good_for`
+    /// from now. Answers all leases this generation holds now, in order of partition: what is not among them is not its own.
+    async fn take_leases(&self, generation: Uuid, wanted: &[Partition], good_for: Millis) -> Result<Vec<Lease>, Fault>;
 
     /// Gives leases back, so that others need not wait for their end.
-    async fn release_leases(&self, life: Uuid, shards: &[Shard]) -> Result<(), Fault>;
+    async fn release_leases(&self, generation: Uuid, partitions: &[Partition]) -> Result<(), Fault>;
 
     /// Every lease there is, also those that have ended.
     async fn leases(&self) -> Result<Vec<Lease>, Fault>;
 
-    /// [`crate::Store::due`], of some shards only.
+    /// [`crate::Store::due`], of some partitions only.
     async fn due_in(
         &self,
-        shards: &[Shard],
+        partitions: &[Partition],
         until: Timestamp,
-        after: Option<Ringing>,
+        after: Option<DueAlarm>,
         limit: usize,
-    ) -> Result<Vec<Ringing>, Fault>;
+    ) -> Result<Vec<DueAlarm>, Fault>;
 
-    /// Alarms of any shard that are overdue by more than `by`, each given to one asker only for `claim`: whoever is
+    /// Alarms of any partition that are overdue by more than `by`, each given to one asker only for `claim`: whoever is
     /// slow or dead leaves them to the next. A commit of the entity ends the claim.
-    async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<Ringing>, Fault>;
+    async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
 
     /// Listens for commits of other nodes. The store itself tells them after each commit, at most every few
     /// milliseconds, on a connection of its own.

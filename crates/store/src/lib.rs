@@ -13,15 +13,15 @@ mod cluster;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod fault;
-mod moving;
-mod shard;
+mod partition;
+mod transfer;
 mod view;
 
-pub use batch::{Alarm, Batch, Chunk, Dedup, EVENT_KIND_MAX_BYTES, Fate, Item, NewEvent, Outcome, Trim};
+pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Outcome, Trim};
 pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
-pub use moving::{MovedEvents, MovedKey, Moving, Parcel};
-pub use shard::{SHARDS, Shard};
+pub use partition::{PARTITIONS, Partition};
+pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
 pub use view::{KeyRange, Order, Row, RowWrite, View};
 
 /// How many events a stream has had. 0: the stream does not exist.
@@ -56,7 +56,7 @@ pub struct Snapshot {
 
 /// An entry of the alarm index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ringing {
+pub struct DueAlarm {
     pub at: Timestamp,
     pub rank: u8,
     pub entity: EntityId,
@@ -110,7 +110,7 @@ pub trait Store: Send + Sync + 'static {
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault>;
 
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
-    async fn due(&self, until: Timestamp, after: Option<Ringing>, limit: usize) -> Result<Vec<Ringing>, Fault>;
+    async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
 
     /// Entities in order of id, with their snapshots.
     async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault>;

@@ -34,7 +34,7 @@ pub struct ToolOptions {
 pub enum ToolboxError {
     #[error("tools.named.{0}: this is the name of a built-in tool, choose another")]
     BuiltIn(String),
-    #[error("tools.named.{0}: a name is up to {TOOL_NAME_MAX_BYTES} letters, digits, -, _ and .")]
+    #[error("tools.named.{0}: a name is up to {TOOL_NAME_MAX_BYTES} notifications, digits, -, _ and .")]
     Name(String),
     #[error("tools.named.{name}: {source}")]
     Definition { name: String, source: DefinitionError },
@@ -98,7 +98,7 @@ impl Toolbox {
         format!("unknown tool {name:?}; there are {}", self.names().collect::<Vec<_>>().join(", "))
     }
 
-    /// Ends what former lives left running, also when their tool is no longer offered.
+    /// Ends what former generations left running, also when their tool is no longer offered.
     pub async fn sweep(&self) -> std::io::Result<usize> {
         let mut ended = self.book.sweep().await?;
         for tool in self.tools.values() {

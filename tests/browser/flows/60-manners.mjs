@@ -78,7 +78,7 @@ flow("times are told in my zone, in UTC or in the job's", { zone: "Asia/Tokyo" }
 });
 
 flow("on a phone nothing is wider than the screen and everything can be reached", { viewport: NARROW }, async ({ page, url, jobs }) => {
-  for (const path of ["/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, "/runs", `/runs/${jobs.exportRun}`, "/executors", "/nodes", "/incidents", "/hooks", "/monitors", "/tokens", "/dead-letters"]) {
+  for (const path of ["/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, "/runs", `/runs/${jobs.exportRun}`, "/executors", "/nodes", "/incidents", "/hooks", "/monitors", "/tokens", "/notifications"]) {
     await page.goto(url + path);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, `${path} is ${wide} px too wide`);
@@ -107,7 +107,7 @@ flow("every empty page shows the command to begin with", async ({ browser }) => 
   const fresh = await World.start();
   const { url } = fresh;
   const { context, page } = await open(browser, fresh);
-  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/dead-letters", "ordo run list"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
+  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/notifications", "ordo run list"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
     await page.goto(url + path);
     await page.getByText(words).first().waitFor();
   }

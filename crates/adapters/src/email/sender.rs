@@ -8,7 +8,7 @@ use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message as Mail, Tokio1Executor};
 use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
 use ordo_model::Millis;
-use ordo_model::letter::{Letter, Message};
+use ordo_model::notification::{Message, Notification};
 use ordo_model::subscription::Pattern;
 
 use super::html;
@@ -64,7 +64,7 @@ impl EmailSender {
         let mut mail = Mail::builder()
             .from(self.from.clone())
             // The same for every try: a server or a program that gets it twice sees that it is one.
-            .message_id(Some(format!("<{}@{host}>", Letter::id(message, NAME))))
+            .message_id(Some(format!("<{}@{host}>", Notification::id(message, NAME))))
             .references(format!("<{}@{host}>", message.entity()))
             .in_reply_to(format!("<{}@{host}>", message.entity()))
             .subject(subject);

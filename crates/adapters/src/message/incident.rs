@@ -1,7 +1,7 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
 use ordo_model::incident::{By, IncidentEvent, Link, Status};
-use ordo_model::letter::{IncidentCard, Message};
+use ordo_model::notification::{IncidentCard, Message};
 use serde_json::json;
 
 use super::{Mood, Phrase, Topic, Words};

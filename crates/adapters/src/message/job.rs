@@ -1,7 +1,7 @@
 //! What happened to a job, in words.
 
 use ordo_model::job::{Notice, SkipReason, Timeliness};
-use ordo_model::letter::JobCard;
+use ordo_model::notification::JobCard;
 use ordo_model::schedule::Gap;
 use ordo_model::{Millis, Timestamp};
 

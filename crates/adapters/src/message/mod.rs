@@ -8,7 +8,7 @@ mod job;
 mod name;
 mod phrase;
 
-use ordo_model::letter::{Message, Subject};
+use ordo_model::notification::{Message, Subject};
 
 pub use name::{EVENT_TYPES, event_type};
 pub use phrase::{Phrase, Piece};

@@ -1,6 +1,6 @@
 //! The types of events that senders and subscriptions go by.
 
-use ordo_model::letter::{Message, Subject};
+use ordo_model::notification::{Message, Subject};
 
 /// All of them, for people who choose.
 pub const EVENT_TYPES: [&str; 14] = [

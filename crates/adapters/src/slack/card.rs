@@ -4,7 +4,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::incident::{Severity, Status};
-use ordo_model::letter::IncidentCard;
+use ordo_model::notification::IncidentCard;
 use serde_json::{Value, json};
 
 use super::mrkdwn::{self, code_block, escape, line, plain};

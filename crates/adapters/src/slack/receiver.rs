@@ -4,7 +4,7 @@
 //! delivers again does nothing again.
 
 use ordo_engine::incidents::IncidentError;
-use ordo_engine::{Along, AskError, Engine};
+use ordo_engine::{CommandError, CommitExtras, Engine};
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::{Millis, Timestamp};
@@ -20,21 +20,21 @@ const EVENT_KEPT: Millis = Millis::from_days(1);
 /// Starts the incident of the thread, or notes what was said if there is one already. The incident, unless the event
 /// was delivered before.
 pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid>, IncidentError> {
-    let along = along(&mention.event_id, engine.clock().now());
-    let answer = match engine.start_incident(start(engine, mention), |_| along.clone()).await {
-        Ok(told) if told.events.is_empty() => {
+    let extras = extras(&mention.event_id, engine.clock().now());
+    let answer = match engine.start_incident(start(engine, mention), |_| extras.clone()).await {
+        Ok(committed) if committed.events.is_empty() => {
             let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES).to_owned();
             if text.is_empty() {
-                return Ok(Some(told.kept.id));
+                return Ok(Some(committed.state.id));
             }
             let note = IncidentCommand::AddNote { text, by: by(&mention.user) };
-            engine.ask_with::<Incident>(told.kept.id, note, along).await
+            engine.command_with::<Incident>(committed.state.id, note, extras).await
         }
         answer => answer,
     };
     match answer {
-        Ok(told) => Ok(Some(told.kept.id)),
-        Err(AskError::Duplicate(_)) => Ok(None),
+        Ok(committed) => Ok(Some(committed.state.id)),
+        Err(CommandError::Duplicate(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -68,22 +68,22 @@ pub async fn pressed(engine: &Engine, pressed: &Pressed) -> Result<(), IncidentE
             IncidentCommand::UpdateStatus { status: known("status", Status::named(word))?, message: None, by }
         }
     };
-    engine.ask::<Incident>(pressed.incident, command).await.map(drop)
+    engine.command::<Incident>(pressed.incident, command).await.map(drop)
 }
 
 fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
     let invalid = || ordo_model::job::Invalid::new(field, "is not one of those on the card");
-    value.ok_or_else(|| AskError::Refused(IncidentRefusal::Invalid(invalid())))
+    value.ok_or_else(|| CommandError::Refused(IncidentRefusal::Invalid(invalid())))
 }
 
 fn by(user: &str) -> By {
     By::new(format!("slack:{}", cut(user, 100)), Source::Slack)
 }
 
-fn along(event_id: &str, now: Timestamp) -> Along {
+fn extras(event_id: &str, now: Timestamp) -> CommitExtras {
     let key = format!("slack-event/{}", cut(event_id, 200)).into_bytes();
     let dedup = Dedup { key, at: now, until: now.plus(EVENT_KEPT), value: Vec::new() };
-    Along { dedup: vec![dedup], ..Along::default() }
+    CommitExtras { dedup: vec![dedup], ..CommitExtras::default() }
 }
 
 fn cut(text: &str, max_bytes: usize) -> &str {

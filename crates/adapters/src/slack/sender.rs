@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
 use ordo_model::Millis;
-use ordo_model::letter::{IncidentCard, Message, Subject};
+use ordo_model::notification::{IncidentCard, Message, Subject};
 use ordo_model::subscription::Pattern;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use ordo_engine::live::Live;
+use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::object_queries::Section;
 use ordo_engine::queries::Queries;
 use ordo_engine::sender::Senders;
-use ordo_engine::{AskError, Engine};
+use ordo_engine::{CommandError, Engine};
 use ordo_model::Kind;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand};
@@ -32,7 +32,7 @@ impl Directory {
         Directory { senders, bag }
     }
 
-    /// Registers all there are. Before the engine starts: a letter whose sender is not there is parked.
+    /// Registers all there are. Before the engine starts: a notification whose sender is not there is dead-lettered.
     pub async fn load(&self, queries: &Queries) -> Result<usize, Fault> {
         let found = queries.objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
         let count = found.items.len();
@@ -69,7 +69,7 @@ impl Directory {
         loop {
             let outcome = tokio::select! {
                 hint = hints.recv() => match hint {
-                    Ok(Live::Object(entity)) if entity.kind == Kind::Subscription => {
+                    Ok(ChangeHint::Object(entity)) if entity.kind == Kind::Subscription => {
                         self.refresh(engine.queries(), entity.id).await
                     }
                     Ok(_) => Ok(()),
@@ -86,10 +86,10 @@ impl Directory {
 
     async fn disable(&self, engine: &Engine, id: Uuid, said: &str) -> Result<(), Fault> {
         let reason = format!("the receiver wants no more messages: {said}");
-        match engine.ask::<Subscription>(id, SubscriptionCommand::Disable { reason }).await {
+        match engine.command::<Subscription>(id, SubscriptionCommand::Disable { reason }).await {
             Ok(_) => tracing::warn!(subscription = %id, "disabled: its receiver answered 410"),
             // It was removed meanwhile.
-            Err(AskError::Refused(_)) => {}
+            Err(CommandError::Refused(_)) => {}
             Err(error) => tracing::warn!(subscription = %id, %error, "a subscription could not be disabled"),
         }
         self.refresh(engine.queries(), id).await

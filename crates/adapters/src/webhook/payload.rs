@@ -1,7 +1,7 @@
 //! The body of a webhook: `type`, `timestamp` and `data`, as the standard asks for.
 
 use ordo_model::Timestamp;
-use ordo_model::letter::{Message, Subject};
+use ordo_model::notification::{Message, Subject};
 use serde_json::{Value, json};
 
 use crate::message::{event_type, words};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ordo_engine::clock::SharedClock;
 use ordo_engine::secrets::Vault;
 use ordo_engine::sender::{Outgoing, Retries, SendError, Sender, Sent};
-use ordo_model::letter::{Letter, Message};
+use ordo_model::notification::{Message, Notification};
 use ordo_model::subscription::Subscription;
 use ordo_model::{Millis, Timestamp};
 use ordo_reach::Guarded;
@@ -36,7 +36,7 @@ pub struct WebhookSender {
     bag: Postbag,
 }
 
-/// The name of the sender of a subscription: in its letters it says where they went.
+/// The name of the sender of a subscription: in its notifications it says where they went.
 pub fn sender_name(id: Uuid) -> String {
     format!("webhook:{id}")
 }
@@ -95,10 +95,10 @@ impl Sender for WebhookSender {
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
-        let letter = Letter::id(outgoing.message, &self.name);
-        match self.attempt(&message_id(letter), payload::body(outgoing.message)).await {
+        let notification = Notification::id(outgoing.message, &self.name);
+        match self.attempt(&message_id(notification), payload::body(outgoing.message)).await {
             Ok(status) => Ok(Sent { note: Some(status.to_string()), remember: None }),
-            Err(error) => Err(later(error, outgoing.attempt, letter)),
+            Err(error) => Err(later(error, outgoing.attempt, notification)),
         }
     }
 
@@ -116,9 +116,9 @@ impl Sender for WebhookSender {
     }
 }
 
-/// The wait of the schedule with this letter's own jitter, or what the receiver asks for, if that is longer.
-fn later(error: SendError, attempt: u32, letter: Uuid) -> SendError {
-    let (high, low) = letter.as_u64_pair();
+/// The wait of the schedule with this notification's own jitter, or what the receiver asks for, if that is longer.
+fn later(error: SendError, attempt: u32, notification: Uuid) -> SendError {
+    let (high, low) = notification.as_u64_pair();
     let wait = wait_after(attempt, high ^ low).unwrap_or(Millis::ZERO);
     let asked = error.retry_after.unwrap_or(Millis::ZERO);
     SendError { retry_after: Some(wait.max(asked)), ..error }

@@ -64,12 +64,12 @@ async fn a_server_that_is_busy_is_tried_again_and_one_that_refuses_is_not() {
     let (smtp, world) = world().await;
     smtp.refuse(&["451 try later"]);
     world.incident("Checkout is down", None).await;
-    let letter = world.settled(1).await.remove(0);
-    assert!(is_delivered(&letter) && letter.attempts == 2, "{letter:?}");
+    let notification = world.settled(1).await.remove(0);
+    assert!(is_delivered(&notification) && notification.attempts == 2, "{notification:?}");
     smtp.refuse(&["554 not from you"]);
     world.incident("Search is down", None).await;
-    let letters = world.settled(2).await;
-    let parked = letters.iter().find(|letter| !is_delivered(letter)).unwrap();
-    assert_eq!(parked.attempts, 1);
-    assert!(parked.last_error.as_ref().unwrap().contains("not from you"), "{parked:?}");
+    let notifications = world.settled(2).await;
+    let dead_lettered = notifications.iter().find(|notification| !is_delivered(notification)).unwrap();
+    assert_eq!(dead_lettered.attempts, 1);
+    assert!(dead_lettered.last_error.as_ref().unwrap().contains("not from you"), "{dead_lettered:?}");
 }

@@ -3,7 +3,7 @@
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
 use ordo_model::incident::{By, IncidentEvent, Link, Severity, Source, Status};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
-use ordo_model::letter::{IncidentCard, JobCard, Message, Subject};
+use ordo_model::notification::{IncidentCard, JobCard, Message, Subject};
 use ordo_model::schedule::Gap;
 use ordo_model::{JobId, RunId, Timestamp};
 use serde_json::{Value, json};

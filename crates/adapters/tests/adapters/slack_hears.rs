@@ -3,7 +3,7 @@
 use ordo_adapters::slack::heard::{self, Heard, Mention};
 use ordo_adapters::slack::pressed::{Deed, Pressed};
 use ordo_adapters::slack::receiver;
-use ordo_engine::AskError;
+use ordo_engine::CommandError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, Source, Status};
@@ -87,7 +87,7 @@ async fn what_is_not_possible_is_refused() {
     let world = World::with(Senders::default()).await;
     let id = world.incident("Checkout is down", None).await;
     let refused = async |pressed: Pressed| match receiver::pressed(&world.engine, &pressed).await {
-        Err(AskError::Refused(refusal)) => refusal,
+        Err(CommandError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     };
     assert_eq!(refused(press(Uuid::from_u128(9), Deed::Acknowledge)).await, IncidentRefusal::NoSuchIncident);

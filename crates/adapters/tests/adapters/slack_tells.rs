@@ -86,9 +86,9 @@ async fn whatever_goes_wrong_the_card_is_right_in_the_end() {
     slack.plan(&[Mischief::Status(500), Mischief::Cut, Mischief::Slow(Duration::from_millis(50))]);
     let id = world.incident("Checkout is down", None).await;
     world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
-    let letters = world.settled(2).await;
-    assert!(letters.iter().all(is_delivered));
-    let first = letters.iter().find(|letter| letter.message.version == 1).unwrap();
+    let notifications = world.settled(2).await;
+    assert!(notifications.iter().all(is_delivered));
+    let first = notifications.iter().find(|notification| notification.message.version == 1).unwrap();
     assert_eq!(first.attempts, 3, "{first:?}");
     assert!(only(slack.cards())["blocks"].to_string().contains("sev1"));
 }
@@ -111,10 +111,10 @@ async fn slack_is_left_alone_for_as_long_as_it_asks() {
     slack.plan(&[Mischief::Busy(3)]);
     let watch = Stopwatch::start();
     world.incident("Checkout is down", None).await;
-    let letters = world.settled(1).await;
+    let notifications = world.settled(1).await;
     assert!(watch.elapsed() >= Millis::from_secs(3), "{}", watch.elapsed());
-    assert_eq!((letters[0].attempts, slack.requests()), (2, 2));
-    assert!(letters[0].last_error.as_ref().unwrap().contains("wait 3s"));
+    assert_eq!((notifications[0].attempts, slack.requests()), (2, 2));
+    assert!(notifications[0].last_error.as_ref().unwrap().contains("wait 3s"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,9 +122,9 @@ async fn what_can_never_work_is_given_up_at_once_with_what_to_do() {
     let (slack, url) = Slack::start().await;
     let world = World::telling(sender(&url, "xoxb-wrong", "#ops")).await;
     world.incident("Checkout is down", None).await;
-    let letter = world.settled(1).await.remove(0);
-    assert!(!is_delivered(&letter) && letter.attempts == 1);
-    assert!(letter.last_error.unwrap().contains("slack.bot_token is not a token of this app"));
+    let notification = world.settled(1).await.remove(0);
+    assert!(!is_delivered(&notification) && notification.attempts == 1);
+    assert!(notification.last_error.unwrap().contains("slack.bot_token is not a token of this app"));
     assert!(slack.calls().is_empty());
 }
 

@@ -9,7 +9,7 @@ use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
-use ordo_model::letter::{Letter, LetterState};
+use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::subscription::{State, Subscription, SubscriptionCommand, Terms};
 use ordo_reach::{Guard, Guarded};
 use tokio::sync::mpsc;
@@ -58,7 +58,7 @@ impl Office {
     }
 
     async fn order(&self, id: Uuid, command: SubscriptionCommand) {
-        self.world.engine.ask::<Subscription>(id, command).await.unwrap();
+        self.world.engine.command::<Subscription>(id, command).await.unwrap();
         self.directory.refresh(self.world.engine.queries(), id).await.unwrap();
     }
 
@@ -76,11 +76,11 @@ async fn whoever_subscribed_gets_signed_messages_of_what_they_asked_for() {
     let id = office.world.incident("Checkout is down", Some("checkout")).await;
     office.world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
     office.world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
-    let letters = office.world.settled(2).await;
+    let notifications = office.world.settled(2).await;
     assert!(
-        letters
+        notifications
             .iter()
-            .all(|letter| matches!(&letter.state, LetterState::Delivered { note: Some(note), .. } if note == "204"))
+            .all(|notification| matches!(&notification.state, NotificationState::Delivered { note: Some(note), .. } if note == "204"))
     );
     let taken = receiver.taken();
     assert!(taken.iter().all(|taken| taken.signed_by == [true] && taken.id.starts_with("msg_")));
@@ -107,14 +107,17 @@ async fn one_who_is_down_delays_nobody_and_gets_the_same_message_again() {
     office.world.incident("Checkout is down", None).await;
     eventually("the good one has it", async || (!good.taken().is_empty()).then_some(())).await;
     assert!(bad.taken().is_empty());
-    let letters = office.world.settled(2).await;
-    let of = |id: Uuid| letters.iter().find(|letter| letter.sender == sender_name(id)).unwrap();
+    let notifications = office.world.settled(2).await;
+    let of = |id: Uuid| notifications.iter().find(|notification| notification.sender == sender_name(id)).unwrap();
     assert!(is_delivered(of(bad_id)) && of(bad_id).attempts == 2);
     assert_eq!(of(bad_id).last_error.as_deref().unwrap(), format!("status 500 from {bad_url}/hook: as asked for"));
     assert!(is_delivered(of(good_id)) && of(good_id).attempts == 1);
     let waited = of(bad_id).message.at;
     assert!(now().since(waited) >= "5s".parse().unwrap(), "the first wait is five seconds");
-    assert_eq!(bad.taken()[0].id, format!("msg_{}", Letter::id(&of(bad_id).message, &of(bad_id).sender).simple()));
+    assert_eq!(
+        bad.taken()[0].id,
+        format!("msg_{}", Notification::id(&of(bad_id).message, &of(bad_id).sender).simple())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,8 +127,8 @@ async fn one_who_wants_no_more_is_disabled() {
     receiver.answers(410);
     let (id, _) = office.subscribe(&format!("{url}/hook"), &["*"]).await;
     office.world.incident("Checkout is down", None).await;
-    let letter = office.world.settled(1).await.remove(0);
-    assert_eq!((is_delivered(&letter), letter.attempts), (false, 1));
+    let notification = office.world.settled(1).await.remove(0);
+    assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
     let reason = eventually("it is disabled", async || match office.subscription(id).await.state {
         State::Disabled { reason } => Some(reason),
         State::Enabled | State::Removed => None,
@@ -134,7 +137,7 @@ async fn one_who_wants_no_more_is_disabled() {
     assert!(reason.contains("410"), "{reason}");
     eventually("its sender is gone", async || office.world.senders.names().is_empty().then_some(())).await;
     office.world.incident("Search is down", None).await;
-    assert_eq!((office.world.letters().await.len(), receiver.taken().len()), (1, 1));
+    assert_eq!((office.world.notifications().await.len(), receiver.taken().len()), (1, 1));
 
     receiver.answers(200);
     office.order(id, SubscriptionCommand::Enable).await;
@@ -184,9 +187,9 @@ async fn no_message_goes_into_a_private_network_unless_the_configuration_says_so
     let (receiver, url) = Receiver::start().await;
     let (id, _) = office.subscribe(&format!("{url}/hook"), &["*"]).await;
     office.world.incident("Checkout is down", None).await;
-    let letter = office.world.settled(1).await.remove(0);
-    assert_eq!((is_delivered(&letter), letter.attempts), (false, 1));
-    assert!(letter.last_error.unwrap().contains("webhooks.allow in the configuration can allow it"));
+    let notification = office.world.settled(1).await.remove(0);
+    assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
+    assert!(notification.last_error.unwrap().contains("webhooks.allow in the configuration can allow it"));
     let port = url.rsplit(':').next().unwrap();
     let named = Terms { url: format!("http://localhost:{port}/hook"), ..office.subscription(id).await.terms };
     office.order(id, SubscriptionCommand::Change { terms: named }).await;

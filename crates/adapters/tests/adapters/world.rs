@@ -6,9 +6,9 @@ use std::time::Duration;
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, Key};
 use ordo_engine::sender::{Sender, Senders};
-use ordo_engine::{Along, Engine, Options, Tools};
+use ordo_engine::{CommitExtras, Engine, Options, Tools};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
-use ordo_model::letter::{Letter, LetterState};
+use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
@@ -54,41 +54,44 @@ impl World {
             escalation: None,
             by: anna(),
         };
-        self.engine.start_incident(start, |_| Along::default()).await.unwrap().kept.id
+        self.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id
     }
 
     pub(crate) async fn tell(&self, id: Uuid, command: IncidentCommand) {
-        self.engine.ask::<Incident>(id, command).await.unwrap();
+        self.engine.command::<Incident>(id, command).await.unwrap();
     }
 
     pub(crate) async fn read(&self, id: Uuid) -> Incident {
         self.engine.queries().object::<Incident>(id).await.unwrap().unwrap().value
     }
 
-    /// The letters there are, in no order.
-    pub(crate) async fn letters(&self) -> Vec<Letter> {
+    /// The notifications there are, in no order.
+    pub(crate) async fn notifications(&self) -> Vec<Notification> {
         let mut found = Vec::new();
         for (entity, _) in self.engine.queries().store().entities(None, 10_000).await.unwrap() {
-            if entity.kind == ordo_model::Kind::Letter {
-                found.extend(self.engine.queries().object::<Letter>(entity.id).await.unwrap().map(|kept| kept.value));
+            if entity.kind == ordo_model::Kind::Notification {
+                found.extend(
+                    self.engine.queries().object::<Notification>(entity.id).await.unwrap().map(|kept| kept.value),
+                );
             }
         }
         found
     }
 
-    /// Until no letter waits any more.
-    pub(crate) async fn settled(&self, count: usize) -> Vec<Letter> {
-        eventually(&format!("{count} letters are settled"), async || {
-            let letters = self.letters().await;
-            let settled = letters.len() == count && letters.iter().all(|letter| !letter.is_waiting());
-            settled.then_some(letters)
+    /// Until no notification waits any more.
+    pub(crate) async fn settled(&self, count: usize) -> Vec<Notification> {
+        eventually(&format!("{count} notifications are settled"), async || {
+            let notifications = self.notifications().await;
+            let settled =
+                notifications.len() == count && notifications.iter().all(|notification| !notification.is_waiting());
+            settled.then_some(notifications)
         })
         .await
     }
 }
 
-pub(crate) fn is_delivered(letter: &Letter) -> bool {
-    matches!(letter.state, LetterState::Delivered { .. })
+pub(crate) fn is_delivered(notification: &Notification) -> bool {
+    matches!(notification.state, NotificationState::Delivered { .. })
 }
 
 pub(crate) fn anna() -> By {

@@ -109,7 +109,7 @@ pub struct Executor {
     grace: Duration,
 }
 
-/// Why a life of the executor ended.
+/// Why a generation of the executor ended.
 enum End {
     /// It was asked to leave, here or by the server.
     Leaving,
@@ -178,7 +178,7 @@ impl Executor {
         }
     }
 
-    /// One life: from a registration until the executor leaves or the server forgets it.
+    /// One generation: from a registration until the executor leaves or the server forgets it.
     async fn live(
         &self,
         registered: &Registered,

@@ -7,8 +7,8 @@ use ordo_store::{Hint, Store};
 use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::core::Input;
-use crate::live::Live;
-use crate::shards::Ownership;
+use crate::read::change_hint::ChangeHint;
+use crate::time::partitions::Ownership;
 
 use super::Reviewer;
 
@@ -17,7 +17,7 @@ pub(crate) async fn follow(
     store: Arc<dyn Store>,
     ours: watch::Receiver<Ownership>,
     core: mpsc::UnboundedSender<Input>,
-    live: broadcast::Sender<Live>,
+    live: broadcast::Sender<ChangeHint>,
     reviewer: Reviewer,
 ) {
     let Some(cluster) = store.cluster() else { return };
@@ -25,7 +25,7 @@ pub(crate) async fn follow(
     while let Some(hint) = hints.next().await {
         let ours = is_ours(&hint, &ours.borrow());
         drop(core.send(Input::Hinted { ours }));
-        drop(live.send(Live::Elsewhere));
+        drop(live.send(ChangeHint::Elsewhere));
         reviewer.nudge();
     }
 }
@@ -33,7 +33,7 @@ pub(crate) async fn follow(
 fn is_ours(hint: &Hint, ours: &Ownership) -> bool {
     ours.until > Timestamp::MIN
         && match hint {
-            Hint::Shards(shards) => shards.iter().any(|shard| ours.shards.contains(*shard)),
+            Hint::Partitions(partitions) => partitions.iter().any(|partition| ours.partitions.contains(*partition)),
             Hint::Lost => true,
         }
 }

@@ -1,21 +1,21 @@
-//! The heartbeat of a node: it says that it is there, takes its share of the shards, and settles what the dead left.
+//! The heartbeat of a node: it says that it is there, takes its share of the partitions, and settles what the dead left.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ordo_model::{Incarnation, Timestamp};
-use ordo_store::{Beat, Cluster, Fault, Node, Shard, Store};
+use ordo_store::{Beat, Cluster, Fault, Node, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use super::{About, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
-use crate::batcher::chain;
-use crate::clock::StoreClock;
+use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
-use crate::shards::{Ownership, ShardSet};
+use crate::time::clock::StoreClock;
+use crate::time::partitions::{Ownership, PartitionSet};
 
-/// How long a starting node waits for a former life of its name to be counted out.
+/// How long a starting node waits for a former generation of its name to be counted out.
 const NAME_PATIENCE: u32 = 20;
 
 pub(crate) struct Member {
@@ -33,13 +33,14 @@ pub(crate) struct Member {
 pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About) -> Result<(), Fault> {
     for patience in (0..=NAME_PATIENCE).rev() {
         let nodes = cluster.nodes().await?;
-        let taken = nodes.iter().any(|node| node.name == me.executor && node.life != me.life && node.is_alive);
+        let taken =
+            nodes.iter().any(|node| node.name == me.executor && node.generation != me.generation && node.is_alive);
         if !taken {
             cluster.beat(&beat(me, about)).await?;
             return Ok(());
         }
         if patience == NAME_PATIENCE {
-            tracing::info!(node = %me.executor, "waiting until the former life of this node is counted out");
+            tracing::info!(node = %me.executor, "waiting until the former generation of this node is counted out");
         }
         tokio::time::sleep(BEAT_EVERY.to_std() / 2).await;
     }
@@ -48,7 +49,7 @@ pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About)
     })
 }
 
-/// A node that is going down leaves its shards to the others at once, while what runs on it comes to its end.
+/// A node that is going down leaves its partitions to the others at once, while what runs on it comes to its end.
 pub(crate) async fn hand_over(store: &dyn Store, name: &str) {
     if let Some(cluster) = store.cluster()
         && let Err(fault) = cluster.drain(name, true).await
@@ -58,9 +59,9 @@ pub(crate) async fn hand_over(store: &dyn Store, name: &str) {
 }
 
 /// The last word of a node.
-pub(crate) async fn leave(store: &dyn Store, life: Uuid) {
+pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     if let Some(cluster) = store.cluster()
-        && let Err(fault) = cluster.leave(life).await
+        && let Err(fault) = cluster.leave(generation).await
     {
         tracing::warn!(error = %chain(&fault), "the other nodes could not be told; they find out in a few seconds");
     }
@@ -68,7 +69,7 @@ pub(crate) async fn leave(store: &dyn Store, life: Uuid) {
 
 fn beat(me: &Incarnation, about: &About) -> Beat {
     let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
-    Beat { life: me.life, name: me.executor.clone(), about, good_for: GOOD_FOR }
+    Beat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
 
 impl Member {
@@ -88,10 +89,10 @@ impl Member {
         let Some(cluster) = self.store.cluster() else { return Ok(()) };
         self.clock.compare(cluster).await?;
         let nodes = cluster.beat(&beat(&self.me, &self.about)).await?;
-        let draining = nodes.iter().any(|node| node.life == self.me.life && node.draining);
+        let draining = nodes.iter().any(|node| node.generation == self.me.generation && node.draining);
         drop(self.core.send(Input::Resting(draining || !self.about.roles.executor)));
         if self.about.roles.timekeeper {
-            self.take_shards(cluster, &nodes).await?;
+            self.take_partitions(cluster, &nodes).await?;
             if count.is_multiple_of(SWEEP_EVERY) {
                 let overdue = cluster.sweep_overdue(OVERDUE, CLAIM, SWEEP_MAX).await?;
                 if !overdue.is_empty() {
@@ -107,27 +108,28 @@ impl Member {
         Ok(())
     }
 
-    async fn take_shards(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
+    async fn take_partitions(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
         let keepers: Vec<Uuid> = nodes
             .iter()
             .filter(|node| node.is_alive && !node.draining && About::of(node).roles.timekeeper)
-            .map(|node| node.life)
+            .map(|node| node.generation)
             .collect();
-        let wanted: Vec<Shard> = Shard::all().filter(|shard| shard.owner(&keepers) == Some(self.me.life)).collect();
-        let held = cluster.take_leases(self.me.life, &wanted, GOOD_FOR).await?;
-        let (kept, given): (Vec<_>, Vec<_>) = held.into_iter().partition(|lease| wanted.contains(&lease.shard));
-        let shards: ShardSet = kept.iter().map(|lease| lease.shard).collect();
+        let wanted: Vec<Partition> =
+            Partition::all().filter(|partition| partition.owner(&keepers) == Some(self.me.generation)).collect();
+        let held = cluster.take_leases(self.me.generation, &wanted, GOOD_FOR).await?;
+        let (kept, given): (Vec<_>, Vec<_>) = held.into_iter().partition(|lease| wanted.contains(&lease.partition));
+        let partitions: PartitionSet = kept.iter().map(|lease| lease.partition).collect();
         let until = kept.iter().map(|lease| lease.until).min().unwrap_or(Timestamp::MIN);
-        let ours = Ownership { shards, until: until.minus(LEASE_MARGIN) };
+        let ours = Ownership { partitions, until: until.minus(LEASE_MARGIN) };
         let before = self.ours.send_replace(ours);
-        if before.shards != shards {
-            tracing::info!(shards = shards.len(), nodes = keepers.len(), "looking after shards");
+        if before.partitions != partitions {
+            tracing::info!(partitions = partitions.len(), nodes = keepers.len(), "looking after partitions");
         }
         drop(self.core.send(Input::Own(ours)));
         if !given.is_empty() {
             // Whoever is to have them need not wait for their end.
-            let given: Vec<Shard> = given.into_iter().map(|lease| lease.shard).collect();
-            cluster.release_leases(self.me.life, &given).await?;
+            let given: Vec<Partition> = given.into_iter().map(|lease| lease.partition).collect();
+            cluster.release_leases(self.me.generation, &given).await?;
         }
         Ok(())
     }
@@ -139,17 +141,17 @@ impl Member {
         nodes: &[Node],
         settled: &mut BTreeSet<Uuid>,
     ) -> Result<(), Fault> {
-        let alive: Vec<Uuid> = nodes.iter().filter(|node| node.is_alive).map(|node| node.life).collect();
+        let alive: Vec<Uuid> = nodes.iter().filter(|node| node.is_alive).map(|node| node.generation).collect();
         for dead in nodes.iter().filter(|node| !node.is_alive) {
-            let heir = Shard::of_id(dead.life).owner(&alive) == Some(self.me.life);
+            let heir = Partition::of_id(dead.generation).owner(&alive) == Some(self.me.generation);
             let reborn = nodes.iter().any(|node| node.is_alive && node.name == dead.name);
-            if heir && settled.insert(dead.life) {
+            if heir && settled.insert(dead.generation) {
                 tracing::warn!(node = %dead.name, "a node fell silent: what it was running is settled");
                 if !reborn && let Err(fault) = self.engine.settle_attempts_of(&dead.name).await {
-                    settled.remove(&dead.life);
+                    settled.remove(&dead.generation);
                     return Err(fault);
                 }
-                cluster.leave(dead.life).await?;
+                cluster.leave(dead.generation).await?;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What nodes tell each other about themselves.
 
 use ordo_model::Timestamp;
-use ordo_store::{Fault, Node, SHARDS, Store};
+use ordo_store::{Fault, Node, PARTITIONS, Store};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -51,7 +51,7 @@ impl About {
 #[derive(Debug, Clone, Serialize)]
 pub struct NodeView {
     pub name: String,
-    pub life: Uuid,
+    pub generation: Uuid,
     pub roles: Vec<&'static str>,
     pub version: String,
     pub url: Option<String>,
@@ -59,8 +59,8 @@ pub struct NodeView {
     pub state: &'static str,
     pub joined_at: Timestamp,
     pub seen_at: Timestamp,
-    /// How many shards it looks after.
-    pub shards: usize,
+    /// How many partitions it looks after.
+    pub partitions: usize,
 }
 
 impl Engine {
@@ -74,14 +74,14 @@ impl Engine {
         let (me, about) = (self.me(), &self.options().about);
         NodeView {
             name: me.executor.clone(),
-            life: me.life,
+            generation: me.generation,
             roles: about.roles.names(),
             version: about.version.clone(),
             url: about.url.clone(),
             state: "alive",
             joined_at: self.started_at(),
             seen_at: self.clock().now(),
-            shards: SHARDS,
+            partitions: PARTITIONS,
         }
     }
 
@@ -98,7 +98,8 @@ impl Engine {
 async fn nodes(store: &dyn Store) -> Result<Option<Vec<NodeView>>, Fault> {
     let Some(cluster) = store.cluster() else { return Ok(None) };
     let (nodes, leases, now) = (cluster.nodes().await?, cluster.leases().await?, cluster.now().await?);
-    let shards = |life: Uuid| leases.iter().filter(|lease| lease.life == life && lease.until > now).count();
+    let partitions =
+        |generation: Uuid| leases.iter().filter(|lease| lease.generation == generation && lease.until > now).count();
     let views = nodes.into_iter().map(|node| {
         let about = About::of(&node);
         let state = match (node.is_alive, node.draining) {
@@ -107,13 +108,13 @@ async fn nodes(store: &dyn Store) -> Result<Option<Vec<NodeView>>, Fault> {
             (true, false) => "alive",
         };
         NodeView {
-            shards: shards(node.life),
+            partitions: partitions(node.generation),
             roles: about.roles.names(),
             version: about.version,
             url: about.url,
             state,
             name: node.name,
-            life: node.life,
+            generation: node.generation,
             joined_at: node.joined_at,
             seen_at: node.beat_at,
         }

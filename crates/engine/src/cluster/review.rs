@@ -8,9 +8,9 @@ use ordo_model::{EntityId, JobId};
 use ordo_store::{Fault, Store};
 use tokio::sync::Notify;
 
-use crate::batcher::chain;
-use crate::codec;
-use crate::runner::{Mine, Runner};
+use crate::commit::batcher::chain;
+use crate::commit::codec;
+use crate::run::runner::{Mine, Runner};
 
 #[derive(Clone)]
 pub(crate) struct Reviewer {

@@ -1,20 +1,20 @@
 //! Which waiting run goes next, and where.
 //!
-//! Invariant: over all lines the run whose turn it is goes first; one that must wait for something special is put
+//! Invariant: over all queues the run whose turn it is goes first; one that must wait for something special is put
 //! aside and keeps nobody waiting.
 
 use std::collections::BTreeSet;
 
-use ordo_model::job::{Command, Routing, Seat};
+use ordo_model::job::{Command, Routing, SlotReservation};
 use ordo_model::routing::{Asked, Candidate, Choice, choose};
 use ordo_model::{Incarnation, JobId, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
 use super::keys::Verdict;
-use super::need::LineName;
 use super::parking::Blocker;
-use crate::change::{Place, Waiting};
+use super::requirements::QueueName;
+use crate::commit::change::{Place, Waiting};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]
@@ -22,24 +22,24 @@ pub struct Start {
     pub job_id: JobId,
     pub command: Command,
     /// None for a run that goes to all.
-    pub seat: Option<(Seat, Place)>,
+    pub reservation: Option<(SlotReservation, Place)>,
 }
 
 impl Dispatcher {
     /// Waiting runs for which there is a place now.
     pub fn take_startable(&mut self, now: Timestamp) -> Vec<Start> {
         let mut starts = Vec::new();
-        let mut closed: BTreeSet<LineName> = BTreeSet::new();
+        let mut closed: BTreeSet<QueueName> = BTreeSet::new();
         if self.stopped || self.resting {
             return starts;
         }
-        while let Some(name) = self.next_line(&closed) {
-            let Some(waiting) = self.lines.get_mut(&name).and_then(|line| line.queue.pop_first()) else { break };
+        while let Some(name) = self.next_queue(&closed) {
+            let Some(waiting) = self.queues.get_mut(&name).and_then(|queue| queue.runs.pop_first()) else { break };
             match self.dispatch(waiting, now) {
                 Ok(start) => starts.extend(start),
                 Err(waiting) => {
-                    if let Some(line) = self.lines.get_mut(&name) {
-                        line.queue.insert(waiting);
+                    if let Some(queue) = self.queues.get_mut(&name) {
+                        queue.runs.insert(waiting);
                     }
                     closed.insert(name);
                 }
@@ -48,16 +48,16 @@ impl Dispatcher {
         starts
     }
 
-    /// The line with the run whose turn it is.
-    fn next_line(&self, closed: &BTreeSet<LineName>) -> Option<LineName> {
-        let open = self.lines.iter().filter(|(name, line)| !line.queue.is_empty() && !closed.contains(*name));
-        let heads = open.filter_map(|(name, line)| Some((line.queue.first()?, name)));
+    /// The queue with the run whose turn it is.
+    fn next_queue(&self, closed: &BTreeSet<QueueName>) -> Option<QueueName> {
+        let open = self.queues.iter().filter(|(name, queue)| !queue.runs.is_empty() && !closed.contains(*name));
+        let heads = open.filter_map(|(name, queue)| Some((queue.runs.first()?, name)));
         heads.min_by_key(|(head, _)| *head).map(|(_, name)| name.clone())
     }
 
-    /// Starts the run or puts it aside; gives it back if nobody of its line has a free place.
+    /// Starts the run or puts it aside; gives it back if nobody of its queue has a free place.
     fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<Start>, Waiting> {
-        match self.keys.judge(&waiting.need.terms, now) {
+        match self.keys.judge(&waiting.requirements.terms, now) {
             Verdict::Free => {}
             Verdict::Busy(key) => {
                 self.park(Blocker::Key(key), waiting);
@@ -69,14 +69,14 @@ impl Dispatcher {
                 return Ok(None);
             }
         }
-        let need = waiting.need.clone();
-        let candidates = self.candidates(&need.line, now);
+        let requirements = waiting.requirements.clone();
+        let candidates = self.candidates(&requirements.queue, now);
         let draw = ordo_model::id::mix(self.choices);
-        let meant_for = need.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
+        let meant_for = requirements.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
         let choice = match meant_for {
             Some(place) if candidates[place].free > 0 => Choice::Take(place),
             Some(place) => Choice::WaitFor(place),
-            None => choose(need.terms.routing, &candidates, Asked { job: waiting.job_id, draw }),
+            None => choose(requirements.terms.routing, &candidates, Asked { job: waiting.job_id, draw }),
         };
         let chosen = |place: usize| candidates[place].id;
         match choice {
@@ -100,16 +100,16 @@ impl Dispatcher {
         }
     }
 
-    /// Whoever could run something of this line: this process first, the others in the order of their names.
-    fn candidates(&self, line: &LineName, now: Timestamp) -> Vec<Candidate<'_>> {
+    /// Whoever could run something of this queue: this process first, the others in the order of their names.
+    fn candidates(&self, queue: &QueueName, now: Timestamp) -> Vec<Candidate<'_>> {
         let mut there: Vec<Candidate<'_>> =
-            self.remotes.values().filter(|remote| remote.serves(line)).map(|remote| remote.candidate()).collect();
+            self.remotes.values().filter(|remote| remote.serves(queue)).map(|remote| remote.candidate()).collect();
         there.sort_by_key(|candidate| (candidate.name, candidate.id));
-        if self.serves_here(line) {
+        if self.serves_here(queue) {
             let here = Candidate {
-                id: self.me.executor.life,
+                id: self.me.executor.generation,
                 name: &self.me.executor.executor,
-                free: self.pools[&line.pool].free(),
+                free: self.pools[&queue.pool].free(),
                 heard_at: now,
                 chosen: self.chosen_here.0,
                 chosen_last: self.chosen_here.1,
@@ -123,35 +123,39 @@ impl Dispatcher {
     fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> Start {
         self.choices += 1;
         let choices = self.choices;
-        let seat = match self.remotes.get_mut(&executor) {
+        let reservation = match self.remotes.get_mut(&executor) {
             Some(remote) => {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
                 remote.reserved += 1;
-                (remote.seat(), Place::There(executor))
+                (remote.reservation(), Place::There(executor))
             }
             None => {
-                let pool = waiting.need.line.pool;
+                let pool = waiting.requirements.queue.pool;
                 self.chosen_here = (self.chosen_here.0 + 1, choices);
                 self.slots(pool).reserved += 1;
                 (self.me.clone(), Place::Here(pool))
             }
         };
-        let terms = &waiting.need.terms;
+        let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
         self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
-        Start { job_id: waiting.job_id, command: Command::Start { run_id: waiting.run_id }, seat: Some(seat) }
+        Start {
+            job_id: waiting.job_id,
+            command: Command::Start { run_id: waiting.run_id },
+            reservation: Some(reservation),
+        }
     }
 
     fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> Start {
         self.choices += 1;
         self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
-        Start { job_id: waiting.job_id, command, seat: None }
+        Start { job_id: waiting.job_id, command, reservation: None }
     }
 }
 
 fn incarnation(candidate: &Candidate<'_>) -> Incarnation {
-    Incarnation { executor: candidate.name.to_owned(), life: candidate.id }
+    Incarnation { executor: candidate.name.to_owned(), generation: candidate.id }
 }

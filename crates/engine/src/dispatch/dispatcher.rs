@@ -1,33 +1,33 @@
 //! The dispatcher: which waiting run gets which free place, here or elsewhere.
 //!
 //! Invariant: a place is free, reserved for one order, or running one attempt. Where nothing is free runs stay where
-//! they are safe: pending, in the store. The lines in memory are a cache of them.
+//! they are safe: pending, in the store. The queues in memory are a cache of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Pool, Routing, Seat};
+use ordo_model::job::{Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use uuid::Uuid;
 
 use super::keys::{Keys, Verdict};
-use super::line::Line;
-use super::need::LineName;
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{Remote, Restored};
+use super::requirements::QueueName;
+use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::change::{Place, Started, Waiting};
+use crate::commit::change::{Assignment, Place, Waiting};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
 /// How many waiting runs are read at a time.
 const FIND_PAGE: usize = 1_000;
 
-/// A question to the store: the waiting runs of a line, behind that one.
+/// A question to the store: the waiting runs of a queue, behind that one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
-    pub line: LineName,
+    pub queue: QueueName,
     pub after: Option<Waiting>,
     pub limit: usize,
 }
@@ -60,10 +60,10 @@ pub(super) struct Starting {
 
 #[derive(Debug)]
 pub struct Dispatcher {
-    pub(super) me: Seat,
+    pub(super) me: SlotReservation,
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, Remote>,
-    pub(super) lines: BTreeMap<LineName, Line>,
+    pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
     /// Runs in memory or on their way out of it.
@@ -77,20 +77,20 @@ pub struct Dispatcher {
     pub(super) choices: u64,
     /// How often this process itself was chosen.
     pub(super) chosen_here: (u64, u64),
-    reading: Option<LineName>,
+    reading: Option<QueueName>,
     /// Others are to take the work for now.
     pub(super) resting: bool,
     pub(super) stopped: bool,
 }
 
 impl Dispatcher {
-    /// `me` is a seat of the executor in this process; it says which tools it has.
-    pub fn new(me: Seat, sizes: PoolSizes) -> Dispatcher {
+    /// `me` is a reservation of the executor in this process; it says which tools it has.
+    pub fn new(me: SlotReservation, sizes: PoolSizes) -> Dispatcher {
         let mut dispatcher = Dispatcher {
             me,
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
-            lines: BTreeMap::new(),
+            queues: BTreeMap::new(),
             parking: Parking::default(),
             keys: Keys::default(),
             known: HashSet::new(),
@@ -117,20 +117,20 @@ impl Dispatcher {
         let woke = self.resting && !resting;
         self.resting = resting;
         if woke {
-            self.look_again();
+            self.rescan();
         }
     }
 
     /// Runs may wait in the store that this node does not know of: it asks, where it has room for them.
-    pub fn look_again(&mut self) {
-        let open = |name: &LineName, dispatcher: &Dispatcher| {
+    pub fn rescan(&mut self) {
+        let open = |name: &QueueName, dispatcher: &Dispatcher| {
             let here = dispatcher.serves_here(name) && dispatcher.pools[&name.pool].free() > 0;
             here || dispatcher.remotes.values().any(|remote| remote.serves(name) && remote.free() > 0)
         };
-        let names: Vec<LineName> = self.lines.keys().filter(|name| open(name, self)).cloned().collect();
+        let names: Vec<QueueName> = self.queues.keys().filter(|name| open(name, self)).cloned().collect();
         for name in names {
-            if let Some(line) = self.lines.get_mut(&name).filter(|line| line.queue.is_empty()) {
-                line.must_refill();
+            if let Some(queue) = self.queues.get_mut(&name).filter(|queue| queue.runs.is_empty()) {
+                queue.must_refill();
             }
         }
     }
@@ -154,10 +154,10 @@ impl Dispatcher {
     // --- places -------------------------------------------------------------------------------------
 
     /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
-    pub fn reserve(&mut self, job: JobId) -> Option<(Seat, Place)> {
+    pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, Place)> {
         let name = self.pool_of(job);
         let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
-        let others_wait = self.own_lines(name).any(|line| !line.queue.is_empty());
+        let others_wait = self.own_lines(name).any(|queue| !queue.runs.is_empty());
         if self.stopped || self.resting || shared || others_wait || self.pools[&name].free() == 0 {
             return None;
         }
@@ -180,13 +180,13 @@ impl Dispatcher {
     }
 
     /// A reserved place became a running attempt. Answers whether its executor is still there.
-    pub fn began(&mut self, started: &Started, now: Timestamp) -> bool {
-        self.known.remove(&started.run_id);
-        let starting = self.starting.remove(&started.run_id);
+    pub fn began(&mut self, assignment: &Assignment, now: Timestamp) -> bool {
+        self.known.remove(&assignment.run_id);
+        let starting = self.starting.remove(&assignment.run_id);
         let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
-        let attempt = (started.run_id, started.token);
-        let mut held = Held { place: started.place, job_id: started.job_id, key, offered_until: None };
-        match started.place {
+        let attempt = (assignment.run_id, assignment.token);
+        let mut held = Held { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
+        match assignment.place {
             Place::Here(pool) => {
                 let slots = self.slots(pool);
                 slots.give_back();
@@ -305,7 +305,7 @@ impl Dispatcher {
         }
     }
 
-    /// Offers that ran out. Whether they were taken in the last moment is known to whoever hands them out.
+    /// Offers that ran out. Whether they were taken in the last moment is known to whoever leases them out.
     pub fn overdue_offers(&mut self, now: Timestamp) -> Vec<Overdue> {
         let mut overdue = Vec::new();
         while let Some(&(until, run_id, token)) = self.offers.first().filter(|(until, _, _)| *until <= now) {
@@ -327,41 +327,44 @@ impl Dispatcher {
         self.unpark(freed);
     }
 
-    /// There is a line for every tool that somebody offers, and for no other: what nobody can run stays in the store.
+    /// There is a queue for every tool that somebody offers, and for no other: what nobody can run stays in the store.
     fn sync_lines(&mut self) {
         let own = self.me.tools.iter().flat_map(|tools| tools.iter()).map(|tool| (&self.me.group, tool));
         let there = self.remotes.values().filter(|remote| !remote.draining);
         let remote = there.flat_map(|remote| remote.tools.iter().map(|tool| (&remote.group, tool)));
         let offered = own.chain(remote).flat_map(|(group, tool)| {
-            Pool::ALL.map(|pool| LineName { group: group.clone(), pool, tool: tool.clone() })
+            Pool::ALL.map(|pool| QueueName { group: group.clone(), pool, tool: tool.clone() })
         });
-        let wanted: BTreeSet<LineName> = offered.collect();
-        let gone: Vec<LineName> = self.lines.keys().filter(|name| !wanted.contains(*name)).cloned().collect();
+        let wanted: BTreeSet<QueueName> = offered.collect();
+        let gone: Vec<QueueName> = self.queues.keys().filter(|name| !wanted.contains(*name)).cloned().collect();
         for name in gone {
-            let line = self.lines.remove(&name);
-            for waiting in line.iter().flat_map(|line| &line.queue) {
+            let queue = self.queues.remove(&name);
+            for waiting in queue.iter().flat_map(|queue| &queue.runs) {
                 self.known.remove(&waiting.run_id);
             }
         }
         for name in wanted {
             let size = self.queue_size(&name);
-            self.lines.entry(name).or_insert_with(|| Line::new(size));
+            self.queues.entry(name).or_insert_with(|| RunQueue::new(size));
         }
     }
 
-    fn queue_size(&self, line: &LineName) -> usize {
-        if line.group == self.me.group { self.pools[&line.pool].size.queue } else { REMOTE_QUEUE }
+    fn queue_size(&self, queue: &QueueName) -> usize {
+        if queue.group == self.me.group { self.pools[&queue.pool].size.queue } else { REMOTE_QUEUE }
     }
 
-    // --- lines --------------------------------------------------------------------------------------
+    // --- queues --------------------------------------------------------------------------------------
 
     pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
         // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
-        if self.resting || self.known.contains(&waiting.run_id) || !self.lines.contains_key(&waiting.need.line) {
+        if self.resting
+            || self.known.contains(&waiting.run_id)
+            || !self.queues.contains_key(&waiting.requirements.queue)
+        {
             return;
         }
         if let Some(blocker) = self.crowded(&waiting, now) {
-            self.parking.turned_away(blocker, &waiting.need.line);
+            self.parking.turned_away(blocker, &waiting.requirements.queue);
             return;
         }
         self.known.insert(waiting.run_id);
@@ -369,8 +372,8 @@ impl Dispatcher {
     }
 
     fn put(&mut self, waiting: Waiting) {
-        let left = match self.lines.get_mut(&waiting.need.line) {
-            Some(line) => line.add(waiting),
+        let left = match self.queues.get_mut(&waiting.requirements.queue) {
+            Some(queue) => queue.add(waiting),
             None => Some(waiting),
         };
         if let Some(left) = left {
@@ -380,7 +383,7 @@ impl Dispatcher {
 
     /// A key that is busy, with as many waiting for it as memory holds.
     fn crowded(&mut self, waiting: &Waiting, now: Timestamp) -> Option<Blocker> {
-        let blocker = match self.keys.judge(&waiting.need.terms, now) {
+        let blocker = match self.keys.judge(&waiting.requirements.terms, now) {
             Verdict::Free => return None,
             Verdict::Busy(key) => Blocker::Key(key),
             Verdict::Until(key, at) => {
@@ -397,11 +400,11 @@ impl Dispatcher {
         }
     }
 
-    /// Runs come back to their lines; a line that was left without some of its runs is read again.
+    /// Runs come back to their queues; a queue that was left without some of its runs is read again.
     pub(super) fn unpark(&mut self, freed: Freed) {
-        for name in &freed.lines {
-            if let Some(line) = self.lines.get_mut(name) {
-                line.must_refill();
+        for name in &freed.queues {
+            if let Some(queue) = self.queues.get_mut(name) {
+                queue.must_refill();
             }
         }
         for waiting in freed.runs {
@@ -421,16 +424,16 @@ impl Dispatcher {
         if self.stopped || self.resting || self.reading.is_some() {
             return None;
         }
-        let (name, line) = self.lines.iter_mut().find(|(_, line)| line.is_scarce())?;
-        line.refilling();
+        let (name, queue) = self.queues.iter_mut().find(|(_, queue)| queue.is_scarce())?;
+        queue.refilling();
         self.reading = Some(name.clone());
-        Some(Find { line: name.clone(), after: None, limit: FIND_PAGE })
+        Some(Find { queue: name.clone(), after: None, limit: FIND_PAGE })
     }
 
     /// The store's answer: a page of waiting runs; `complete`: there are no more. Answers what to ask next.
     pub fn found_waiting(
         &mut self,
-        name: &LineName,
+        name: &QueueName,
         found: Vec<Waiting>,
         complete: bool,
         now: Timestamp,
@@ -440,21 +443,21 @@ impl Dispatcher {
         for waiting in found {
             self.add_waiting(waiting, now);
         }
-        let line = self.lines.get_mut(name)?;
+        let queue = self.queues.get_mut(name)?;
         match last {
             _ if complete => None,
             // The store could not be read.
             None => {
-                line.must_refill();
+                queue.must_refill();
                 None
             }
-            Some(_) if line.is_full() => {
-                line.overflowed();
+            Some(_) if queue.is_full() => {
+                queue.overflowed();
                 None
             }
             after => {
                 self.reading = Some(name.clone());
-                Some(Find { line: name.clone(), after, limit: FIND_PAGE })
+                Some(Find { queue: name.clone(), after, limit: FIND_PAGE })
             }
         }
     }
@@ -463,7 +466,7 @@ impl Dispatcher {
         self.pools.get_mut(&name).expect("both pools exist")
     }
 
-    pub(super) fn serves_here(&self, line: &LineName) -> bool {
-        line.group == self.me.group && self.me.tools.as_ref().is_none_or(|tools| tools.contains(&line.tool))
+    pub(super) fn serves_here(&self, queue: &QueueName) -> bool {
+        queue.group == self.me.group && self.me.tools.as_ref().is_none_or(|tools| tools.contains(&queue.tool))
     }
 }

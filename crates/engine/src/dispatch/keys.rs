@@ -1,13 +1,13 @@
 //! The limits that runs of many jobs share: how many of one key at once, how many in a time.
 //!
-//! Invariant: counts what this node started. After a restart the attempts that still run elsewhere are counted again;
+//! Invariant: counts what this node assignment. After a restart the attempts that still run elsewhere are counted again;
 //! starts of the time before are forgotten.
 
 use std::collections::{HashMap, VecDeque};
 
 use ordo_model::Timestamp;
 
-use super::need::{Rate, Terms};
+use super::requirements::{Rate, Terms};
 
 #[derive(Debug, Default)]
 pub(super) struct Keys {
@@ -78,7 +78,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::need::Concurrency;
+    use crate::dispatch::requirements::Concurrency;
     use ordo_model::Millis;
 
     fn at(ms: i64) -> Timestamp {

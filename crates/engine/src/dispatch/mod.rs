@@ -1,18 +1,20 @@
 //! Who runs what: waiting runs, free places, executors near and far, and the limits that runs share.
 
 mod choosing;
-pub mod dispatcher;
+pub mod deliveries;
+pub(crate) mod dispatcher;
+pub mod executors;
 mod keys;
-mod line;
-pub mod need;
 mod parking;
 mod pools;
 mod remote;
+pub(crate) mod requirements;
+mod run_queue;
 mod slots;
 
-pub use choosing::Start;
-pub use dispatcher::{Dispatcher, Find, Overdue};
-pub use remote::Restored;
+pub use dispatcher::Find;
+pub(crate) use dispatcher::{Dispatcher, Overdue};
+pub(crate) use remote::Restored;
 pub use slots::{PoolSize, PoolSizes};
 
 #[cfg(test)]

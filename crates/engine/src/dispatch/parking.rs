@@ -1,15 +1,15 @@
 //! Waiting runs for which something else must happen first: a certain executor, or a key, must become free.
 //!
 //! Invariant: they do not stand in the way of others. Each blocker holds a bounded number in memory; the rest is in the
-//! store, and its line is read again when the blocker gives way.
+//! store, and its queue is read again when the blocker gives way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ordo_model::Timestamp;
 use uuid::Uuid;
 
-use super::need::LineName;
-use crate::change::Waiting;
+use super::requirements::QueueName;
+use crate::commit::change::Waiting;
 
 /// How many runs one blocker holds in memory.
 const PARKED_MAX: usize = 200;
@@ -25,7 +25,7 @@ pub(super) enum Blocker {
 struct Lot {
     runs: BTreeSet<Waiting>,
     /// Lines of runs that had no room here.
-    overflowed: BTreeSet<LineName>,
+    overflowed: BTreeSet<QueueName>,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Parking {
 #[derive(Debug, Default)]
 pub(super) struct Freed {
     pub(super) runs: Vec<Waiting>,
-    pub(super) lines: BTreeSet<LineName>,
+    pub(super) queues: BTreeSet<QueueName>,
 }
 
 impl Parking {
@@ -55,13 +55,13 @@ impl Parking {
             return None;
         }
         let last = lot.runs.pop_last()?;
-        lot.overflowed.insert(last.need.line.clone());
+        lot.overflowed.insert(last.requirements.queue.clone());
         Some(last)
     }
 
-    /// A run of this line was left in the store because of the blocker.
-    pub(super) fn turned_away(&mut self, blocker: Blocker, line: &LineName) {
-        self.lots.entry(blocker).or_default().overflowed.insert(line.clone());
+    /// A run of this queue was left in the store because of the blocker.
+    pub(super) fn turned_away(&mut self, blocker: Blocker, queue: &QueueName) {
+        self.lots.entry(blocker).or_default().overflowed.insert(queue.clone());
     }
 
     pub(super) fn wake_at(&mut self, key: &str, at: Timestamp) {
@@ -101,13 +101,13 @@ impl Parking {
 
 impl Lot {
     fn into_freed(self) -> Freed {
-        Freed { runs: self.runs.into_iter().collect(), lines: self.overflowed }
+        Freed { runs: self.runs.into_iter().collect(), queues: self.overflowed }
     }
 }
 
 impl Freed {
     fn extend(&mut self, other: Freed) {
         self.runs.extend(other.runs);
-        self.lines.extend(other.lines);
+        self.queues.extend(other.queues);
     }
 }

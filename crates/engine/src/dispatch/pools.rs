@@ -4,12 +4,12 @@ use ordo_model::JobId;
 use ordo_model::job::Pool;
 
 use super::dispatcher::Dispatcher;
-use super::line::Line;
+use super::run_queue::RunQueue;
 
 impl Dispatcher {
     /// (pool, running, waiting in memory) for each pool of this process.
     pub fn load(&self) -> Vec<(Pool, usize, usize)> {
-        let waiting = |pool: Pool| self.own_lines(pool).map(|line| line.queue.len()).sum();
+        let waiting = |pool: Pool| self.own_lines(pool).map(|queue| queue.runs.len()).sum();
         self.pools.iter().map(|(name, pool)| (*name, pool.running, waiting(*name))).collect()
     }
 
@@ -38,8 +38,8 @@ impl Dispatcher {
         if self.slow.contains(&job) { Pool::Slow } else { Pool::Fast }
     }
 
-    pub(super) fn own_lines(&self, pool: Pool) -> impl Iterator<Item = &Line> {
-        let own = self.lines.iter().filter(move |(name, _)| name.group == self.me.group && name.pool == pool);
-        own.map(|(_, line)| line)
+    pub(super) fn own_lines(&self, pool: Pool) -> impl Iterator<Item = &RunQueue> {
+        let own = self.queues.iter().filter(move |(name, _)| name.group == self.me.group && name.pool == pool);
+        own.map(|(_, queue)| queue)
     }
 }

@@ -1,14 +1,14 @@
 //! Executors elsewhere, as far as choosing among them goes.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::Seat;
+use ordo_model::job::SlotReservation;
 use ordo_model::routing::Candidate;
 use ordo_model::{Incarnation, JobId, RunId, Timestamp, Token};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::need::LineName;
+use super::requirements::QueueName;
 
 #[derive(Debug)]
 pub(super) struct Remote {
@@ -55,8 +55,8 @@ impl Remote {
         }
     }
 
-    pub(super) fn serves(&self, line: &LineName) -> bool {
-        !self.draining && self.group == line.group && self.tools.contains(&line.tool)
+    pub(super) fn serves(&self, queue: &QueueName) -> bool {
+        !self.draining && self.group == queue.group && self.tools.contains(&queue.tool)
     }
 
     pub(super) fn free(&self) -> usize {
@@ -64,11 +64,11 @@ impl Remote {
     }
 
     pub(super) fn incarnation(&self) -> Incarnation {
-        Incarnation { executor: self.name.clone(), life: self.id }
+        Incarnation { executor: self.name.clone(), generation: self.id }
     }
 
-    pub(super) fn seat(&self) -> Seat {
-        Seat { executor: self.incarnation(), group: self.group.clone(), tools: Some(self.tools.clone()) }
+    pub(super) fn reservation(&self) -> SlotReservation {
+        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools: Some(self.tools.clone()) }
     }
 
     pub(super) fn candidate(&self) -> Candidate<'_> {

@@ -1,18 +1,19 @@
-//! Stories of the dispatcher: places, lines, executors elsewhere, limits.
+//! Stories of the dispatcher: places, queues, executors elsewhere, limits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, Pool, Routing, Seat};
+use ordo_model::job::{Command, Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::need::{Concurrency, LineName, Need, Rate, Terms};
-use super::{Dispatcher, PoolSize, PoolSizes, Restored, Start};
-use crate::change::{Place, Started, Waiting};
+use super::choosing::Start;
+use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
+use super::{Dispatcher, PoolSize, PoolSizes, Restored};
+use crate::commit::change::{Assignment, Place, Waiting};
 
 const GROUP: &str = "default";
 
@@ -25,18 +26,18 @@ fn at(ms: u64) -> Timestamp {
 }
 
 fn me() -> Incarnation {
-    Incarnation { executor: "local".into(), life: Uuid::from_u128(1) }
+    Incarnation { executor: "local".into(), generation: Uuid::from_u128(1) }
 }
 
-fn line(group: &str, pool: Pool, tool: &str) -> LineName {
-    LineName { group: group.into(), pool, tool: tool.into() }
+fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
+    QueueName { group: group.into(), pool, tool: tool.into() }
 }
 
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let seat = Seat { executor: me(), group: GROUP.into(), tools };
-    let mut dispatcher = Dispatcher::new(seat, PoolSizes { fast: size, slow: size });
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools };
+    let mut dispatcher = Dispatcher::new(reservation, PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
 }
@@ -44,7 +45,7 @@ fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
 /// Every question to the store is answered: nothing waits there.
 fn answer_all(dispatcher: &mut Dispatcher) {
     while let Some(find) = dispatcher.wants_waiting() {
-        dispatcher.found_waiting(&find.line, Vec::new(), true, now());
+        dispatcher.found_waiting(&find.queue, Vec::new(), true, now());
     }
 }
 
@@ -56,16 +57,16 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
-fn waiting_in(line: LineName, n: u128, rank: u8, terms: Terms) -> Waiting {
-    Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), need: Arc::new(Need { line, terms }) }
+fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: Terms) -> Waiting {
+    Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
 }
 
 fn waiting(n: u128, rank: u8) -> Waiting {
-    waiting_in(line(GROUP, Pool::Fast, "noop"), n, rank, Terms::default())
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, Terms::default())
 }
 
 fn far(n: u128, routing: Routing) -> Waiting {
-    waiting_in(line("gpu", Pool::Fast, "render"), n, 0, Terms { routing, ..Terms::default() })
+    waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, Terms { routing, ..Terms::default() })
 }
 
 fn offer(name: &str, capacity: u32) -> Offer {
@@ -91,8 +92,8 @@ fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
     dispatcher
 }
 
-fn started(n: u128, place: Place) -> Started {
-    Started {
+fn started(n: u128, place: Place) -> Assignment {
+    Assignment {
         place,
         executor: me(),
         job_id: job(n),
@@ -118,7 +119,7 @@ fn finish(dispatcher: &mut Dispatcher, n: u128) {
 fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, Place)> {
     let mut begun = Vec::new();
     for start in dispatcher.take_startable(moment) {
-        let (Command::Start { run_id }, Some((_, place))) = (start.command, start.seat) else { continue };
+        let (Command::Start { run_id }, Some((_, place))) = (start.command, start.reservation) else { continue };
         assert!(dispatcher.began(&started(run_id.0.as_u128(), place), moment));
         begun.push((run_id.0.as_u128(), place));
     }
@@ -191,7 +192,7 @@ fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
     let find = dispatcher.wants_waiting().expect("half of it is gone");
     assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");
     let rest: Vec<Waiting> = (2..6).map(|n| waiting(n, 0)).collect();
-    assert_eq!(dispatcher.found_waiting(&find.line, rest, true, now()), None);
+    assert_eq!(dispatcher.found_waiting(&find.queue, rest, true, now()), None);
     assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
     assert_eq!(dispatcher.load()[0], (Pool::Fast, 0, 4));
 }
@@ -204,14 +205,14 @@ fn one_of_a_better_turn_takes_the_room_of_the_last() {
     }
     dispatcher.add_waiting(waiting(2, 6), now());
     let in_memory: Vec<RunId> =
-        dispatcher.lines[&line(GROUP, Pool::Fast, "noop")].queue.iter().map(|waiting| waiting.run_id).collect();
+        dispatcher.queues[&queue(GROUP, Pool::Fast, "noop")].runs.iter().map(|waiting| waiting.run_id).collect();
     assert_eq!(in_memory, [run(3), run(1)]);
 }
 
 #[test]
 fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
     let mut dispatcher = dispatcher(1, 4);
-    let slow = |n: u128| waiting_in(line(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, Terms::default());
+    let slow = |n: u128| waiting_in(queue(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, Terms::default());
     for n in 0..100u128 {
         dispatcher.add_waiting(slow(n), now());
     }
@@ -223,21 +224,21 @@ fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
 #[test]
 fn a_page_of_the_store_is_followed_by_the_next_while_there_is_room() {
     let mut dispatcher = dispatcher(0, 10);
-    dispatcher.lines.values_mut().for_each(super::line::Line::must_refill);
+    dispatcher.queues.values_mut().for_each(super::run_queue::RunQueue::must_refill);
     let find = dispatcher.wants_waiting().unwrap();
     let page: Vec<Waiting> = (0..5).map(|n| waiting(n, 0)).collect();
-    let more = dispatcher.found_waiting(&find.line, page, false, now()).expect("there is room for more");
+    let more = dispatcher.found_waiting(&find.queue, page, false, now()).expect("there is room for more");
     assert_eq!(more.after.unwrap().run_id, run(4));
     let page: Vec<Waiting> = (5..12).map(|n| waiting(n, 0)).collect();
-    assert_eq!(dispatcher.found_waiting(&find.line, page, false, now()), None, "now it is full");
+    assert_eq!(dispatcher.found_waiting(&find.queue, page, false, now()), None, "now it is full");
 }
 
 #[test]
 fn a_store_that_could_not_be_read_is_asked_again() {
     let mut dispatcher = dispatcher(1, 10);
-    dispatcher.lines.values_mut().for_each(super::line::Line::must_refill);
+    dispatcher.queues.values_mut().for_each(super::run_queue::RunQueue::must_refill);
     let find = dispatcher.wants_waiting().unwrap();
-    dispatcher.found_waiting(&find.line, Vec::new(), false, now());
+    dispatcher.found_waiting(&find.queue, Vec::new(), false, now());
     assert!(dispatcher.wants_waiting().is_some());
 }
 
@@ -258,17 +259,17 @@ fn what_nobody_can_run_stays_in_the_store_and_is_read_when_somebody_comes() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     assert!(dispatcher.take_startable(now()).is_empty() && dispatcher.known.is_empty());
     dispatcher.enrolled(id("a"), &offer("a", 1), now());
-    let find = dispatcher.wants_waiting().expect("its lines are new");
-    assert_eq!(find.line, line("gpu", Pool::Fast, "render"));
-    dispatcher.found_waiting(&find.line, vec![far(1, Routing::Round)], true, now());
+    let find = dispatcher.wants_waiting().expect("its queues are new");
+    assert_eq!(find.queue, queue("gpu", Pool::Fast, "render"));
+    dispatcher.found_waiting(&find.queue, vec![far(1, Routing::Round)], true, now());
     assert_eq!(names(&carry_out(&mut dispatcher, now()), &["a"]), ["a"]);
 }
 
 #[test]
 fn an_executor_without_the_tool_or_of_another_group_gets_nothing() {
     let mut dispatcher = with_executors(&["a"], 9);
-    dispatcher.add_waiting(waiting_in(line("gpu", Pool::Fast, "sing"), 1, 0, Terms::default()), now());
-    dispatcher.add_waiting(waiting_in(line("cpu", Pool::Fast, "render"), 2, 0, Terms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "sing"), 1, 0, Terms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("cpu", Pool::Fast, "render"), 2, 0, Terms::default()), now());
     assert!(dispatcher.take_startable(now()).is_empty());
 }
 
@@ -373,7 +374,7 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
     dispatcher.answered(run(1));
     let shard = |n, name: &str| {
         let terms = Terms { meant_for: Some(id(name)), ..Terms::default() };
-        waiting_in(line("gpu", Pool::Fast, "render"), n, 0, terms)
+        waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms)
     };
     for waiting in [shard(2, "b"), shard(3, "b"), shard(4, "a"), shard(5, "gone")] {
         dispatcher.add_waiting(waiting, now());
@@ -400,7 +401,7 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 
 fn limited(n: u128, key: &str) -> Waiting {
     let concurrency = Some(Concurrency { key: key.into(), max: 1 });
-    waiting_in(line(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
 }
 
 #[test]
@@ -447,7 +448,7 @@ fn a_rate_lets_so_many_begin_and_the_next_at_its_time() {
     let rate = Some(Rate { key: "k".into(), limit: 2, per: Millis::from_secs(1) });
     for n in 1..=3 {
         let terms = Terms { rate: rate.clone(), ..Terms::default() };
-        dispatcher.add_waiting(waiting_in(line(GROUP, Pool::Fast, "noop"), n, 0, terms), now());
+        dispatcher.add_waiting(waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms), now());
     }
     assert_eq!(carry_out(&mut dispatcher, now()).len(), 2);
     assert_eq!(dispatcher.next_wake(), Some(at(1_000)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ordo_engine::{Outgoing, Retries, SendError, Sender, Sent};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::{EntityId, Millis};
 use serde_json::Value;
 use tokio::sync::Notify;

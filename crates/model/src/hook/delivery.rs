@@ -47,13 +47,13 @@ pub struct Delivery {
 pub struct Bound {
     pub job: JobId,
     #[serde(flatten)]
-    pub fate: Fate,
+    pub outcome: DeliveryOutcome,
 }
 
 /// What became of a delivery in one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
-pub enum Fate {
+pub enum DeliveryOutcome {
     /// The job has no run of it yet.
     Waiting,
     Running {
@@ -81,11 +81,11 @@ impl Delivery {
     }
 
     pub fn is_open(&self) -> bool {
-        self.bound.iter().any(|bound| bound.fate.is_open())
+        self.bound.iter().any(|bound| bound.outcome.is_open())
     }
 
     pub fn has_waiting(&self) -> bool {
-        self.bound.iter().any(|bound| bound.fate == Fate::Waiting)
+        self.bound.iter().any(|bound| bound.outcome == DeliveryOutcome::Waiting)
     }
 
     pub fn expires_at(&self) -> Timestamp {
@@ -99,25 +99,25 @@ impl Delivery {
             [] => "unheard",
             _ if self.has_waiting() => "received",
             _ if self.is_open() => "running",
-            bound if bound.iter().all(|bound| bound.fate.is_done_with()) => "done",
+            bound if bound.iter().all(|bound| bound.outcome.is_done_with()) => "done",
             _ => "failed",
         }
     }
 }
 
-impl Fate {
+impl DeliveryOutcome {
     pub const fn is_open(&self) -> bool {
         match self {
-            Fate::Waiting | Fate::Running { .. } => true,
-            Fate::Ended { .. } | Fate::Refused { .. } => false,
+            DeliveryOutcome::Waiting | DeliveryOutcome::Running { .. } => true,
+            DeliveryOutcome::Ended { .. } | DeliveryOutcome::Refused { .. } => false,
         }
     }
 
     /// Nobody will want to replay it: it completed, or a person cancelled it.
     pub fn is_done_with(&self) -> bool {
         match self {
-            Fate::Ended { status, .. } => status == "completed" || status == "cancelled",
-            Fate::Waiting | Fate::Running { .. } | Fate::Refused { .. } => false,
+            DeliveryOutcome::Ended { status, .. } => status == "completed" || status == "cancelled",
+            DeliveryOutcome::Waiting | DeliveryOutcome::Running { .. } | DeliveryOutcome::Refused { .. } => false,
         }
     }
 }

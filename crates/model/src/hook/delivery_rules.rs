@@ -1,6 +1,6 @@
 //! What happens to a delivery, and how that moves it.
 
-use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryRefusal, Fate};
+use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
 use crate::id::JobId;
 use crate::limits::{DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES};
 use crate::object::Misplaced;
@@ -65,12 +65,15 @@ fn look(delivery: &Delivery, found: Vec<Bound>, now: Timestamp) -> Vec<DeliveryE
 
 /// Something open moved on. What is over stays as it is.
 fn is_news(delivery: &Delivery, found: &Bound) -> bool {
-    delivery.bound.iter().any(|known| known.job == found.job && known.fate.is_open() && known.fate != found.fate)
+    delivery
+        .bound
+        .iter()
+        .any(|known| known.job == found.job && known.outcome.is_open() && known.outcome != found.outcome)
 }
 
 /// A delivery that no job heard is kept: somebody may have forgotten to bind the job.
 fn is_done_with(delivery: &Delivery) -> bool {
-    !delivery.bound.is_empty() && delivery.bound.iter().all(|bound| bound.fate.is_done_with())
+    !delivery.bound.is_empty() && delivery.bound.iter().all(|bound| bound.outcome.is_done_with())
 }
 
 /// How long until somebody must look again: the longer it lasts, the less often.
@@ -123,13 +126,13 @@ pub(super) fn apply(before: Option<Delivery>, event: &DeliveryEvent, at: Timesta
 }
 
 fn waiting(jobs: &[JobId]) -> Vec<Bound> {
-    jobs.iter().map(|job| Bound { job: *job, fate: Fate::Waiting }).collect()
+    jobs.iter().map(|job| Bound { job: *job, outcome: DeliveryOutcome::Waiting }).collect()
 }
 
 fn lay(bound: &mut [Bound], news: &[Bound]) {
     for new in news {
         if let Some(known) = bound.iter_mut().find(|known| known.job == new.job) {
-            known.fate = new.fate.clone();
+            known.outcome = new.outcome.clone();
         }
     }
 }

@@ -134,7 +134,7 @@ impl Object for Hook {
     }
 }
 
-/// Letters, digits, '.', '_' and '-', so that it stands in an address as it is.
+/// Notifications, digits, '.', '_' and '-', so that it stands in an address as it is.
 pub fn is_slug(slug: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=HOOK_MAX_BYTES).contains(&slug.len()) && slug.bytes().all(plain) && !slug.starts_with('.')
@@ -144,7 +144,7 @@ fn check_slug(slug: &str) -> Result<(), HookRefusal> {
     if is_slug(slug) {
         return Ok(());
     }
-    let message = format!("write 1 to {HOOK_MAX_BYTES} letters, digits, '.', '_' or '-', not beginning with '.'");
+    let message = format!("write 1 to {HOOK_MAX_BYTES} notifications, digits, '.', '_' or '-', not beginning with '.'");
     Err(HookRefusal::Invalid { field: "slug", message })
 }
 
@@ -155,7 +155,7 @@ fn check_terms(terms: &HookTerms) -> Result<(), HookRefusal> {
     }
     match terms.verify.as_ref().map(|verify| &verify.scheme) {
         Some(Scheme::Hmac { header: Some(header) }) if !is_header(header) => {
-            let message = "must be the name of a header: letters, digits and '-'".to_owned();
+            let message = "must be the name of a header: notifications, digits and '-'".to_owned();
             Err(HookRefusal::Invalid { field: "verify.header", message })
         }
         _ => Ok(()),

@@ -10,7 +10,7 @@ mod hook;
 mod sender;
 mod verify;
 
-pub use delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryRefusal, Fate, Replay};
+pub use delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal, Replay};
 pub use filter::{Filter, Test};
 pub use hook::{Hook, HookCommand, HookEvent, HookRefusal, HookTerms, is_slug};
 pub use sender::{Headers, delivery_id};

@@ -178,7 +178,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             let run = ActiveRun {
                 timeliness: whole.timeliness,
                 tool_input: whole.tool_input,
-                shard: Some(Shard { parent: *parent, index: *index, total, executor: executor.life }),
+                shard: Some(Shard { parent: *parent, index: *index, total, executor: executor.generation }),
                 ..new_run(job, *run_id, whole.cause, at)
             };
             job.active.push(run);

@@ -18,20 +18,20 @@ use crate::trace::TraceParent;
 #[derive(Debug, Clone)]
 pub struct Order {
     pub command: Command,
-    pub seat: Option<Seat>,
+    pub reservation: Option<SlotReservation>,
 }
 
 /// A place in an executor of a group, reserved for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct SlotReservation {
     pub executor: Incarnation,
     pub group: String,
     /// What the executor can do; None: whatever is asked.
     pub tools: Option<Arc<BTreeSet<String>>>,
 }
 
-impl Seat {
-    /// Whether a run of such a job may take the seat.
+impl SlotReservation {
+    /// Whether a run of such a job may take the reservation.
     pub fn suits(&self, definition: &Definition) -> bool {
         let has_tool = self.tools.as_ref().is_none_or(|tools| tools.contains(&definition.tool_name));
         self.group == definition.group && has_tool
@@ -95,7 +95,7 @@ pub enum Command {
     RetryRun {
         run: Box<Run>,
     },
-    /// This life of an executor is over: what it had is settled after a delay counted from the start of each attempt.
+    /// This generation of an executor is over: what it had is settled after a delay counted from the start of each attempt.
     Orphan {
         executor: Incarnation,
         settle_after: Millis,

@@ -13,7 +13,7 @@ pub struct Shard {
     pub parent: RunId,
     pub index: u32,
     pub total: u32,
-    /// The life of the executor it is meant for; when that is gone, any other may have it.
+    /// The generation of the executor it is meant for; when that is gone, any other may have it.
     pub executor: Uuid,
 }
 

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// An executor that is alive, belongs to the job's group and has its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// The life of the executor.
+    /// The generation of the executor.
     pub id: Uuid,
     pub name: &'a str,
     /// How many attempts it could take now.

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{
-    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, Report, Run, RunStatus, Seat, SkipReason,
+    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, Report, Run, RunStatus, SkipReason,
+    SlotReservation,
 };
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
 use serde_json::{Value, json};
@@ -78,12 +79,12 @@ pub(crate) fn refused(fields: Value) -> String {
     }
 }
 
-pub(crate) fn life(number: u128) -> Incarnation {
-    Incarnation { executor: "local".into(), life: Uuid::from_u128(number) }
+pub(crate) fn generation(number: u128) -> Incarnation {
+    Incarnation { executor: "local".into(), generation: Uuid::from_u128(number) }
 }
 
-pub(crate) fn seat() -> Option<Seat> {
-    Some(Seat { executor: life(1), group: Definition::DEFAULT_GROUP.into(), tools: None })
+pub(crate) fn reservation() -> Option<SlotReservation> {
+    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None })
 }
 
 #[derive(Debug)]
@@ -105,7 +106,7 @@ pub(crate) type Skipped = (SkipReason, Timestamp, Timestamp, u64);
 
 impl Story {
     pub(crate) fn begin(definition: Definition, held: bool, now: Timestamp) -> Result<Story, Refusal> {
-        let order = Order { command: schedule(definition, held), seat: None };
+        let order = Order { command: schedule(definition, held), reservation: None };
         let decided = job::decide(JOB, None, order, now)?;
         let mut story = Story {
             job: decided.job.clone(),
@@ -138,8 +139,8 @@ impl Story {
         self
     }
 
-    pub(crate) fn order(&mut self, command: Command, seat: Option<Seat>) -> Result<(), Refusal> {
-        let decided = job::decide(JOB, Some(self.job.clone()), Order { command, seat }, self.now)?;
+    pub(crate) fn order(&mut self, command: Command, reservation: Option<SlotReservation>) -> Result<(), Refusal> {
+        let decided = job::decide(JOB, Some(self.job.clone()), Order { command, reservation }, self.now)?;
         self.note(decided);
         Ok(())
     }
@@ -151,7 +152,7 @@ impl Story {
 
     /// What is answered to a command that is not carried out.
     pub(crate) fn refusal(&mut self, command: Command) -> Refusal {
-        self.order(command, seat()).expect_err("the command is refused")
+        self.order(command, reservation()).expect_err("the command is refused")
     }
 
     pub(crate) fn wake(&mut self) -> &mut Story {
@@ -160,7 +161,7 @@ impl Story {
 
     /// The alarm rings, and there is a free place.
     pub(crate) fn wake_and_start(&mut self) -> &mut Story {
-        self.order(Command::Wake, seat()).expect("a wake is never refused");
+        self.order(Command::Wake, reservation()).expect("a wake is never refused");
         self
     }
 
@@ -177,12 +178,13 @@ impl Story {
 
     /// A run is asked for and begins at once.
     pub(crate) fn trigger_and_start(&mut self) -> RunId {
-        self.order(Command::Trigger { tool_input: None, traceparent: None }, seat()).expect("the trigger is accepted");
+        self.order(Command::Trigger { tool_input: None, traceparent: None }, reservation())
+            .expect("the trigger is accepted");
         self.newest()
     }
 
     pub(crate) fn start(&mut self, run_id: RunId) -> &mut Story {
-        self.order(Command::Start { run_id }, seat()).expect("it is the run's turn");
+        self.order(Command::Start { run_id }, reservation()).expect("it is the run's turn");
         self
     }
 

@@ -280,7 +280,7 @@ impl Oracle {
         if matches!(story.state(), JobState::Active | JobState::Finished) {
             self.epoch.assert_settled(self.epoch.surely_due(story.now.ms()));
         }
-        let again = ordo_model::job::Order { command: ordo_model::job::Command::Wake, seat: None };
+        let again = ordo_model::job::Order { command: ordo_model::job::Command::Wake, reservation: None };
         let again = ordo_model::job::decide(story.job.id, Some(story.job.clone()), again, story.now);
         assert!(again.expect("a wake is never refused").events.is_empty(), "a second wake found something to do");
     }
@@ -414,8 +414,8 @@ impl Oracle {
             self.epoch.assert_settled(self.epoch.surely_due(now));
         }
         let live: Vec<RunId> = story.waiting();
-        for (run, life) in &self.runs {
-            assert_eq!(*life != Life::Over, live.contains(run), "{run} is {life:?}");
+        for (run, generation) in &self.runs {
+            assert_eq!(*generation != Life::Over, live.contains(run), "{run} is {generation:?}");
         }
     }
 

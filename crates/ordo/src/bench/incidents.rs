@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use ordo_engine::clock::{Stopwatch, new_id};
-use ordo_engine::{Along, Engine, Outgoing, SendError, Sender, Sent};
+use ordo_engine::{CommitExtras, Engine, Outgoing, SendError, Sender, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
 use ordo_model::job::Command;
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use ordo_model::{JobId, Millis};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -145,7 +145,7 @@ async fn make(engine: &Engine, thing: Thing) -> anyhow::Result<Uuid> {
             engine.submit(id, schedule).await?;
             Ok(id.0)
         }
-        Thing::Incident => Ok(engine.start_incident(start(), |_| Along::default()).await?.kept.id),
+        Thing::Incident => Ok(engine.start_incident(start(), |_| CommitExtras::default()).await?.state.id),
     }
 }
 
@@ -156,7 +156,7 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
             engine.submit(JobId(id), Command::Update { patch, if_revision: None }).await?;
         }
         Thing::Incident => {
-            engine.ask::<Incident>(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: by() }).await?;
+            engine.command::<Incident>(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: by() }).await?;
         }
     }
     Ok(())
@@ -174,7 +174,7 @@ async fn outbox(ground: &Ground, count: usize) -> anyhow::Result<Value> {
         let engine = stage.engine.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..count / CLIENTS {
-                engine.ask::<Incident>(new_id(), IncidentCommand::Start(Box::new(start()))).await?;
+                engine.command::<Incident>(new_id(), IncidentCommand::Start(Box::new(start()))).await?;
             }
             anyhow::Ok(())
         }));

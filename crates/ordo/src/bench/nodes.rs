@@ -8,7 +8,7 @@ use ordo_engine::Engine;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::metrics::Metrics;
 use ordo_model::{Millis, Timestamp};
-use ordo_store::SHARDS;
+use ordo_store::PARTITIONS;
 use serde_json::{Value, json};
 
 use super::fire::lead;
@@ -21,7 +21,7 @@ const CALLERS: usize = NODES;
 const BATCH: usize = 1_024;
 /// Each is measured so often, in turn; the best counts, as it was disturbed least.
 const TURNS: usize = 2;
-/// Nodes share the shards anew within seconds.
+/// Nodes share the partitions anew within seconds.
 const PATIENCE: Millis = Millis::from_secs(60);
 
 pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
@@ -81,16 +81,16 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Fou
     Ok(Found { jobs_per_s, runs_per_s })
 }
 
-/// Waits until every shard is looked after and every node has its share.
+/// Waits until every partition is looked after and every node has its share.
 async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {
         let nodes = stages[0].engine.nodes().await?;
-        let taken: usize = nodes.iter().map(|node| node.shards).sum();
-        if nodes.len() == stages.len() && taken == SHARDS && nodes.iter().all(|node| node.shards > 0) {
+        let taken: usize = nodes.iter().map(|node| node.partitions).sum();
+        if nodes.len() == stages.len() && taken == PARTITIONS && nodes.iter().all(|node| node.partitions > 0) {
             return Ok(());
         }
-        anyhow::ensure!(watch.elapsed() < PATIENCE, "the nodes do not share the shards: {nodes:?}");
+        anyhow::ensure!(watch.elapsed() < PATIENCE, "the nodes do not share the partitions: {nodes:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

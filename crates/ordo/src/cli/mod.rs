@@ -8,9 +8,9 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod incident;
 pub(crate) mod job;
-pub(crate) mod letter;
 pub(crate) mod monitor;
 pub(crate) mod node;
+pub(crate) mod notification;
 pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod store;
@@ -88,8 +88,8 @@ pub(crate) enum Command {
     #[command(subcommand, visible_alias = "incidents")]
     Incident(incident::IncidentCommand),
     /// What people were told, and what could not be delivered
-    #[command(subcommand, visible_alias = "letters")]
-    Letter(letter::LetterCommand),
+    #[command(subcommand, visible_alias = "notifications")]
+    Notification(notification::NotificationCommand),
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(monitor::MonitorCommand),

@@ -20,7 +20,7 @@ pub(crate) enum SecretCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct NameArg {
-    /// Letters, digits, '.', '_' and '-'
+    /// Notifications, digits, '.', '_' and '-'
     pub(crate) name: String,
 }
 

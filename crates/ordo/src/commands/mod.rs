@@ -9,9 +9,9 @@ mod hook;
 mod import;
 mod incident;
 mod job;
-mod letter;
 mod monitor;
 mod node;
+mod notification;
 mod pages;
 mod run;
 mod secret;
@@ -36,7 +36,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Job(command) => wait(job::run(&Talk::new(&common), command)),
         Command::Run(command) => wait(run::run(&Talk::new(&common), command)),
         Command::Incident(command) => wait(incident::run(&Talk::new(&common), command)),
-        Command::Letter(command) => wait(letter::run(&Talk::new(&common), command)),
+        Command::Notification(command) => wait(notification::run(&Talk::new(&common), command)),
         Command::Monitor(command) => wait(monitor::run(&Talk::new(&common), command)),
         Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
         Command::Import(command) => wait(import::run(&Talk::new(&common), command)),

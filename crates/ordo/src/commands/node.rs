@@ -30,13 +30,13 @@ fn human(talk: &Talk, nodes: &[Value]) -> String {
             talk.paint.state(&text(node, "state")),
             text(node, "name"),
             roles.join(","),
-            node["shards"].to_string(),
+            node["partitions"].to_string(),
             text(node, "version"),
             seen.unwrap_or_default(),
             text(node, "url"),
         ]
     };
-    let names = ["STATE", "NAME", "ROLES", "SHARDS", "VERSION", "SEEN", "URL"];
+    let names = ["STATE", "NAME", "ROLES", "PARTITIONS", "VERSION", "SEEN", "URL"];
     table::rows(&names, nodes.iter().map(row).collect(), talk.paint)
 }
 
@@ -48,7 +48,7 @@ async fn drain(talk: &Talk, name: &str, draining: bool) -> Result<Exit> {
         false => format!("{name} takes work again\n"),
     })?;
     if draining {
-        output::note("stop it when `ordo node list` shows it without shards");
+        output::note("stop it when `ordo node list` shows it without partitions");
     }
     Ok(Exit::Done)
 }

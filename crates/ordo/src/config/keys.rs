@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key] = &[
     key("limits.requests_per_minute", Kind::Number, Some("6000")),
     key("log.format", Kind::Text, Some("pretty")),
     key("log.level", Kind::Text, Some("info")),
-    // Not the host's name: a container has a new one with every start, and its former life would not be recognised.
+    // Not the host's name: a container has a new one with every start, and its former generation would not be recognised.
     key("node", Kind::Text, Some(DEFAULT_NODE)),
     key("orchestrate.tick_rate", Kind::Text, Some("60s")),
     key("pools.fast.queue", Kind::Number, Some("2000")),

@@ -78,7 +78,7 @@ fn refused(why: impl Into<String>) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use ordo_engine::dispatch::PoolSizes;
+    use ordo_engine::PoolSizes;
     use ordo_model::Millis;
     use ordo_tools::ToolOptions;
 

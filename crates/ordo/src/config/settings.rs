@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
-use ordo_engine::dispatch::{PoolSize, PoolSizes};
+use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::incident::Escalation;
 use ordo_reach::Allowed;
@@ -210,13 +210,13 @@ fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)
 }
 
-/// Written by the server into addresses: plain letters only.
+/// Written by the server into addresses: plain notifications only.
 fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let path = String::deserialize(deserializer)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     match path.bytes().all(is_plain) && !path.contains("//") {
         true => Ok(path),
-        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: notifications, digits and -_.~ only")),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use ordo_engine::{Outgoing, SendError, Sender, Sent};
-use ordo_model::letter::Message;
+use ordo_model::notification::Message;
 use serde_json::json;
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Sender for Journal {
         let path = self.path.clone();
         let written = tokio::task::spawn_blocking(move || {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-            // In one write: lines of letters that go out at the same time are not mixed.
+            // In one write: lines of notifications that go out at the same time are not mixed.
             file.write_all(format!("{line}\n").as_bytes())
         });
         match written.await {

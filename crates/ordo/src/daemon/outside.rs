@@ -1,6 +1,6 @@
 //! Those whom the daemon tells of what happens: Slack, mail, a file, and the URLs that subscribed.
 //!
-//! Invariant: all of them are there before the engine starts: a letter whose sender is not there is given up.
+//! Invariant: all of them are there before the engine starts: a notification whose sender is not there is given up.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ mod stepping;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::clock::SetClock;
-use ordo_engine::live::Live;
 use ordo_engine::queries::RunFilter;
 use ordo_engine::{Engine, SubmitError};
 use ordo_model::job::{Command, Definition, Job, Run};
@@ -113,7 +113,13 @@ impl Ordo {
             }
             // Whatever changed, it is time to look again.
             match hints.recv().await {
-                Ok(Live::Run(_) | Live::Job(_) | Live::Log(_) | Live::Object(_) | Live::Elsewhere) => {}
+                Ok(
+                    ChangeHint::Run(_)
+                    | ChangeHint::Job(_)
+                    | ChangeHint::Log(_)
+                    | ChangeHint::Object(_)
+                    | ChangeHint::Elsewhere,
+                ) => {}
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err(Error::Refused(SubmitError::Stopped)),
             }

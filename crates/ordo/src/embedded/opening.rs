@@ -66,7 +66,7 @@ impl Opening {
         self
     }
 
-    /// Opens the store, settles what a former life left behind, and begins to fire.
+    /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
         let store: Arc<dyn Store> = match &self.path {
             Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),

@@ -1,4 +1,4 @@
-//! Moving through time by hand: a month of a schedule in a moment.
+//! Transfer through time by hand: a month of a schedule in a moment.
 //!
 //! Invariant: every alarm on the way rings at its own time, in order, and its work is done before time goes on.
 
@@ -35,7 +35,7 @@ impl Ordo {
     }
 
     async fn next_alarm(&self, until: Timestamp) -> Result<Option<Timestamp>, Error> {
-        Ok(self.engine.queries().store().due(until, None, 1).await?.first().map(|ringing| ringing.at))
+        Ok(self.engine.queries().store().due(until, None, 1).await?.first().map(|due| due.at))
     }
 
     async fn is_quiet(&self, now: Timestamp) -> Result<bool, Error> {

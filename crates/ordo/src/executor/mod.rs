@@ -47,15 +47,15 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     Ok(Exit::Done)
 }
 
-/// The tools on offer. What a former life of this executor left running is ended first.
+/// The tools on offer. What a former generation of this executor left running is ended first.
 async fn tools(settings: &Settings, name: &str, wanted: &[String]) -> Result<Tools> {
     let folder = Folder::here();
     folder.make()?;
     let toolbox = parts::toolbox_in(settings, &folder.processes_of(name))?;
     match toolbox.sweep().await {
         Ok(0) => {}
-        Ok(ended) => tracing::warn!(ended, "ended processes that a former life left running"),
-        Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
+        Ok(ended) => tracing::warn!(ended, "ended processes that a former generation left running"),
+        Err(error) => tracing::error!(%error, "could not look for what a former generation left running"),
     }
     if let Some(unknown) = wanted.iter().find(|tool| toolbox.get(tool).is_none()) {
         return Err(Error::failed("--tools: not a tool of this executor").detail(toolbox.unknown(unknown)));

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::common::{World, eventually};
 
 const JOBS: usize = 300;
-/// With so many jobs more than one parcel, and less than what a job may have.
+/// With so many jobs more than one batch, and less than what a job may have.
 const INPUT_BYTES: usize = 12_000;
 
 /// What a statement answers, in the schema of the URL.

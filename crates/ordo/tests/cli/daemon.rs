@@ -123,9 +123,9 @@ fn after_the_grace_or_a_second_signal_the_rest_is_ended_and_recorded() {
 #[test]
 fn what_cannot_be_a_store_is_refused() {
     let world = World::new();
-    world.write("letter.txt", &"Dear Sir or Madam. ".repeat(500));
-    world.ordo(&["serve", "--store", "letter.txt"]).refused(1, &["letter.txt", "not an Ordo store"]);
-    assert!(world.read("letter.txt").starts_with("Dear Sir"), "it is untouched");
+    world.write("notification.txt", &"Dear Sir or Madam. ".repeat(500));
+    world.ordo(&["serve", "--store", "notification.txt"]).refused(1, &["notification.txt", "not an Ordo store"]);
+    assert!(world.read("notification.txt").starts_with("Dear Sir"), "it is untouched");
     world.ordo(&["serve", "--store", "no/such/folder.db"]).refused(1, &["folder does not exist"]);
     world.ordo(&["serve", "--store", "postgres://127.0.0.1:1/x"]).refused(1, &["unavailable", "database"]);
     world.ordo(&["serve", "--roles", "api,executor"]).refused(1, &["roles"]);

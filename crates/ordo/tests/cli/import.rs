@@ -1,4 +1,4 @@
-//! Moving in from another scheduler: nothing runs twice, nothing is lost silently, and doing it again changes nothing.
+//! Transfer in from another scheduler: nothing runs twice, nothing is lost silently, and doing it again changes nothing.
 
 use std::io::Write;
 use std::process::Stdio;

@@ -88,7 +88,7 @@ fn a_mention_in_slack_starts_an_incident_that_outlives_the_daemon() {
     assert_eq!((&before["channel"], &before["thread_ts"]), (&Value::from("C7"), &Value::from("17.5")));
     // Before that, a crash may lead to a second card: Slack has no key that would make a post happen once.
     eventually("it is known where the card stands", || {
-        let delivered = world.json(&["letter", "list", "--state", "delivered"]);
+        let delivered = world.json(&["notification", "list", "--state", "delivered"]);
         (delivered.as_array()?.len() == 1).then_some(())
     });
     daemon.kill();

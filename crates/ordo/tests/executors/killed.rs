@@ -27,8 +27,8 @@ impl Hand<'_> {
     }
 
     fn poll(&self, executor: &str) -> Value {
-        let told = self.post(&format!("/v1/executors/{executor}/poll"), &json!({ "max": 1, "wait_ms": 5_000 }));
-        told["runs"][0].clone()
+        let polled = self.post(&format!("/v1/executors/{executor}/poll"), &json!({ "max": 1, "wait_ms": 5_000 }));
+        polled["runs"][0].clone()
     }
 }
 

@@ -23,7 +23,7 @@ const HOOKS_DEFAULT: u64 = 1_000;
 const SENDERS: usize = 16;
 const LISTENERS: usize = 2;
 /// Lives of a daemon, one after the other, in milliseconds: from one that hardly begins to one that gets work done.
-const LIVES_MS: [u64; 8] = [30, 400, 90, 700, 150, 50, 1_000, 250];
+const LIFETIMES_MS: [u64; 8] = [30, 400, 90, 700, 150, 50, 1_000, 250];
 /// After so many kills the last daemon lives on: a slow machine must come to an end too.
 const KILLS_MAX: usize = 150;
 const SETTLED_WITHIN: Duration = Duration::from_secs(300);
@@ -54,11 +54,11 @@ async fn story(hooks: u64) {
         })
     };
     let mut kills = 0;
-    for life in LIVES_MS.iter().cycle().take(KILLS_MAX) {
+    for lifetime in LIFETIMES_MS.iter().cycle().take(KILLS_MAX) {
         if done.load(Ordering::SeqCst) {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(*life)).await;
+        tokio::time::sleep(Duration::from_millis(*lifetime)).await;
         daemon.kill();
         kills += 1;
         daemon = world.serve();

@@ -37,8 +37,8 @@ async fn story(changes: usize) {
     let (mut asked, mut kills) = (0, 0_usize);
     while asked < changes {
         let daemon = world.serve();
-        let work = tokio::spawn(life(world.client(), asked));
-        // At another moment in every life: before, between and after the commits of its changes.
+        let work = tokio::spawn(lifetime(world.client(), asked));
+        // At another moment in every lifetime: before, between and after the commits of its changes.
         tokio::time::sleep(Duration::from_millis((kills * 37 % 250) as u64)).await;
         daemon.kill();
         kills += 1;
@@ -67,8 +67,8 @@ async fn story(changes: usize) {
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean"));
 }
 
-/// What one life acknowledges: (incident, note).
-async fn life(client: Client, first: usize) -> Vec<(String, String)> {
+/// What one lifetime acknowledges: (incident, note).
+async fn lifetime(client: Client, first: usize) -> Vec<(String, String)> {
     let mut acknowledged = Vec::new();
     for number in first..first + CHANGES_PER_LIFE {
         let start = json!({ "title": "down", "identifier": format!("thing-{}", number % INCIDENTS) });
@@ -88,7 +88,7 @@ async fn settled(client: &Client) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
         let all = client.get("/v1/incidents?limit=200").await.unwrap()["items"].as_array().unwrap().clone();
-        let waiting = client.get("/v1/letters?state=waiting").await.unwrap();
+        let waiting = client.get("/v1/notifications?state=waiting").await.unwrap();
         let mut at_rest = waiting["items"] == json!([]);
         for one in &all {
             at_rest = at_rest && is_published(client, one).await;

@@ -27,7 +27,7 @@ const KILLS_DEFAULT: u64 = 5;
 const JOBS_PER_KILL: u64 = 48;
 /// How long a daemon lives before it is killed, in milliseconds.
 const LIFE_MS: (u64, u64) = (20, 500);
-/// What a life costs besides, roughly: the jobs are spread over all of them.
+/// What a lifetime costs besides, roughly: the jobs are spread over all of them.
 const RESTART_MS: u64 = 120;
 const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 
@@ -60,11 +60,11 @@ async fn story(kills: u64, mut chance: Chance) {
     let mut daemon = Some(daemon);
     while killed < kills {
         let running = daemon.take().unwrap_or_else(|| world.serve());
-        let life = Duration::from_millis(chance.between(LIFE_MS.0, LIFE_MS.1));
+        let lifetime = Duration::from_millis(chance.between(LIFE_MS.0, LIFE_MS.1));
         let more = plan::jobs(&mut chance, JOBS_PER_KILL / 2, SystemClock.now(), span, &book);
         let client = world.client();
         let adding = tokio::spawn(async move { add(&client, more).await });
-        tokio::time::sleep(life).await;
+        tokio::time::sleep(lifetime).await;
         running.kill();
         killed += 1;
         // What was not acknowledged may be there or not; what was, must be.

@@ -44,9 +44,9 @@ fn trigger(chance: &mut Chance, now: Timestamp, span: Millis) -> Value {
     }
     let every = Millis::from_ms(chance.one_of(&[50, 200, 1_000, 3_000, 7_000]));
     // A fast one lives shortly, or it would be most of the work.
-    let life = every.saturating_mul(12).min(span);
-    let start = now.plus(HEAD_START).plus(Millis::from_ms(chance.between(0, span.ms() - life.ms())));
-    let mut trigger = json!({ "type": "scheduled", "every": every, "start": start, "end": start.plus(life) });
+    let active_for = every.saturating_mul(12).min(span);
+    let start = now.plus(HEAD_START).plus(Millis::from_ms(chance.between(0, span.ms() - active_for.ms())));
+    let mut trigger = json!({ "type": "scheduled", "every": every, "start": start, "end": start.plus(active_for) });
     if chance.percent(20) {
         trigger["jitter"] = json!(Millis::from_ms(every.ms() / 2));
     }

@@ -81,10 +81,22 @@ fn news(page: &mut Page, metrics: &Metrics) {
     let help = "From an event until it was handed on to the senders.";
     page.histogram("ordo_outbox_lag_seconds", help, &metrics.outbox_lag_ms, 1e3);
     let help = "From an event until a sender had delivered it.";
-    page.histogram("ordo_letter_lag_seconds", help, &metrics.letter_lag_ms, 1e3);
-    page.counter("ordo_letters_sent_total", "Letters that were delivered.", read(&metrics.letters_sent));
-    page.counter("ordo_letters_failed_total", "Tries to deliver a letter that failed.", read(&metrics.letters_failed));
-    page.counter("ordo_letters_parked_total", "Letters that were given up.", read(&metrics.letters_parked));
+    page.histogram("ordo_notification_lag_seconds", help, &metrics.notification_lag_ms, 1e3);
+    page.counter(
+        "ordo_notifications_sent_total",
+        "Notifications that were delivered.",
+        read(&metrics.notifications_sent),
+    );
+    page.counter(
+        "ordo_notifications_failed_total",
+        "Tries to deliver a notification that failed.",
+        read(&metrics.notifications_failed),
+    );
+    page.counter(
+        "ordo_notifications_dead_lettered_total",
+        "Notifications that were given up.",
+        read(&metrics.notifications_dead_lettered),
+    );
 }
 
 fn load(page: &mut Page, load: &Load) {

@@ -32,7 +32,7 @@ fn register() -> Operation {
             "version": { "type": ["string", "null"] },
         }),
     );
-    operation("post", "/v1/executors", "registerExecutor", "Register a new executor, or a new life of one")
+    operation("post", "/v1/executors", "registerExecutor", "Register a new executor, or a new generation of one")
         .saying(
             "Executors dial in; the server never connects to them. One that is not heard of within its lease is \
             lost, and what it ran is settled; it registers again then.",

@@ -1,7 +1,7 @@
-//! The routes of incidents and of the letters that tell people of them.
+//! The routes of incidents and of the notifications that tell people of them.
 
 use ordo_model::incident::Status;
-use ordo_model::letter::LetterState;
+use ordo_model::notification::NotificationState;
 use serde_json::{Value, json};
 
 use super::operation::{Operation, READS, WRITES, component, shared};
@@ -23,8 +23,8 @@ pub(super) fn all() -> Vec<Operation> {
         note(),
         link(),
         export(),
-        letters(),
-        letter(),
+        notifications(),
+        notification(),
         replay(),
     ]
 }
@@ -123,28 +123,32 @@ fn export() -> Operation {
         .refuses(READS)
 }
 
-fn letters() -> Operation {
-    let states = json!({ "type": "string", "enum": LetterState::NAMES, "default": "parked" });
-    operation("get", "/v1/letters", "listLetters", "List letters, newest first")
-        .saying("One for each event and sender. Without a filter the parked ones: those that were given up.")
-        .query("state", states, "Only letters in this state.")
-        .query("stream", json!({ "type": "string" }), "Only letters about this entity. Not together with `state`.")
+fn notifications() -> Operation {
+    let states = json!({ "type": "string", "enum": NotificationState::NAMES, "default": "dead_lettered" });
+    operation("get", "/v1/notifications", "listLetters", "List notifications, newest first")
+        .saying("One for each event and sender. Without a filter the dead-lettered ones: those that were given up.")
+        .query("state", states, "Only notifications in this state.")
+        .query(
+            "stream",
+            json!({ "type": "string" }),
+            "Only notifications about this entity. Not together with `state`.",
+        )
         .paged()
-        .answers(200, "A page of letters.", &list("Letter"))
+        .answers(200, "A page of notifications.", &list("Notification"))
         .refuses(READS)
 }
 
-fn letter() -> Operation {
-    operation("get", "/v1/letters/{id}", "readLetter", "Read a letter with its message")
-        .answers(200, "The letter.", &component("Letter"))
-        .refuses(&[Code::LetterNotFound])
+fn notification() -> Operation {
+    operation("get", "/v1/notifications/{id}", "readLetter", "Read a notification with its message")
+        .answers(200, "The notification.", &component("Notification"))
+        .refuses(&[Code::NotificationNotFound])
         .refuses(READS)
 }
 
 fn replay() -> Operation {
-    operation("post", "/v1/letters/{id}/replay", "replayLetter", "Send a settled letter once more")
-        .answers(202, "It is tried again.", &component("Letter"))
-        .refuses(&[Code::LetterNotFound, Code::WrongState])
+    operation("post", "/v1/notifications/{id}/replay", "replayLetter", "Send a settled notification once more")
+        .answers(202, "It is tried again.", &component("Notification"))
+        .refuses(&[Code::NotificationNotFound, Code::WrongState])
         .refuses(WRITES)
 }
 

@@ -1,11 +1,11 @@
-//! Incidents, letters and monitors as they are asked for and answered.
+//! Incidents, notifications and monitors as they are asked for and answered.
 
 use ordo_model::incident::Severity;
-use ordo_model::letter::LetterState;
 use ordo_model::limits::{
     ACTOR_MAX_BYTES, IDENTIFIER_MAX_BYTES, INCIDENT_AFTER_MAX, INCIDENT_LINKS_MAX, INCIDENT_TEXT_MAX_BYTES,
     INCIDENT_TITLE_MAX_BYTES, MONITOR_NAME_MAX_BYTES,
 };
+use ordo_model::notification::NotificationState;
 use serde_json::{Value, json};
 
 use super::incident_routes::statuses;
@@ -25,7 +25,7 @@ pub(super) fn all() -> Value {
         "NewIncident": new_incident(),
         "Incident": answer(incident(), &[]),
         "IncidentWithTimeline": with_timeline(),
-        "Letter": letter(),
+        "Notification": notification(),
         "Reaction": reaction(),
         "NewMonitor": object(&["name"], settings()),
         "Monitor": monitor(),
@@ -106,11 +106,11 @@ fn with_timeline() -> Value {
     answer(Value::Object(properties), &[])
 }
 
-fn letter() -> Value {
+fn notification() -> Value {
     let form = json!({
         "id": component("Id"),
         "sender": text(),
-        "state": { "type": "string", "enum": LetterState::NAMES },
+        "state": { "type": "string", "enum": NotificationState::NAMES },
         "attempts": integer(),
         "last_error": or_null(text()),
         "next_try": or_null(component("Time")),
@@ -123,7 +123,7 @@ fn letter() -> Value {
         "version": integer(),
         "event": text(),
         "label": or_null(text()),
-        "message": { "type": "object", "description": "All that the sender gets; only when one letter is read." },
+        "message": { "type": "object", "description": "All that the sender gets; only when one notification is read." },
     });
     answer(form, &["message"])
 }

@@ -66,7 +66,7 @@ fn read_all() -> Operation {
         )
         .query("label", json!({ "type": "string" }), "Exactly this label. Not together with `search`, `label_prefix`.")
         .query("label_prefix", part.clone(), "The label begins with this.")
-        .query("search", part, "The label contains this, in capitals or small letters.")
+        .query("search", part, "The label contains this, in capitals or small notifications.")
         .query("state", states.clone(), "Where the job stands.")
         .query("status", states, "The same as `state`.")
         .query("trigger", json!({ "type": "string", "enum": Trigger::NAMES }), "What makes it run.")

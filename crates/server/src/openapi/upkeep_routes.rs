@@ -16,7 +16,7 @@ fn server(path: &'static str, id: &'static str, summary: &'static str) -> Operat
 }
 
 fn alive() -> Operation {
-    server("/healthz", "isAlive", "Whether the process lives").open().answers(200, "It does.", &component("Health"))
+    server("/healthz", "isAlive", "Whether the process is alive").open().answers(200, "It does.", &component("Health"))
 }
 
 fn ready() -> Operation {

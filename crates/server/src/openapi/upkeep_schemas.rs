@@ -78,14 +78,14 @@ fn node() -> Value {
     answer(
         json!({
             "name": text(),
-            "life": { "type": "string", "format": "uuid", "description": "New with every start." },
+            "generation": { "type": "string", "format": "uuid", "description": "New with every start." },
             "roles": { "type": "array", "items": { "type": "string", "enum": ["api", "timekeeper", "executor"] } },
             "version": text(),
             "url": { "type": ["string", "null"] },
             "state": { "type": "string", "enum": ["alive", "draining", "silent"] },
             "joined_at": component("Time"),
             "seen_at": component("Time"),
-            "shards": { "type": "integer", "minimum": 0, "maximum": 256,
+            "partitions": { "type": "integer", "minimum": 0, "maximum": 256,
                 "description": "How many of the 256 slices of all jobs it looks after." },
         }),
         &[],

@@ -65,12 +65,12 @@ pub(crate) fn draw(line: &str) -> Html {
 /// What stands behind an escape: the codes if it sets colours, and the text after it.
 fn sequence(text: &str) -> (Option<&str>, &str) {
     let Some(inner) = text.strip_prefix('[') else {
-        // Other sequences have one letter; a lone escape has none.
-        let mut letters = text.chars();
-        letters.next();
-        return (None, letters.as_str());
+        // Other sequences have one notification; a lone escape has none.
+        let mut notifications = text.chars();
+        notifications.next();
+        return (None, notifications.as_str());
     };
-    match inner.find(|letter: char| ('@'..='~').contains(&letter)) {
+    match inner.find(|notification: char| ('@'..='~').contains(&notification)) {
         Some(end) if inner[end..].starts_with('m') => (Some(&inner[..end]), &inner[end + 1..]),
         Some(end) => (None, &inner[end + 1..]),
         None => (None, ""),
@@ -78,7 +78,8 @@ fn sequence(text: &str) -> (Option<&str>, &str) {
 }
 
 fn run(html: Html, pen: Pen, text: &str) -> Html {
-    let text: String = text.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
+    let text: String =
+        text.chars().filter(|notification| !notification.is_control() || *notification == '\t').collect();
     match pen == Pen::default() || text.is_empty() {
         true => html.text(&text),
         false => html.raw(format_args!("<span class=\"{}\">", pen.class())).text(&text).raw("</span>"),

@@ -12,7 +12,7 @@ use ordo_model::JobId;
 use ordo_model::job::{Command, Job, JobState};
 use ordo_store::Fault;
 
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::outcome::grouped;
 use super::shell::{Section, Shell, queries};
 use super::{answer, search};
@@ -133,19 +133,19 @@ struct BulkPage {
 }
 
 /// `POST /jobs/bulk`: first asks, then does.
-pub(crate) async fn order(desk: Desk, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    desk.operator()?;
+pub(crate) async fn order(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    ctx.operator()?;
     let asked = Asked::read(&fields)?;
     if matches!(&asked.meant, Meant::These(ids) if ids.is_empty()) {
-        return Ok(desk.go(&asked.back, &Flash::bad("Choose at least one job first")));
+        return Ok(ctx.go(&asked.back, &Flash::bad("Choose at least one job first")));
     }
-    if asked.is_confirmed { carry_out(&desk, &asked).await } else { ask(&desk, asked).await }
+    if asked.is_confirmed { carry_out(&ctx, &asked).await } else { ask(&ctx, asked).await }
 }
 
-async fn ask(desk: &Desk, asked: Asked) -> Result<Response, Problem> {
+async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
     let (mut count, mut named) = (0, Vec::new());
     let mut walk = Walk::new(&asked);
-    while let Some(jobs) = walk.next(desk, asked.order).await? {
+    while let Some(jobs) = walk.next(ctx, asked.order).await? {
         count += jobs.len();
         named.extend(jobs.iter().take(NAMED.saturating_sub(named.len())).map(|job| job.definition.label.clone()));
         if count >= BULK_MAX {
@@ -154,14 +154,14 @@ async fn ask(desk: &Desk, asked: Asked) -> Result<Response, Problem> {
     }
     let (name, title, _) = asked.order.words();
     if count == 0 {
-        return Ok(desk.go(&asked.back, &Flash::bad(format!("There is nothing to {name} among them"))));
+        return Ok(ctx.go(&asked.back, &Flash::bad(format!("There is nothing to {name} among them"))));
     }
     let ids = match &asked.meant {
         Meant::These(ids) => ids.iter().map(JobId::to_string).collect(),
         Meant::Matching(_) => Vec::new(),
     };
     let page = BulkPage {
-        shell: Shell::new(desk, Section::Jobs, format!("{title} jobs")).await?,
+        shell: Shell::new(ctx, Section::Jobs, format!("{title} jobs")).await?,
         name,
         title,
         count: grouped(count.min(BULK_MAX)),
@@ -178,13 +178,13 @@ async fn ask(desk: &Desk, asked: Asked) -> Result<Response, Problem> {
     answer::ok(&page)
 }
 
-async fn carry_out(desk: &Desk, asked: &Asked) -> Result<Response, Problem> {
+async fn carry_out(ctx: &PageContext, asked: &Asked) -> Result<Response, Problem> {
     let (mut done, mut refused) = (0, 0);
     let mut walk = Walk::new(asked);
-    while let Some(mut jobs) = walk.next(desk, asked.order).await? {
+    while let Some(mut jobs) = walk.next(ctx, asked.order).await? {
         jobs.truncate(asked.limit - done);
         let orders = jobs.iter().map(|job| (job.id, asked.order.command(asked.reason.clone()))).collect();
-        for answer in desk.app.engine.submit_all(orders).await {
+        for answer in ctx.app.engine.submit_all(orders).await {
             match answer {
                 Ok(_) => done += 1,
                 // Somebody was quicker; the others are still meant.
@@ -199,7 +199,7 @@ async fn carry_out(desk: &Desk, asked: &Asked) -> Result<Response, Problem> {
     let (_, _, word) = asked.order.words();
     let noun = if done == 1 { "job" } else { "jobs" };
     let rest = if refused > 0 { format!("; {refused} could not be") } else { String::new() };
-    Ok(desk.go(&asked.back, &Flash::good(format!("{word} {} {noun}{rest}", grouped(done)))))
+    Ok(ctx.go(&asked.back, &Flash::good(format!("{word} {} {noun}{rest}", grouped(done)))))
 }
 
 /// Goes through the jobs that are meant, some at a time.
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next jobs that the order concerns, possibly none; nothing when all were given.
-    async fn next(&mut self, desk: &Desk, order: Order) -> Result<Option<Vec<Job>>, Fault> {
+    async fn next(&mut self, ctx: &PageContext, order: Order) -> Result<Option<Vec<Job>>, Fault> {
         if self.is_over {
             return Ok(None);
         }
@@ -225,10 +225,10 @@ impl<'a> Walk<'a> {
                 let some = &ids[self.given..ids.len().min(self.given + AT_ONCE)];
                 self.given += some.len();
                 self.is_over = self.given >= ids.len();
-                queries(desk).load_jobs(some).await?.into_iter().flatten().collect()
+                queries(ctx).load_jobs(some).await?.into_iter().flatten().collect()
             }
             Meant::Matching(query) => {
-                let page = queries(desk).job_page(query, JobOrder::Label, self.after.take(), AT_ONCE).await?;
+                let page = queries(ctx).job_page(query, JobOrder::Label, self.after.take(), AT_ONCE).await?;
                 self.is_over = page.next.is_none();
                 self.after = page.next;
                 page.items

@@ -3,7 +3,7 @@
 use ordo_model::JobId;
 use ordo_model::job::{AfterMode, AfterOn, Job};
 
-use super::desk::Desk;
+use super::context::PageContext;
 use super::shell::queries;
 use crate::problem::Problem;
 
@@ -25,8 +25,8 @@ pub(crate) struct Link {
 }
 
 /// None for a job that stands alone.
-pub(crate) async fn read(desk: &Desk, job: &Job) -> Result<Option<Chain>, Problem> {
-    let followers = if job.followed { queries(desk).followers(job.id).await? } else { Vec::new() };
+pub(crate) async fn read(ctx: &PageContext, job: &Job) -> Result<Option<Chain>, Problem> {
+    let followers = if job.followed { queries(ctx).followers(job.id).await? } else { Vec::new() };
     if job.definition.after.is_none() && followers.is_empty() {
         return Ok(None);
     }
@@ -34,10 +34,10 @@ pub(crate) async fn read(desk: &Desk, job: &Job) -> Result<Option<Chain>, Proble
     for upstream in job.definition.after.iter().flat_map(|after| &after.jobs) {
         let arrived = job.arrived.iter().find(|end| end.job_id == *upstream);
         let note = arrived.map(|end| format!("{} in this round", end.status));
-        chain.before.push(link(desk, *upstream, note).await?);
+        chain.before.push(link(ctx, *upstream, note).await?);
     }
     for follower in followers.into_iter().take(FOLLOWERS_SHOWN) {
-        chain.behind.push(link(desk, follower, None).await?);
+        chain.behind.push(link(ctx, follower, None).await?);
     }
     Ok(Some(chain))
 }
@@ -56,8 +56,8 @@ fn rule(job: &Job) -> String {
     }
 }
 
-async fn link(desk: &Desk, id: JobId, note: Option<String>) -> Result<Link, Problem> {
-    let label = desk.app.engine.job(id).await?.map(|job| job.definition.label.clone());
+async fn link(ctx: &PageContext, id: JobId, note: Option<String>) -> Result<Link, Problem> {
+    let label = ctx.app.engine.job(id).await?.map(|job| job.definition.label.clone());
     let label = label.unwrap_or_else(|| format!("{id} (forgotten)"));
-    Ok(Link { label, href: desk.link(&format!("/jobs/{id}")), note })
+    Ok(Link { label, href: ctx.link(&format!("/jobs/{id}")), note })
 }

@@ -24,11 +24,11 @@ pub(crate) fn gone(name: &str, path: &str) -> HeaderValue {
 }
 
 fn made(text: String) -> HeaderValue {
-    // Encoded values and our own paths are plain letters.
+    // Encoded values and our own paths are plain notifications.
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Everything but plain letters becomes `%XX`; also fit for a part of a URL's query.
+/// Everything but plain notifications becomes `%XX`; also fit for a part of a URL's query.
 pub(crate) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -4,14 +4,14 @@ use askama::Template;
 use axum::extract::Form;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
-use ordo_engine::dispatch::PoolSize;
+use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
-use ordo_engine::remote::Listed;
+use ordo_engine::executors::Listed;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
 use super::answer;
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::html::Html;
 use super::outcome::{Badge, grouped};
 use super::shell::{Section, Shell};
@@ -66,24 +66,24 @@ struct ExecutorRow {
     can_drain: bool,
 }
 
-pub(crate) async fn show(desk: Desk, headers: HeaderMap) -> Result<Response, Problem> {
-    let load = desk.app.engine.load().await;
-    let listed = desk.app.engine.executors().await?;
+pub(crate) async fn show(ctx: PageContext, headers: HeaderMap) -> Result<Response, Problem> {
+    let load = ctx.app.engine.load().await;
+    let listed = ctx.app.engine.executors().await?;
     let page = ExecutorsPage {
-        name: desk.app.node.name.clone(),
-        group: desk.app.engine.group().to_owned(),
-        tools: desk.app.engine.tools().keys().cloned().collect(),
-        pools: pools(&desk, &load),
-        slow: slow(&desk, &load).await?,
-        rows: listed.iter().map(|listed| row(&desk, listed)).collect(),
-        server: address(&headers, &desk.app.base_path),
-        shell: Shell::new(&desk, Section::Executors, "Executors").await?,
+        name: ctx.app.node.name.clone(),
+        group: ctx.app.engine.group().to_owned(),
+        tools: ctx.app.engine.tools().keys().cloned().collect(),
+        pools: pools(&ctx, &load),
+        slow: slow(&ctx, &load).await?,
+        rows: listed.iter().map(|listed| row(&ctx, listed)).collect(),
+        server: address(&headers, &ctx.app.base_path),
+        shell: Shell::new(&ctx, Section::Executors, "Executors").await?,
     };
     answer::ok(&page)
 }
 
-fn pools(desk: &Desk, load: &Load) -> Vec<PoolRow> {
-    let sizes = desk.app.engine.options().pools;
+fn pools(ctx: &PageContext, load: &Load) -> Vec<PoolRow> {
+    let sizes = ctx.app.engine.options().pools;
     let size = |name: &str| -> PoolSize { if name == Pool::Slow.name() { sizes.slow } else { sizes.fast } };
     let row = |(name, running, waiting): &(&'static str, usize, usize)| PoolRow {
         name,
@@ -96,29 +96,29 @@ fn pools(desk: &Desk, load: &Load) -> Vec<PoolRow> {
 }
 
 /// The dispatcher goes by a job's last change; a job that has been quick or quiet since is not slow any more.
-async fn slow(desk: &Desk, load: &Load) -> Result<Vec<SlowRow>, Problem> {
+async fn slow(ctx: &PageContext, load: &Load) -> Result<Vec<SlowRow>, Problem> {
     let mut rows = Vec::new();
     for id in &load.slow {
-        let Some(job) = desk.app.engine.job(*id).await? else { continue };
-        if job.pace.seen_at(desk.now).pool() == Pool::Slow {
-            rows.push(slow_row(desk, &job));
+        let Some(job) = ctx.app.engine.job(*id).await? else { continue };
+        if job.pace.seen_at(ctx.now).pool() == Pool::Slow {
+            rows.push(slow_row(ctx, &job));
         }
     }
     rows.sort_by(|a, b| a.label.cmp(&b.label));
     Ok(rows)
 }
 
-fn slow_row(desk: &Desk, job: &Job) -> SlowRow {
+fn slow_row(ctx: &PageContext, job: &Job) -> SlowRow {
     SlowRow {
         label: job.definition.label.clone(),
-        href: desk.link(&format!("/jobs/{}", job.id)),
+        href: ctx.link(&format!("/jobs/{}", job.id)),
         reason: pool_reason(job),
     }
 }
 
-fn row(desk: &Desk, listed: &Listed) -> ExecutorRow {
-    let (executor, times) = (&listed.executor, desk.times());
-    let is_ours = executor.node == desk.app.node.name;
+fn row(ctx: &PageContext, listed: &Listed) -> ExecutorRow {
+    let (executor, times) = (&listed.executor, ctx.times());
+    let is_ours = executor.node == ctx.app.node.name;
     ExecutorRow {
         id: listed.id.to_string(),
         name: executor.offer.name.clone(),
@@ -132,7 +132,7 @@ fn row(desk: &Desk, listed: &Listed) -> ExecutorRow {
         since: times.relative(executor.registered_at),
         state: state(&executor.presence),
         node: (!is_ours).then(|| executor.node.clone()),
-        can_drain: executor.presence == Presence::Alive && is_ours && desk.viewer.may_operate,
+        can_drain: executor.presence == Presence::Alive && is_ours && ctx.viewer.may_operate,
     }
 }
 
@@ -161,19 +161,19 @@ fn is_of_a_host(byte: u8) -> bool {
 
 /// `POST /executors/{id}/drain`
 pub(crate) async fn drain(
-    desk: Desk,
+    ctx: PageContext,
     Named(ExecutorId(id)): Named<ExecutorId>,
     Form(_): Form<Vec<(String, String)>>,
 ) -> Response {
-    match drained(&desk, id).await {
-        Ok(text) => desk.go("/executors", &Flash::good(text)),
-        Err(problem) => desk.go("/executors", &Flash::bad(problem.detail)),
+    match drained(&ctx, id).await {
+        Ok(text) => ctx.go("/executors", &Flash::good(text)),
+        Err(problem) => ctx.go("/executors", &Flash::bad(problem.detail)),
     }
 }
 
-async fn drained(desk: &Desk, id: uuid::Uuid) -> Result<String, Problem> {
-    desk.operator()?;
-    Ok(match desk.app.engine.drain_executor(id).await.map_err(not_there)? {
+async fn drained(ctx: &PageContext, id: uuid::Uuid) -> Result<String, Problem> {
+    ctx.operator()?;
+    Ok(match ctx.app.engine.drain_executor(id).await.map_err(not_there)? {
         0 => "Asked it to leave".to_owned(),
         1 => "Asked it to leave: it finishes one run first".to_owned(),
         running => format!("Asked it to leave: it finishes {running} runs first"),

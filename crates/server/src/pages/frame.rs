@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::desk::{Desk, FLASH};
+use super::context::{FLASH, PageContext};
 use super::shell::{Section, Shell};
 use super::{answer, cookies, login};
 use crate::app::App;
@@ -16,16 +16,16 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     let (mut parts, body) = request.into_parts();
     let wants_page = wants_page(&parts.headers, parts.uri.path());
     let is_login = parts.uri.path() == "/login" && (parts.method == Method::POST || parts.uri.query().is_some());
-    let desk = match wants_page {
-        true => Desk::from_request_parts(&mut parts, &app).await.ok(),
+    let ctx = match wants_page {
+        true => PageContext::from_request_parts(&mut parts, &app).await.ok(),
         false => None,
     };
     let mut response = next.run(Request::from_parts(parts, body)).await;
-    let Some(desk) = desk else { return response };
+    let Some(ctx) = ctx else { return response };
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
-        response = told(&desk, problem, is_login).unwrap_or(response);
+        response = told(&ctx, problem, is_login).unwrap_or(response);
     }
-    if desk.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
+    if ctx.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
         let path = format!("{}/", app.base_path);
         response.headers_mut().append(header::SET_COOKIE, cookies::gone(FLASH, &path));
     }
@@ -48,13 +48,13 @@ struct ProblemPage {
     code: &'static str,
 }
 
-fn told(desk: &Desk, problem: Problem, is_login: bool) -> Option<Response> {
+fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
     let status = problem.code.status();
     if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
-        return login::ask(desk, status, is_login.then_some(problem.detail)).ok();
+        return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
     }
     let title = problem.code.title();
-    let shell = Shell::around(desk, Section::Elsewhere, title.to_owned(), 0);
+    let shell = Shell::around(ctx, Section::Elsewhere, title.to_owned(), 0);
     let code = problem.code.text();
     answer::page(status, &ProblemPage { shell, status: status.as_u16(), title, problem, code }).ok()
 }

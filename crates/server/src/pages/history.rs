@@ -5,7 +5,7 @@ use ordo_model::job::{Cause, Event, Job};
 use ordo_store::{Event as Stored, Fault};
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::moment::{Times, relative};
 use super::outcome::shortened;
@@ -25,13 +25,13 @@ pub(crate) struct Entry {
 }
 
 /// Newest first.
-pub(crate) async fn read(desk: &Desk, job: &Job, times: &Times) -> Result<Vec<Entry>, Fault> {
+pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<Entry>, Fault> {
     let from = job.version.saturating_sub(EVENTS_SHOWN - 1).max(1);
-    let (stored, _) = queries(desk).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
-    Ok(stored.iter().rev().map(|event| entry(desk, event, times)).collect())
+    let (stored, _) = queries(ctx).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
+    Ok(stored.iter().rev().map(|event| entry(ctx, event, times)).collect())
 }
 
-fn entry(desk: &Desk, stored: &Stored, times: &Times) -> Entry {
+fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> Entry {
     let told = event_of(stored).map(|event| (told(&event, stored.at), class(&event), run_of(&event)));
     let (text, class, run) = told.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
     Entry {
@@ -40,7 +40,7 @@ fn entry(desk: &Desk, stored: &Stored, times: &Times) -> Entry {
         kind: stored.kind.clone(),
         class,
         text,
-        href: run.map(|run| desk.link(&format!("/runs/{run}"))),
+        href: run.map(|run| ctx.link(&format!("/runs/{run}"))),
     }
 }
 

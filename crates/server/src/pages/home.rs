@@ -17,7 +17,7 @@ use ordo_store::Fault;
 use super::charts::day::Day;
 use super::charts::minutes;
 use super::charts::ring::{self, Fire};
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::job_row::JobRow;
 use super::moment::length;
@@ -104,35 +104,35 @@ struct Health {
     faults: u64,
 }
 
-pub(crate) async fn show(desk: Desk) -> Result<Response, Problem> {
-    let failing = trouble::failing(&desk.app).await?;
-    let now = desk.now;
-    let (near, is_cut) = queries(&desk).waking(now.plus(Millis::from_hours(24)), NEAR_JOBS).await?;
-    let fires = fires(&desk, &near, now);
-    let load = desk.app.engine.load().await;
-    let times = desk.times();
+pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
+    let failing = trouble::failing(&ctx.app).await?;
+    let now = ctx.now;
+    let (near, is_cut) = queries(&ctx).waking(now.plus(Millis::from_hours(24)), NEAR_JOBS).await?;
+    let fires = fires(&ctx, &near, now);
+    let load = ctx.app.engine.load().await;
+    let times = ctx.times();
     let day = Day::of(&near, now);
-    let (running, pending) = (by_status(&desk, "running").await?, by_status(&desk, "pending").await?);
-    let counts = counts(&desk).await?;
+    let (running, pending) = (by_status(&ctx, "running").await?, by_status(&ctx, "pending").await?);
+    let counts = counts(&ctx).await?;
     let page = HomePage {
-        incidents: open_incidents(&desk).await?,
+        incidents: open_incidents(&ctx).await?,
         is_empty: counts.iter().all(|(_, count, _)| count == "0"),
         failing_more: failing.len().saturating_sub(FAILING_SHOWN),
-        failing: failing_rows(&desk, &failing).await?,
-        overdue: overdue(&desk, &near).await?,
-        stuck: stuck(&desk, &pending),
+        failing: failing_rows(&ctx, &failing).await?,
+        overdue: overdue(&ctx, &near).await?,
+        stuck: stuck(&ctx, &pending),
         running_count: load.pools.iter().map(|(_, running, _)| running).sum::<usize>().max(running.len()),
-        running: running.iter().take(RUNNING_SHOWN).map(|run| RunRow::of(&desk, run)).collect(),
+        running: running.iter().take(RUNNING_SHOWN).map(|run| RunRow::of(&ctx, run)).collect(),
         ring: ring::draw(&fires, now),
         soon_count: format!("{}{}", grouped(fires.len()), if is_cut && near_end(&near, now) { "+" } else { "" }),
-        upcoming: fires.iter().take(6).map(|fire| soon(&desk, fire)).collect(),
+        upcoming: fires.iter().take(6).map(|fire| soon(&ctx, fire)).collect(),
         day: day.draw(&times),
         day_told: told_day(&day, is_cut),
         hours: Day::hours(&times),
-        charts: charts(desk.app.engine.metrics(), now),
+        charts: charts(ctx.app.engine.metrics(), now),
         counts,
-        health: health(&desk, load).await?,
-        shell: Shell::new(&desk, Section::Home, "Home").await?,
+        health: health(&ctx, load).await?,
+        shell: Shell::new(&ctx, Section::Home, "Home").await?,
     };
     answer::ok(&page)
 }
@@ -143,7 +143,7 @@ fn near_end(near: &[Job], now: Timestamp) -> bool {
 }
 
 /// What fires within a minute, soonest first.
-fn fires(desk: &Desk, jobs: &[Job], now: Timestamp) -> Vec<Fire> {
+fn fires(ctx: &PageContext, jobs: &[Job], now: Timestamp) -> Vec<Fire> {
     let end = now.plus(Millis::from_secs(60));
     let mut fires = Vec::new();
     for job in jobs.iter().filter(|job| job.next_tick_at().is_some_and(|at| at < end)) {
@@ -152,7 +152,7 @@ fn fires(desk: &Desk, jobs: &[Job], now: Timestamp) -> Vec<Fire> {
         let fire = |at: Timestamp| Fire {
             at,
             label: job.definition.label.clone(),
-            href: desk.link(&format!("/jobs/{}", job.id)),
+            href: ctx.link(&format!("/jobs/{}", job.id)),
             is_failing,
         };
         let found = schedule.between(now, end, FIRES_PER_JOB, job.id.0);
@@ -162,8 +162,8 @@ fn fires(desk: &Desk, jobs: &[Job], now: Timestamp) -> Vec<Fire> {
     fires
 }
 
-fn soon(desk: &Desk, fire: &Fire) -> Soon {
-    Soon { at: desk.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
+fn soon(ctx: &PageContext, fire: &Fire) -> Soon {
+    Soon { at: ctx.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
 }
 
 fn told_day(day: &Day, is_cut: bool) -> String {
@@ -176,19 +176,19 @@ fn told_day(day: &Day, is_cut: bool) -> String {
     format!("{} fires planned{steady}{cut}", grouped(day.fires))
 }
 
-async fn by_status(desk: &Desk, status: &str) -> Result<Vec<Run>, Fault> {
+async fn by_status(ctx: &PageContext, status: &str) -> Result<Vec<Run>, Fault> {
     let filter = RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
-    Ok(queries(desk).runs(&filter, None, 50).await?.items)
+    Ok(queries(ctx).runs(&filter, None, 50).await?.items)
 }
 
 /// Those that somebody should be working on, newest first.
-async fn open_incidents(desk: &Desk) -> Result<Vec<OpenIncident>, Fault> {
+async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
     let filter = IncidentFilter { status: Some(Status::Open), ..IncidentFilter::default() };
-    let found = queries(desk).incidents(&filter, None, INCIDENTS_SHOWN).await?;
-    let times = desk.times();
+    let found = queries(ctx).incidents(&filter, None, INCIDENTS_SHOWN).await?;
+    let times = ctx.times();
     let shown = found.items.iter().map(|incident| OpenIncident {
         id: incident.id.to_string(),
-        href: desk.link(&format!("/incidents/{}", incident.id)),
+        href: ctx.link(&format!("/incidents/{}", incident.id)),
         title: incident.title.clone(),
         severity: incidents::severity(incident.severity),
         assignee: incident.assignee.clone().unwrap_or_default(),
@@ -197,37 +197,37 @@ async fn open_incidents(desk: &Desk) -> Result<Vec<OpenIncident>, Fault> {
     Ok(shown.collect())
 }
 
-async fn failing_rows(desk: &Desk, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
+async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
     let mut rows = Vec::new();
     for job in jobs.iter().take(FAILING_SHOWN) {
         let Some(last) = &job.history.last else { continue };
-        let run = queries(desk).run(last.run_id).await?;
+        let run = queries(ctx).run(last.run_id).await?;
         let reason = run.and_then(|run| super::outcome::reason(&run.status)).unwrap_or_default();
         rows.push(Failing {
-            row: JobRow::read(desk, job).await?,
+            row: JobRow::read(ctx, job).await?,
             reason: super::outcome::shortened(&reason, 140),
-            run_href: desk.link(&format!("/runs/{}", last.run_id)),
+            run_href: ctx.link(&format!("/runs/{}", last.run_id)),
         });
     }
     Ok(rows)
 }
 
 /// Jobs whose time has come and gone without anything being decided.
-async fn overdue(desk: &Desk, near: &[Job]) -> Result<Vec<JobRow>, Fault> {
+async fn overdue(ctx: &PageContext, near: &[Job]) -> Result<Vec<JobRow>, Fault> {
     let mut rows = Vec::new();
-    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < desk.now)).take(5)
+    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < ctx.now)).take(5)
     {
-        rows.push(JobRow::read(desk, job).await?);
+        rows.push(JobRow::read(ctx, job).await?);
     }
     Ok(rows)
 }
 
 /// Runs that wait for a place, and runs that do not end though they were told to.
-fn stuck(desk: &Desk, pending: &[Run]) -> Vec<RunRow> {
+fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
     let waits = |run: &&Run| {
-        matches!(run.status, RunStatus::Pending { retry_at: None }) && desk.now.since(run.fired_at) > STUCK_AFTER
+        matches!(run.status, RunStatus::Pending { retry_at: None }) && ctx.now.since(run.fired_at) > STUCK_AFTER
     };
-    pending.iter().filter(waits).take(5).map(|run| RunRow::of(desk, run)).collect()
+    pending.iter().filter(waits).take(5).map(|run| RunRow::of(ctx, run)).collect()
 }
 
 fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
@@ -254,28 +254,28 @@ fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
 }
 
 /// (state, count, where the list is)
-async fn counts(desk: &Desk) -> Result<Vec<(&'static str, String, String)>, Fault> {
+async fn counts(ctx: &PageContext) -> Result<Vec<(&'static str, String, String)>, Fault> {
     let mut counts = Vec::new();
     for state in JobState::ALL {
-        let found = queries(desk).count_jobs(state, COUNTED + 1).await?;
+        let found = queries(ctx).count_jobs(state, COUNTED + 1).await?;
         let shown = if found > COUNTED { format!("{}+", grouped(COUNTED)) } else { grouped(found) };
-        counts.push((state.name(), shown, desk.link(&format!("/jobs?q=state%3A{}", state.name()))));
+        counts.push((state.name(), shown, ctx.link(&format!("/jobs?q=state%3A{}", state.name()))));
     }
     Ok(counts)
 }
 
-async fn health(desk: &Desk, load: ordo_engine::engine::Load) -> Result<Health, Fault> {
-    let stats = queries(desk).store().stats().await?;
-    let commits = &desk.app.engine.metrics().commit_micros;
+async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<Health, Fault> {
+    let stats = queries(ctx).store().stats().await?;
+    let commits = &ctx.app.engine.metrics().commit_micros;
     let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
     Ok(Health {
-        is_ready: desk.app.is_ready(),
+        is_ready: ctx.app.is_ready(),
         store: format!("{}, {} · {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
         commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },
         pools: load.pools,
         ring: load.ring,
-        uptime: length(i64::try_from(desk.app.since.elapsed().ms()).unwrap_or(i64::MAX)),
-        faults: Metrics::read(&desk.app.engine.metrics().commit_faults),
+        uptime: length(i64::try_from(ctx.app.since.elapsed().ms()).unwrap_or(i64::MAX)),
+        faults: Metrics::read(&ctx.app.engine.metrics().commit_faults),
     })
 }
 

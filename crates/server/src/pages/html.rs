@@ -30,14 +30,14 @@ impl Html {
 
     /// Text from anywhere, as content or inside a quoted attribute.
     pub(crate) fn text(mut self, text: &str) -> Html {
-        for letter in text.chars() {
-            match letter {
+        for notification in text.chars() {
+            match notification {
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                _ => self.0.push(letter),
+                _ => self.0.push(notification),
             }
         }
         self

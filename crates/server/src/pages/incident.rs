@@ -5,12 +5,12 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::incidents::Happened;
 use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, Status};
-use ordo_model::letter::LetterState;
+use ordo_model::notification::NotificationState;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
 
 use super::answer;
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::html::Html;
 use super::incidents::{by, severity, status};
 use super::job_actions::field;
@@ -41,7 +41,7 @@ struct IncidentPage {
     ended: Option<Html>,
     links: Vec<(String, String)>,
     steps: Vec<Step>,
-    letters: Vec<LetterRow>,
+    notifications: Vec<NotificationRow>,
     export: String,
 }
 
@@ -53,7 +53,7 @@ struct Step {
     who: String,
 }
 
-struct LetterRow {
+struct NotificationRow {
     sender: String,
     event: String,
     state: Badge,
@@ -63,14 +63,14 @@ struct LetterRow {
     replay: Option<String>,
 }
 
-pub(crate) async fn show(desk: Desk, Named(IncidentId(id)): Named<IncidentId>) -> Result<Response, Problem> {
-    let kept = find(&desk.app, id).await?;
-    let times = desk.times();
-    let timeline = queries(&desk).timeline(id).await?;
+pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<IncidentId>) -> Result<Response, Problem> {
+    let kept = find(&ctx.app, id).await?;
+    let times = ctx.times();
+    let timeline = queries(&ctx).timeline(id).await?;
     let entity = EntityId { kind: Kind::Incident, id };
-    let letters = queries(&desk).letters_about(entity, None, LETTERS_SHOWN).await?.items;
+    let notifications = queries(&ctx).notifications_about(entity, None, LETTERS_SHOWN).await?.items;
     let page = IncidentPage {
-        shell: Shell::new(&desk, Section::Incidents, kept.title.clone()).await?,
+        shell: Shell::new(&ctx, Section::Incidents, kept.title.clone()).await?,
         id: id.to_string(),
         title: kept.title.clone(),
         description: kept.description.clone(),
@@ -83,10 +83,10 @@ pub(crate) async fn show(desk: Desk, Named(IncidentId(id)): Named<IncidentId>) -
         can_acknowledge: kept.acknowledged.is_none() && !kept.status.is_ended(),
         started: times.relative(kept.created_at),
         ended: kept.ended_at.map(|at| times.relative(at)),
-        links: kept.links.iter().map(|link| place(&desk, link)).collect(),
+        links: kept.links.iter().map(|link| place(&ctx, link)).collect(),
         steps: timeline.iter().rev().map(|happened| step(happened, &times)).collect(),
-        letters: letters.iter().map(|letter| letter_row(&desk, letter, &times)).collect(),
-        export: desk.link(&format!("/v1/incidents/{id}/export")),
+        notifications: notifications.iter().map(|notification| notification_row(&ctx, notification, &times)).collect(),
+        export: ctx.link(&format!("/v1/incidents/{id}/export")),
     };
     answer::ok(&page)
 }
@@ -100,10 +100,10 @@ const fn verb(to: Status) -> &'static str {
     }
 }
 
-fn place(desk: &Desk, link: &Link) -> (String, String) {
+fn place(ctx: &PageContext, link: &Link) -> (String, String) {
     match link {
-        Link::Job { id } => (desk.link(&format!("/jobs/{id}")), "the job".to_owned()),
-        Link::Run { id } => (desk.link(&format!("/runs/{id}")), format!("run {}", short_id(&id.to_string()))),
+        Link::Job { id } => (ctx.link(&format!("/jobs/{id}")), "the job".to_owned()),
+        Link::Run { id } => (ctx.link(&format!("/runs/{id}")), format!("run {}", short_id(&id.to_string()))),
     }
 }
 
@@ -133,28 +133,28 @@ fn told(event: &IncidentEvent) -> (&'static str, String) {
     }
 }
 
-fn letter_row(
-    desk: &Desk,
-    letter: &ordo_engine::Kept<ordo_model::letter::Letter>,
+fn notification_row(
+    ctx: &PageContext,
+    notification: &ordo_engine::Versioned<ordo_model::notification::Notification>,
     times: &super::moment::Times,
-) -> LetterRow {
-    let replay = matches!(letter.state, LetterState::Parked { .. }) && desk.viewer.may_operate;
-    LetterRow {
-        sender: letter.sender.clone(),
-        event: letter.message.event.clone(),
-        state: letter_state(&letter.state),
-        at: times.relative(letter.written_at),
-        error: letter.last_error.clone(),
-        replay: replay.then(|| desk.link(&format!("/dead-letters/{}/replay", letter.id))),
+) -> NotificationRow {
+    let replay = matches!(notification.state, NotificationState::DeadLettered { .. }) && ctx.viewer.may_operate;
+    NotificationRow {
+        sender: notification.sender.clone(),
+        event: notification.message.event.clone(),
+        state: notification_state(&notification.state),
+        at: times.relative(notification.written_at),
+        error: notification.last_error.clone(),
+        replay: replay.then(|| ctx.link(&format!("/notifications/{}/replay", notification.id))),
     }
 }
 
-pub(crate) fn letter_state(state: &LetterState) -> Badge {
+pub(crate) fn notification_state(state: &NotificationState) -> Badge {
     let (class, icon) = match state {
-        LetterState::Waiting { .. } => ("pending", "pending"),
-        LetterState::Delivered { .. } => ("completed", "completed"),
-        LetterState::Parked { .. } => ("failed", "failed"),
-        LetterState::Forgotten => ("skipped", "skipped"),
+        NotificationState::Waiting { .. } => ("pending", "pending"),
+        NotificationState::Delivered { .. } => ("completed", "completed"),
+        NotificationState::DeadLettered { .. } => ("failed", "failed"),
+        NotificationState::Forgotten => ("skipped", "skipped"),
     };
     Badge { text: state.name().to_owned(), class, icon }
 }
@@ -162,43 +162,43 @@ pub(crate) fn letter_state(state: &LetterState) -> Badge {
 type Fields = Form<Vec<(String, String)>>;
 type Of = Named<IncidentId>;
 
-pub(crate) async fn acknowledge(desk: Desk, Named(IncidentId(id)): Of) -> Response {
-    let command = IncidentCommand::Acknowledge { by: by(&desk) };
-    change(&desk, id, command, "Acknowledged").await
+pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Of) -> Response {
+    let command = IncidentCommand::Acknowledge { by: by(&ctx) };
+    change(&ctx, id, command, "Acknowledged").await
 }
 
-pub(crate) async fn set_status(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
     let Some(status) = field(&fields, "status").and_then(Status::named) else {
-        return desk.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
+        return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
     };
     let message = field(&fields, "message").map(str::to_owned);
-    change(&desk, id, IncidentCommand::UpdateStatus { status, message, by: by(&desk) }, "Saved").await
+    change(&ctx, id, IncidentCommand::UpdateStatus { status, message, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_severity(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn set_severity(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
     let Some(severity) = field(&fields, "severity").and_then(|text| text.parse().ok()) else {
-        return desk.go(&format!("/incidents/{id}"), &Flash::bad("There is no such severity"));
+        return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such severity"));
     };
-    change(&desk, id, IncidentCommand::SetSeverity { severity, by: by(&desk) }, "Saved").await
+    change(&ctx, id, IncidentCommand::SetSeverity { severity, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_assignee(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn set_assignee(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
     let assignee = field(&fields, "assignee").map(str::to_owned);
-    change(&desk, id, IncidentCommand::SetAssignee { assignee, by: by(&desk) }, "Saved").await
+    change(&ctx, id, IncidentCommand::SetAssignee { assignee, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn note(desk: Desk, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn note(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
     let text = field(&fields, "text").unwrap_or_default().to_owned();
-    change(&desk, id, IncidentCommand::AddNote { text, by: by(&desk) }, "Noted").await
+    change(&ctx, id, IncidentCommand::AddNote { text, by: by(&ctx) }, "Noted").await
 }
 
-async fn change(desk: &Desk, id: Uuid, command: IncidentCommand, done: &str) -> Response {
+async fn change(ctx: &PageContext, id: Uuid, command: IncidentCommand, done: &str) -> Response {
     let to = format!("/incidents/{id}");
-    if let Err(problem) = desk.operator() {
-        return desk.go(&to, &Flash::bad(problem.detail));
+    if let Err(problem) = ctx.operator() {
+        return ctx.go(&to, &Flash::bad(problem.detail));
     }
-    match desk.app.engine.ask::<Incident>(id, command).await {
-        Ok(_) => desk.go(&to, &Flash::good(done)),
-        Err(error) => desk.go(&to, &Flash::bad(error.to_string())),
+    match ctx.app.engine.command::<Incident>(id, command).await {
+        Ok(_) => ctx.go(&to, &Flash::good(done)),
+        Err(error) => ctx.go(&to, &Flash::bad(error.to_string())),
     }
 }

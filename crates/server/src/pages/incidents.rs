@@ -2,11 +2,11 @@
 
 use axum::extract::Form;
 use axum::response::Response;
-use ordo_engine::Along;
+use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_model::incident::{By, Severity, Source, Start, Status};
 
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::html::Html;
 use super::job_actions::field;
 use super::listing::{self, About, Row, Shown, link, quiet, text};
@@ -33,17 +33,17 @@ const ABOUT: About = About {
     heads: &["Incident", "Severity", "Status", "Assignee", "Started", "Changed"],
 };
 
-pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let wanted = params.take_text("status").unwrap_or_default();
     let after = params.take_text("after").as_deref().and_then(hex::decode);
     let filter = IncidentFilter { status: Status::named(&wanted), ..IncidentFilter::default() };
-    let found = queries(&desk).incidents(&filter, after, PER_PAGE).await?;
-    let times = desk.times();
-    let address = |status: &str| desk.link(&format!("/incidents?status={status}"));
-    let row = |incident: &ordo_engine::Kept<ordo_model::incident::Incident>| Row {
+    let found = queries(&ctx).incidents(&filter, after, PER_PAGE).await?;
+    let times = ctx.times();
+    let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
+    let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| Row {
         id: format!("incident-{}", incident.id),
         cells: vec![
-            link(&desk.link(&format!("/incidents/{}", incident.id)), &incident.title),
+            link(&ctx.link(&format!("/incidents/{}", incident.id)), &incident.title),
             severity(incident.severity).html(),
             status(incident.status).html(),
             incident.assignee.as_deref().map_or_else(|| quiet("nobody"), text),
@@ -54,17 +54,17 @@ pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Pro
     let all = std::iter::once(("all", "")).chain(Status::ALL.map(|status| (status.name(), status.name())));
     let shown = Shown {
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
-        extra: if desk.viewer.may_operate { form(&desk) } else { Html::new() },
+        extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
         rows: found.items.iter().map(row).collect(),
         next: found.next.map(|key| format!("{}&after={}", address(&wanted), hex::encode(&key))),
     };
-    listing::page(&desk, &ABOUT, shown).await
+    listing::page(&ctx, &ABOUT, shown).await
 }
 
-fn form(desk: &Desk) -> Html {
+fn form(ctx: &PageContext) -> Html {
     let mut html = Html::new()
         .raw("<details class=\"fold start\" id=\"start\" data-keep><summary>Start an incident</summary><form method=\"post\" action=\"")
-        .text(&desk.link("/incidents"))
+        .text(&ctx.link("/incidents"))
         .raw("\" class=\"card stack narrow\"><div class=\"field\"><label for=\"title\">Title</label>")
         .raw("<input id=\"title\" name=\"title\" maxlength=\"200\" required></div>")
         .raw("<div class=\"field\"><label for=\"severity\">Severity</label><select id=\"severity\" name=\"severity\">");
@@ -96,13 +96,13 @@ pub(crate) fn status(status: Status) -> Badge {
     Badge { text: status.name().to_owned(), class, icon }
 }
 
-pub(crate) fn by(desk: &Desk) -> By {
-    By::new(desk.viewer.name.clone(), Source::Api)
+pub(crate) fn by(ctx: &PageContext) -> By {
+    By::new(ctx.viewer.name.clone(), Source::Api)
 }
 
 /// `POST /incidents`
-pub(crate) async fn start(desk: Desk, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    desk.operator()?;
+pub(crate) async fn start(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    ctx.operator()?;
     let start = Start {
         title: field(&fields, "title").unwrap_or_default().to_owned(),
         description: field(&fields, "description").unwrap_or_default().to_owned(),
@@ -110,11 +110,11 @@ pub(crate) async fn start(desk: Desk, Form(fields): Form<Vec<(String, String)>>)
         identifier: None,
         generation: 0,
         links: Vec::new(),
-        escalation: desk.app.engine.escalation(None),
-        by: by(&desk),
+        escalation: ctx.app.engine.escalation(None),
+        by: by(&ctx),
     };
-    match desk.app.engine.start_incident(start, |_| Along::default()).await {
-        Ok(told) => Ok(desk.go(&format!("/incidents/{}", told.kept.id), &Flash::good("Started"))),
-        Err(error) => Ok(desk.go("/incidents", &Flash::bad(error.to_string()))),
+    match ctx.app.engine.start_incident(start, |_| CommitExtras::default()).await {
+        Ok(committed) => Ok(ctx.go(&format!("/incidents/{}", committed.state.id), &Flash::good("Started"))),
+        Err(error) => Ok(ctx.go("/incidents", &Flash::bad(error.to_string()))),
     }
 }

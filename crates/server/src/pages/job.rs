@@ -10,7 +10,7 @@ use super::chain::{self, Chain};
 use super::charts::heartbeat;
 use super::charts::heat::{self, Row};
 use super::charts::scatter::{self, Measure, Scatter};
-use super::desk::Desk;
+use super::context::PageContext;
 use super::history::{self, Entry};
 use super::html::Html;
 use super::moment::{Times, zone_of};
@@ -77,20 +77,20 @@ pub(crate) struct FireRow {
     pub(crate) note: Option<String>,
 }
 
-pub(crate) async fn show(desk: Desk, Named(id): Named<JobId>) -> Result<Response, Problem> {
-    let job = find(&desk.app, id).await?;
+pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    let job = find(&ctx.app, id).await?;
     let filter = RunFilter { job_id: Some(id), ..RunFilter::default() };
-    let runs = queries(&desk).runs(&filter, None, RUNS_READ).await?.items;
-    let times = desk.times().of_job(&job);
+    let runs = queries(&ctx).runs(&filter, None, RUNS_READ).await?.items;
+    let times = ctx.times().of_job(&job);
     let state = job.state();
-    let run_href = |run: &Run| desk.link(&format!("/runs/{}", run.id));
+    let run_href = |run: &Run| ctx.link(&format!("/runs/{}", run.id));
     let definition = &job.definition;
     let paused = match &job.phase {
         Phase::Paused { reason, since } => Some((times.relative(*since), reason.clone())),
         Phase::Active | Phase::Held | Phase::Cancelled => None,
     };
     let page = JobPage {
-        shell: Shell::new(&desk, Section::Jobs, definition.label.clone()).await?,
+        shell: Shell::new(&ctx, Section::Jobs, definition.label.clone()).await?,
         id: id.to_string(),
         label: definition.label.clone(),
         description: definition.description.clone(),
@@ -98,54 +98,54 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<JobId>) -> Result<Response
         paused,
         schedule: sentence(&definition.trigger),
         next: job.next_tick_at().map(|at| times.relative(at)),
-        failing: failing(&desk, &job, &runs),
+        failing: failing(&ctx, &job, &runs),
         running: job.active.len(),
         beats: heartbeat::draw(&runs),
         success: success(&runs),
         duration: scatter::draw(&runs, Measure::Duration, run_href),
         lateness: scatter::draw(&runs, Measure::Lateness, run_href),
         heat: heat::rows(&runs, &times),
-        runs: runs.iter().take(RUNS_SHOWN).map(|run| row(&desk, &job, run, &times)).collect(),
+        runs: runs.iter().take(RUNS_SHOWN).map(|run| row(&ctx, &job, run, &times)).collect(),
         has_more_runs: runs.len() > RUNS_SHOWN,
-        fires: fires(&desk, &job),
+        fires: fires(&ctx, &job),
         zone: zone_of(&definition.trigger).map(str::to_owned),
         policies: policies::of(&job),
-        chain: chain::read(&desk, &job).await?,
+        chain: chain::read(&ctx, &job).await?,
         input: json_view::draw(&definition.tool_input),
         input_text: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
         tool: definition.tool_name.clone(),
-        events: history::read(&desk, &job, &times).await?,
+        events: history::read(&ctx, &job, &times).await?,
         cli: equivalents::cli(definition),
-        curl: equivalents::curl(definition, &desk.app.base_path),
+        curl: equivalents::curl(definition, &ctx.app.base_path),
         can_pause: state == JobState::Active,
         can_resume: matches!(state, JobState::Paused | JobState::Held),
         can_trigger: state != JobState::Cancelled,
         can_change: state != JobState::Cancelled,
         is_scheduled: definition.trigger.schedule().is_some() && !definition.trigger.is_one_off(),
-        backfill_from: wall(&desk, desk.now.minus(ordo_model::Millis::from_hours(1))),
-        backfill_to: wall(&desk, desk.now),
+        backfill_from: wall(&ctx, ctx.now.minus(ordo_model::Millis::from_hours(1))),
+        backfill_to: wall(&ctx, ctx.now),
     };
     answer::ok(&page)
 }
 
 /// As an input of a form wants it, in the viewer's zone.
-fn wall(desk: &Desk, at: ordo_model::Timestamp) -> String {
-    desk.taste.times(at).local(at).strftime("%Y-%m-%dT%H:%M").to_string()
+fn wall(ctx: &PageContext, at: ordo_model::Timestamp) -> String {
+    ctx.preferences.times(at).local(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
 /// A run of this job; a pending one says what it waits for.
-fn row(desk: &Desk, job: &Job, run: &Run, times: &Times) -> RunRow {
-    let row = RunRow::at(desk, run, times);
-    let reason = row.reason.clone().or_else(|| waits(desk, job, run));
+fn row(ctx: &PageContext, job: &Job, run: &Run, times: &Times) -> RunRow {
+    let row = RunRow::at(ctx, run, times);
+    let reason = row.reason.clone().or_else(|| waits(ctx, job, run));
     RunRow { reason, ..row }
 }
 
 /// (how often in a row, why, where)
-fn failing(desk: &Desk, job: &Job, runs: &[Run]) -> Option<(u32, String, String)> {
+fn failing(ctx: &PageContext, job: &Job, runs: &[Run]) -> Option<(u32, String, String)> {
     let last = job.history.last.as_ref().filter(|last| last.status == "failed")?;
     let run = runs.iter().find(|run| run.id == last.run_id)?;
     let reason = super::outcome::reason(&run.status).unwrap_or_default();
-    let href = desk.link(&format!("/runs/{}", run.id));
+    let href = ctx.link(&format!("/runs/{}", run.id));
     Some((job.history.failures_in_row, shortened(&reason, 200), href))
 }
 
@@ -160,23 +160,27 @@ fn success(runs: &[Run]) -> Option<String> {
     })
 }
 
-fn fires(desk: &Desk, job: &Job) -> Vec<FireRow> {
+fn fires(ctx: &PageContext, job: &Job) -> Vec<FireRow> {
     let Some(schedule) = job.definition.trigger.schedule() else { return Vec::new() };
     if job.next_tick_at().is_none() {
         return Vec::new();
     }
-    preview_rows(desk, schedule, job.id.0)
+    preview_rows(ctx, schedule, job.id.0)
 }
 
 /// The next fires of a schedule, as a job has it or as somebody is typing it.
-pub(crate) fn preview_rows(desk: &Desk, schedule: &ordo_model::schedule::Schedule, job: uuid::Uuid) -> Vec<FireRow> {
-    let (times, own) = (desk.times(), super::moment::Times::new(desk.now, schedule.rule.zone(), false));
-    let previews = schedule.preview(desk.now, FIRES_SHOWN, job);
+pub(crate) fn preview_rows(
+    ctx: &PageContext,
+    schedule: &ordo_model::schedule::Schedule,
+    job: uuid::Uuid,
+) -> Vec<FireRow> {
+    let (times, own) = (ctx.times(), super::moment::Times::new(ctx.now, schedule.rule.zone(), false));
+    let previews = schedule.preview(ctx.now, FIRES_SHOWN, job);
     previews
         .into_iter()
         .map(|preview| FireRow {
             relative: times.relative(preview.occurrence.due),
-            local: own.told(preview.occurrence.nominal),
+            local: own.absolute(preview.occurrence.nominal),
             mine: times.short(preview.occurrence.due),
             note: preview.note.map(|note| note.to_string()),
         })

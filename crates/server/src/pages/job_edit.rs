@@ -9,7 +9,7 @@ use ordo_model::JobId;
 use ordo_model::job::{Command, Definition, Job};
 use serde_json::{Map, Value};
 
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::job::{FireRow, preview_rows};
 use super::job_actions::field;
 use super::job_fields::Fields;
@@ -78,26 +78,26 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    async fn of(desk: &Desk, fields: &Fields) -> Preview {
+    async fn of(ctx: &PageContext, fields: &Fields) -> Preview {
         let mut preview = Preview {
             sentence: None,
             fires: Vec::new(),
             zone: None,
-            my_zone: desk.taste.zone_name().to_owned(),
+            my_zone: ctx.preferences.zone_name().to_owned(),
             cli: String::new(),
             curl: String::new(),
             wrong: None,
             errors: Vec::new(),
         };
-        match definition(desk, fields).await {
-            Ok(definition) => preview.fill(desk, &definition),
+        match definition(ctx, fields).await {
+            Ok(definition) => preview.fill(ctx, &definition),
             Err(problem) => {
                 preview.errors = placed(fields, &problem);
                 preview.wrong = Some(problem.detail);
                 // The schedule can be read, or be wrong itself, though something else is missing.
-                match with_stand_ins(desk, fields).await {
+                match with_stand_ins(ctx, fields).await {
                     Ok(definition) => {
-                        preview.fill(desk, &definition);
+                        preview.fill(ctx, &definition);
                         (preview.cli, preview.curl) = Default::default();
                     }
                     Err(problem) => {
@@ -110,26 +110,26 @@ impl Preview {
         preview
     }
 
-    fn fill(&mut self, desk: &Desk, definition: &Definition) {
+    fn fill(&mut self, ctx: &PageContext, definition: &Definition) {
         self.sentence = Some(sentence(&definition.trigger));
         self.zone = zone_of(&definition.trigger).map(str::to_owned);
         if let Some(schedule) = definition.trigger.schedule() {
-            self.fires = preview_rows(desk, schedule, uuid::Uuid::nil());
+            self.fires = preview_rows(ctx, schedule, uuid::Uuid::nil());
         }
         self.cli = equivalents::cli(definition);
-        self.curl = equivalents::curl(definition, &desk.app.base_path);
+        self.curl = equivalents::curl(definition, &ctx.app.base_path);
     }
 }
 
 /// The job that is meant, checked as it will be when it is made.
-async fn definition(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
-    let JobForm { definition, .. } = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
-    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
-    Ok(definition.prepared(desk.now)?)
+async fn definition(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
+    let JobForm { definition, .. } = JobForm::read(fields.to_json(ctx.preferences.zone_name())?)?;
+    tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
+    Ok(definition.prepared(ctx.now)?)
 }
 
 /// The same with a label and an action that are surely right.
-async fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Problem> {
+async fn with_stand_ins(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
     let fields = Fields {
         label: "-".into(),
         action: "json".into(),
@@ -137,7 +137,7 @@ async fn with_stand_ins(desk: &Desk, fields: &Fields) -> Result<Definition, Prob
         tool_input: "{}".into(),
         ..fields.clone()
     };
-    definition(desk, &fields).await
+    definition(ctx, &fields).await
 }
 
 /// What is wrong, each at its field of the form.
@@ -149,7 +149,7 @@ fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
 }
 
 async fn page(
-    desk: &Desk,
+    ctx: &PageContext,
     shell: Shell,
     job: Option<&Job>,
     fields: Fields,
@@ -158,14 +158,14 @@ async fn page(
     let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
     let target = job.map_or_else(|| "/jobs/new".to_owned(), |job| format!("/jobs/{}/edit", job.id));
     FormPage {
-        target: desk.link(&target),
-        back: desk.link(&own),
+        target: ctx.link(&target),
+        back: ctx.link(&own),
         is_new: job.is_none(),
         revision: job.map_or(0, |job| job.revision),
-        tools: desk.app.engine.tools().keys().cloned().collect(),
+        tools: ctx.app.engine.tools().keys().cloned().collect(),
         zones: jiff::tz::db().available().map(|name| name.to_string()).collect(),
-        my_zone: desk.taste.zone_name().to_owned(),
-        preview: Preview::of(desk, &fields).await,
+        my_zone: ctx.preferences.zone_name().to_owned(),
+        preview: Preview::of(ctx, &fields).await,
         shell,
         fields,
         errors,
@@ -173,90 +173,90 @@ async fn page(
 }
 
 /// `GET /jobs/new`, with `copy` the job to begin with.
-pub(crate) async fn blank(desk: Desk, mut params: Params) -> Result<Response, Problem> {
-    desk.operator()?;
+pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
+    ctx.operator()?;
     let fields = match params.take::<JobId>("copy")? {
         Some(id) => {
-            let job = find(&desk.app, id).await?;
-            let fields = Fields::of(&job.definition, &desk.times(), desk.taste.zone_name());
+            let job = find(&ctx.app, id).await?;
+            let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
             Fields { label: format!("{} copy", fields.label), ..fields }
         }
-        None => Fields::blank(desk.taste.zone_name()),
+        None => Fields::blank(ctx.preferences.zone_name()),
     };
-    let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
-    answer::ok(&page(&desk, shell, None, fields, Vec::new()).await)
+    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
+    answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
 }
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
-pub(crate) async fn preview(desk: Desk, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    answer::ok(&Preview::of(&desk, &Fields::read(&pairs)).await)
+pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    answer::ok(&Preview::of(&ctx, &Fields::read(&pairs)).await)
 }
 
 /// `POST /jobs/new`
-pub(crate) async fn create(desk: Desk, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    desk.operator()?;
+pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
+    ctx.operator()?;
     let fields = Fields::read(&pairs);
-    let shell = Shell::new(&desk, Section::Jobs, "New job").await?;
+    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&desk, shell, None, fields, Vec::new()).await);
+        return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
     }
-    match created(&desk, &fields).await {
-        Ok(job) => Ok(desk.go(&format!("/jobs/{}", job.id), &Flash::good(format!("Created {}", job.definition.label)))),
-        Err(problem) => refused(&desk, shell, None, fields, &problem).await,
+    match created(&ctx, &fields).await {
+        Ok(job) => Ok(ctx.go(&format!("/jobs/{}", job.id), &Flash::good(format!("Created {}", job.definition.label)))),
+        Err(problem) => refused(&ctx, shell, None, fields, &problem).await,
     }
 }
 
-async fn created(desk: &Desk, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
-    let mut form = JobForm::read(fields.to_json(desk.taste.zone_name())?)?;
+async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
+    let mut form = JobForm::read(fields.to_json(ctx.preferences.zone_name())?)?;
     form.held = fields.held;
-    let command = form.into_command(&desk.app.engine).await?;
-    Ok(desk.app.engine.submit(JobId(new_id()), command).await?.job)
+    let command = form.into_command(&ctx.app.engine).await?;
+    Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
 }
 
 /// The form as it was, with what is wrong.
 async fn refused(
-    desk: &Desk,
+    ctx: &PageContext,
     shell: Shell,
     job: Option<&Job>,
     fields: Fields,
     problem: &Problem,
 ) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
-    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(desk, shell, job, fields, errors).await)
+    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(ctx, shell, job, fields, errors).await)
 }
 
 /// `GET /jobs/{id}/edit`
-pub(crate) async fn edit(desk: Desk, Named(id): Named<JobId>) -> Result<Response, Problem> {
-    desk.operator()?;
-    let job = find(&desk.app, id).await?;
-    let fields = Fields::of(&job.definition, &desk.times(), desk.taste.zone_name());
-    let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
-    answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await)
+pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    ctx.operator()?;
+    let job = find(&ctx.app, id).await?;
+    let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
+    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
 }
 
 /// `POST /jobs/{id}/edit`
 pub(crate) async fn change(
-    desk: Desk,
+    ctx: PageContext,
     Named(id): Named<JobId>,
     Form(pairs): Form<Vec<(String, String)>>,
 ) -> Result<Response, Problem> {
-    desk.operator()?;
-    let job = find(&desk.app, id).await?;
+    ctx.operator()?;
+    let job = find(&ctx.app, id).await?;
     let fields = Fields::read(&pairs);
-    let shell = Shell::new(&desk, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&desk, shell, Some(&job), fields, Vec::new()).await);
+        return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
     }
     let revision = field(&pairs, "revision").and_then(|text| text.parse().ok());
-    match changed(&desk, &job, &fields, revision).await {
-        Ok(()) => Ok(desk.go(&format!("/jobs/{id}"), &Flash::good("Saved"))),
-        Err(problem) => refused(&desk, shell, Some(&job), fields, &problem).await,
+    match changed(&ctx, &job, &fields, revision).await {
+        Ok(()) => Ok(ctx.go(&format!("/jobs/{id}"), &Flash::good("Saved"))),
+        Err(problem) => refused(&ctx, shell, Some(&job), fields, &problem).await,
     }
 }
 
-async fn changed(desk: &Desk, job: &Job, fields: &Fields, revision: Option<u64>) -> Result<(), Problem> {
-    let zone = desk.taste.zone_name();
-    let before = Fields::of(&job.definition, &desk.times(), zone).to_json(zone)?;
+async fn changed(ctx: &PageContext, job: &Job, fields: &Fields, revision: Option<u64>) -> Result<(), Problem> {
+    let zone = ctx.preferences.zone_name();
+    let before = Fields::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
     let mut patch = difference(&before, fields.to_json(zone)?);
     if let Some(trigger) = patch.get_mut("trigger") {
         keep_windows(&job.definition, trigger);
@@ -265,8 +265,8 @@ async fn changed(desk: &Desk, job: &Job, fields: &Fields, revision: Option<u64>)
         return Ok(());
     }
     let definition = job.definition.patched(&patch)?;
-    tool_check::check(&desk.app.engine, &definition, &definition.tool_input).await?;
-    desk.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
+    tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
+    ctx.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
     Ok(())
 }
 
@@ -277,7 +277,7 @@ fn difference(before: &Map<String, Value>, after: Map<String, Value>) -> Map<Str
     after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).chain(gone).collect()
 }
 
-/// A trigger is replaced whole; windows that the form does not show go along.
+/// A trigger is replaced whole; windows that the form does not show go extras.
 fn keep_windows(definition: &Definition, trigger: &mut Value) {
     let old = serde_json::to_value(&definition.trigger).unwrap_or_default();
     if trigger["type"] != "scheduled" {

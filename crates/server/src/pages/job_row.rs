@@ -5,7 +5,7 @@ use ordo_model::job::{Job, JobState, Phase};
 use ordo_store::Fault;
 
 use super::charts::heartbeat;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::outcome::Badge;
 use crate::job_json::sentence;
@@ -31,15 +31,15 @@ pub(crate) struct JobRow {
 }
 
 impl JobRow {
-    pub(crate) async fn read(desk: &Desk, job: &Job) -> Result<JobRow, Fault> {
+    pub(crate) async fn read(ctx: &PageContext, job: &Job) -> Result<JobRow, Fault> {
         let filter = RunFilter { job_id: Some(job.id), ..RunFilter::default() };
-        let queries: &Queries = desk.app.engine.queries();
+        let queries: &Queries = ctx.app.engine.queries();
         let runs = queries.runs(&filter, None, heartbeat::BEATS).await?.items;
-        Ok(JobRow::of(desk, job, heartbeat::draw(&runs)))
+        Ok(JobRow::of(ctx, job, heartbeat::draw(&runs)))
     }
 
-    fn of(desk: &Desk, job: &Job, beats: Html) -> JobRow {
-        let times = desk.times().of_job(job);
+    fn of(ctx: &PageContext, job: &Job, beats: Html) -> JobRow {
+        let times = ctx.times().of_job(job);
         let state = job.state();
         let paused_reason = match &job.phase {
             Phase::Paused { reason, .. } => reason.clone(),
@@ -48,7 +48,7 @@ impl JobRow {
         let last = job.history.last.as_ref();
         JobRow {
             id: job.id.to_string(),
-            href: desk.link(&format!("/jobs/{}", job.id)),
+            href: ctx.link(&format!("/jobs/{}", job.id)),
             label: job.definition.label.clone(),
             tool: job.definition.tool_name.clone(),
             group: Some(job.definition.group.clone()).filter(|group| group != "default"),

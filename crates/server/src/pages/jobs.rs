@@ -6,8 +6,8 @@ use ordo_engine::job_page::{JobOrder, JobQuery, Place};
 use ordo_model::Timestamp;
 use uuid::Uuid;
 
+use super::context::PageContext;
 use super::cookies::encode;
-use super::desk::Desk;
 use super::job_row::JobRow;
 use super::shell::{Section, Shell, queries};
 use super::{answer, search};
@@ -46,7 +46,7 @@ const CHIPS: [(&str, &str); 6] = [
     ("Finished", "state:finished"),
 ];
 
-pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let q = params.take_text("q").unwrap_or_default().trim().to_owned();
     let sort = params.take_text("sort").unwrap_or_default();
     let (sort, _, order) = SORTS.into_iter().find(|(name, ..)| *name == sort).unwrap_or(SORTS[0]);
@@ -57,14 +57,14 @@ pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Pro
         Err(wrong) => (None, Some(wrong)),
     };
     let found = match &query {
-        Some(query) => queries(&desk).job_page(query, order, after, PER_PAGE).await?,
+        Some(query) => queries(&ctx).job_page(query, order, after, PER_PAGE).await?,
         None => Default::default(),
     };
     let mut rows = Vec::with_capacity(found.items.len());
     for job in &found.items {
-        rows.push(JobRow::read(&desk, job).await?);
+        rows.push(JobRow::read(&ctx, job).await?);
     }
-    let address = |q: &str, sort: &str| desk.link(&format!("/jobs?q={}&sort={sort}", encode(q)));
+    let address = |q: &str, sort: &str| ctx.link(&format!("/jobs?q={}&sort={sort}", encode(q)));
     let page = JobsPage {
         is_filtered: query.as_ref().is_none_or(|query| !query.is_empty()),
         is_by_end: query.as_ref().is_some_and(is_by_end),
@@ -72,7 +72,7 @@ pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Pro
         chips: CHIPS.map(|(label, chip)| (label, address(chip, sort), chip == q)).to_vec(),
         next: found.next.map(|place| format!("{}&after={}", address(&q, sort), write_place(&place))),
         first: address(&q, sort),
-        shell: Shell::new(&desk, Section::Jobs, "Jobs").await?,
+        shell: Shell::new(&ctx, Section::Jobs, "Jobs").await?,
         q,
         wrong,
         sort,

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::response::Response;
 
 use super::answer;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::shell::{Section, Shell};
 use crate::problem::Problem;
@@ -49,10 +49,10 @@ pub(crate) struct Shown {
     pub(crate) next: Option<String>,
 }
 
-pub(crate) async fn page(desk: &Desk, about: &About, shown: Shown) -> Result<Response, Problem> {
+pub(crate) async fn page(ctx: &PageContext, about: &About, shown: Shown) -> Result<Response, Problem> {
     let Shown { chips, extra, rows, next } = shown;
     answer::ok(&ListingPage {
-        shell: Shell::new(desk, about.section, about.heading).await?,
+        shell: Shell::new(ctx, about.section, about.heading).await?,
         heading: about.heading,
         icon: about.icon,
         about: about.about,

@@ -10,13 +10,13 @@ use axum::extract::Extension;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use ordo_engine::live::Live;
+use ordo_engine::change_hint::ChangeHint;
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::Desk;
+use super::context::PageContext;
 use crate::peer::Peer;
 
 /// How long hints are gathered before they are sent.
@@ -25,7 +25,7 @@ const GATHER: Duration = Duration::from_millis(250);
 const IDS_MAX: usize = 100;
 
 struct Follow {
-    hints: Receiver<Live>,
+    hints: Receiver<ChangeHint>,
     closing: CancellationToken,
 }
 
@@ -37,9 +37,9 @@ struct Gathered {
 }
 
 /// `GET /live`
-pub(crate) async fn follow(desk: Desk, peer: Option<Extension<Peer>>) -> Response {
+pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> Response {
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
-    let follow = Follow { hints: desk.app.engine.watch(), closing };
+    let follow = Follow { hints: ctx.app.engine.watch(), closing };
     let events = stream::unfold(follow, |mut follow| async move {
         let gathered = follow.next().await?;
         Some((Ok::<Event, Infallible>(gathered.told()), follow))
@@ -74,12 +74,12 @@ impl Gathered {
         self.jobs.is_empty() && self.runs.is_empty() && !self.is_all
     }
 
-    fn take(&mut self, hint: &Result<Live, RecvError>) -> Option<()> {
+    fn take(&mut self, hint: &Result<ChangeHint, RecvError>) -> Option<()> {
         match hint {
-            Ok(Live::Job(id)) => drop(self.jobs.insert(id.to_string())),
-            Ok(Live::Run(id)) => drop(self.runs.insert(id.to_string())),
-            Ok(Live::Log(_)) => {}
-            Ok(Live::Object(_) | Live::Elsewhere) | Err(RecvError::Lagged(_)) => self.is_all = true,
+            Ok(ChangeHint::Job(id)) => drop(self.jobs.insert(id.to_string())),
+            Ok(ChangeHint::Run(id)) => drop(self.runs.insert(id.to_string())),
+            Ok(ChangeHint::Log(_)) => {}
+            Ok(ChangeHint::Object(_) | ChangeHint::Elsewhere) | Err(RecvError::Lagged(_)) => self.is_all = true,
             Err(RecvError::Closed) => return None,
         }
         if self.jobs.len() + self.runs.len() > IDS_MAX {
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn many_changes_become_one_word() {
         let mut gathered = Gathered::default();
-        gathered.take(&Ok(Live::Log(RunId(Uuid::from_u128(1))))).unwrap();
+        gathered.take(&Ok(ChangeHint::Log(RunId(Uuid::from_u128(1))))).unwrap();
         assert!(gathered.is_empty(), "lines are followed by their own page");
         for n in 0..=IDS_MAX {
-            gathered.take(&Ok(Live::Job(JobId(Uuid::from_u128(n as u128))))).unwrap();
+            gathered.take(&Ok(ChangeHint::Job(JobId(Uuid::from_u128(n as u128))))).unwrap();
         }
         assert!(gathered.is_all && gathered.jobs.is_empty());
         assert_eq!(gathered.take(&Err(RecvError::Closed)), None);

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::shell::{Section, Shell};
 use crate::problem::Problem;
 
@@ -20,8 +20,8 @@ struct LoginPage {
 }
 
 /// Asks for a token; the form goes to `POST /login` and comes back to where it was asked.
-pub(crate) fn ask(desk: &Desk, status: StatusCode, refused: Option<String>) -> Result<Response, Problem> {
-    let shell = Shell::around(desk, Section::Elsewhere, "Sign in".to_owned(), 0);
-    let next = if desk.here.starts_with("/login") { desk.link("/") } else { desk.link(&desk.here) };
+pub(crate) fn ask(ctx: &PageContext, status: StatusCode, refused: Option<String>) -> Result<Response, Problem> {
+    let shell = Shell::around(ctx, Section::Elsewhere, "Sign in".to_owned(), 0);
+    let next = if ctx.here.starts_with("/login") { ctx.link("/") } else { ctx.link(&ctx.here) };
     answer::page(status, &LoginPage { shell, refused, next })
 }

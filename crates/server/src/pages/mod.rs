@@ -1,7 +1,7 @@
 //! The dashboard: pages for people, made on the server, of the same parts as the API.
 //!
 //! Invariant: every page can be read and its main buttons used without a script; scripts only make it live. All
-//! addresses go through [`desk::Desk::link`] or [`shell::Shell::link`], so that a path prefix holds everywhere.
+//! addresses go through [`ctx::PageContext::link`] or [`shell::Shell::link`], so that a path prefix holds everywhere.
 
 mod ansi;
 mod answer;
@@ -9,8 +9,8 @@ mod assets;
 mod bulk;
 mod chain;
 mod charts;
+mod context;
 mod cookies;
-mod desk;
 mod equivalents;
 mod executors;
 pub(crate) mod frame;
@@ -34,19 +34,19 @@ mod others;
 mod outcome;
 mod places;
 mod policies;
+mod preferences;
 mod run;
 mod run_log;
 mod run_row;
 mod runs;
 mod search;
 mod shell;
-mod taste;
 mod trouble;
 mod viewer;
 
 use axum::routing::{MethodRouter, get, post};
 
-pub(crate) use self::trouble::Kept;
+pub(crate) use self::trouble::PageCaches;
 use crate::app::App;
 
 /// Every page with what it answers. They are for people: the description of the API does not list them.
@@ -54,7 +54,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
     vec![
         ("/", get(home::show)),
         ("/live", get(live::follow)),
-        ("/preferences", post(taste::change)),
+        ("/preferences", post(preferences::change)),
         ("/assets/{mark}/{name}", get(assets::show)),
         ("/jobs", get(jobs::show)),
         ("/jobs/new", get(job_edit::blank).post(job_edit::create)),
@@ -85,8 +85,8 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/executors", get(executors::show)),
         ("/executors/{id}/drain", post(executors::drain)),
         ("/nodes", get(places::nodes)),
-        ("/dead-letters", get(others::dead_letters)),
-        ("/dead-letters/{id}/replay", post(others::replay_letter)),
+        ("/notifications", get(others::notifications)),
+        ("/notifications/{id}/replay", post(others::replay_notification)),
         ("/tokens", get(others::tokens)),
     ]
 }

@@ -37,12 +37,12 @@ impl Times {
 
     /// The exact time; the relative one on hover.
     pub(crate) fn exact(&self, at: Timestamp) -> Html {
-        let text = self.told(at);
+        let exact = self.absolute(at);
         Html::new()
             .raw(format_args!("<time datetime=\"{at}\" title=\""))
             .text(&format!("{} · {}", relative(at.ms() - self.now.ms()), utc(at)))
             .raw("\">")
-            .text(&text)
+            .text(&exact)
             .raw("</time>")
     }
 
@@ -59,7 +59,7 @@ impl Times {
     }
 
     /// The exact time as plain text.
-    pub(crate) fn told(&self, at: Timestamp) -> String {
+    pub(crate) fn absolute(&self, at: Timestamp) -> String {
         let pattern = if at.ms() % 1_000 == 0 { "%Y-%m-%d %H:%M:%S %Z" } else { "%Y-%m-%d %H:%M:%S%.3f %Z" };
         at.to_jiff().to_zoned(self.zone.clone()).strftime(pattern).to_string()
     }
@@ -73,8 +73,8 @@ impl Times {
     }
 
     fn time(&self, at: Timestamp, kind: &str, text: &str) -> Html {
-        let told = self.told(at);
-        let title = if told.ends_with(" UTC") { told } else { format!("{told} · {}", utc(at)) };
+        let exact = self.absolute(at);
+        let title = if exact.ends_with(" UTC") { exact } else { format!("{exact} · {}", utc(at)) };
         Html::new()
             .raw(format_args!("<time datetime=\"{at}\" data-time=\"{kind}\" title=\""))
             .text(&title)
@@ -135,19 +135,19 @@ mod tests {
 
     #[test]
     fn what_is_near_is_told_finely_and_what_is_far_coarsely() {
-        let told = [0, 4_000, -4_000, 89_000, 90_000, -3_600_000, 7_200_000, -200_000_000].map(relative);
-        assert_eq!(told, ["now", "in 4 s", "4 s ago", "in 89 s", "in 1 min", "60 min ago", "in 2 h", "2 d ago"]);
-        let told = [0, 840, 1_234, 59_999, 60_000, 200_000, 7_500_000, 180_000_000].map(length);
-        assert_eq!(told, ["0 ms", "840 ms", "1.2 s", "59 s", "1 min", "3 min 20 s", "2 h 5 min", "2 d 2 h"]);
+        let text = [0, 4_000, -4_000, 89_000, 90_000, -3_600_000, 7_200_000, -200_000_000].map(relative);
+        assert_eq!(text, ["now", "in 4 s", "4 s ago", "in 89 s", "in 1 min", "60 min ago", "in 2 h", "2 d ago"]);
+        let text = [0, 840, 1_234, 59_999, 60_000, 200_000, 7_500_000, 180_000_000].map(length);
+        assert_eq!(text, ["0 ms", "840 ms", "1.2 s", "59 s", "1 min", "3 min 20 s", "2 h 5 min", "2 d 2 h"]);
     }
 
     #[test]
     fn a_time_is_told_in_the_viewers_zone_and_in_utc() {
         let at: Timestamp = "2026-11-15T21:41:05Z".parse().unwrap();
         let times = Times::new(at, "Europe/Berlin", false);
-        assert_eq!(times.told(at), "2026-11-15 22:41:05 CET");
+        assert_eq!(times.absolute(at), "2026-11-15 22:41:05 CET");
         let shown = times.relative(at).to_string();
         assert!(shown.contains("22:41:05 CET · 2026-11-15 21:41:05 UTC") && shown.contains(">now<"), "{shown}");
-        assert_eq!(Times::new(at, "No/Where", false).told(at), "2026-11-15 21:41:05 UTC");
+        assert_eq!(Times::new(at, "No/Where", false).absolute(at), "2026-11-15 21:41:05 UTC");
     }
 }

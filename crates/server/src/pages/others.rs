@@ -1,19 +1,19 @@
-//! Lists of what surrounds jobs: monitors, hooks with what came in, letters nobody took, tokens, nodes.
+//! Lists of what surrounds jobs: monitors, hooks with what came in, notifications nobody took, tokens, nodes.
 
 use axum::extract::{Form, Path};
 use axum::response::Response;
-use ordo_engine::Along;
+use ordo_engine::CommitExtras;
 use ordo_engine::object::deliveries_prefix;
 use ordo_engine::object_queries::Section as Part;
-use ordo_model::hook::{Delivery, Fate, Hook};
-use ordo_model::letter::{Letter, LetterCommand, LetterState};
+use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
+use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
 use ordo_store::Order;
 use uuid::Uuid;
 
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::html::Html;
-use super::incident::letter_state;
+use super::incident::notification_state;
 use super::job_actions::field;
 use super::listing::{self, About, Row, Shown, button, code, link, quiet, text};
 use super::outcome::Badge;
@@ -21,7 +21,7 @@ use super::run_row::short_id;
 use super::shell::{Section, queries};
 use crate::hex;
 use crate::params::Params;
-use crate::path::{LetterId, Named};
+use crate::path::{Named, NotificationId};
 use crate::problem::Problem;
 
 const PER_PAGE: usize = 50;
@@ -34,8 +34,8 @@ fn after(params: &mut Params) -> Option<Vec<u8>> {
     params.take_text("after").as_deref().and_then(hex::decode)
 }
 
-fn next(desk: &Desk, path: &str, key: Option<Vec<u8>>) -> Option<String> {
-    key.map(|key| desk.link(&format!("{path}?after={}", hex::encode(&key))))
+fn next(ctx: &PageContext, path: &str, key: Option<Vec<u8>>) -> Option<String> {
+    key.map(|key| ctx.link(&format!("{path}?after={}", hex::encode(&key))))
 }
 
 const MONITORS: About = About {
@@ -50,9 +50,9 @@ const MONITORS: About = About {
     heads: &["Monitor", "Status", "Expected", "Due", "Last ping", "Ping it at"],
 };
 
-pub(crate) async fn monitors(desk: Desk, mut params: Params) -> Result<Response, Problem> {
-    let found = queries(&desk).monitors(after(&mut params).as_deref(), PER_PAGE).await?;
-    let times = desk.times();
+pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
+    let found = queries(&ctx).monitors(after(&mut params).as_deref(), PER_PAGE).await?;
+    let times = ctx.times();
     let mut rows = Vec::with_capacity(found.items.len());
     for monitor in &found.items {
         let settings = &monitor.settings;
@@ -75,16 +75,16 @@ pub(crate) async fn monitors(desk: Desk, mut params: Params) -> Result<Response,
                 text(&expected),
                 monitor.due_at.map_or_else(|| quiet("–"), |at| times.relative(at)),
                 monitor.pings.last().map_or_else(|| quiet("never"), |ping| times.relative(ping.at)),
-                if desk.viewer.may_operate {
-                    code(&desk.link(&format!("/ping/{}", monitor.token)))
+                if ctx.viewer.may_operate {
+                    code(&ctx.link(&format!("/ping/{}", monitor.token)))
                 } else {
                     quiet("–")
                 },
             ],
         });
     }
-    let next = next(&desk, "/monitors", found.next);
-    listing::page(&desk, &MONITORS, Shown { rows, next, ..Shown::default() }).await
+    let next = next(&ctx, "/monitors", found.next);
+    listing::page(&ctx, &MONITORS, Shown { rows, next, ..Shown::default() }).await
 }
 
 const HOOKS: About = About {
@@ -99,49 +99,49 @@ const HOOKS: About = About {
     heads: &["Hook", "Verified", "Jobs", "Last deliveries"],
 };
 
-pub(crate) async fn hooks(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let from = after(&mut params);
     let part = Part { after: from.as_deref(), ..Part::all(0, PER_PAGE) };
-    let found = queries(&desk).objects::<Hook>(&part).await?;
+    let found = queries(&ctx).objects::<Hook>(&part).await?;
     let mut rows = Vec::with_capacity(found.items.len());
     for hook in &found.items {
-        let listeners = queries(&desk).listeners(&hook.slug).await?.len();
+        let listeners = queries(&ctx).listeners(&hook.slug).await?.len();
         let verified = hook.terms.verify.as_ref().map(|verify| verify.scheme.name());
         rows.push(Row {
             id: format!("hook-{}", hook.slug),
             cells: vec![
-                code(&desk.link(&format!("/hooks/{}", hook.slug))),
+                code(&ctx.link(&format!("/hooks/{}", hook.slug))),
                 verified.map_or_else(|| quiet("no"), text),
                 text(&listeners.to_string()),
-                deliveries(&desk, &hook.slug).await?,
+                deliveries(&ctx, &hook.slug).await?,
             ],
         });
     }
-    let next = next(&desk, "/hooks", found.next);
-    listing::page(&desk, &HOOKS, Shown { rows, next, ..Shown::default() }).await
+    let next = next(&ctx, "/hooks", found.next);
+    listing::page(&ctx, &HOOKS, Shown { rows, next, ..Shown::default() }).await
 }
 
 /// The last of them: when, what they started, and once more.
-async fn deliveries(desk: &Desk, slug: &str) -> Result<Html, Problem> {
+async fn deliveries(ctx: &PageContext, slug: &str) -> Result<Html, Problem> {
     let prefix = deliveries_prefix(slug);
     let part = Part { prefix: &prefix, order: Order::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
-    let found = queries(desk).objects::<Delivery>(&part).await?.items;
+    let found = queries(ctx).objects::<Delivery>(&part).await?.items;
     if found.is_empty() {
         return Ok(quiet("none yet"));
     }
     let mut html = Html::new().raw("<ul class=\"deliveries\">");
     for delivery in &found {
-        html = html.raw("<li>").raw(desk.times().relative(delivery.received_at)).raw(" ").text(delivery.status());
+        html = html.raw("<li>").raw(ctx.times().relative(delivery.received_at)).raw(" ").text(delivery.status());
         for bound in &delivery.bound {
-            html = match &bound.fate {
-                Fate::Running { run } | Fate::Ended { run, .. } => html
+            html = match &bound.outcome {
+                DeliveryOutcome::Running { run } | DeliveryOutcome::Ended { run, .. } => html
                     .raw(" · ")
-                    .raw(link(&desk.link(&format!("/runs/{run}")), &format!("run {}", short_id(&run.to_string())))),
-                Fate::Waiting | Fate::Refused { .. } => html,
+                    .raw(link(&ctx.link(&format!("/runs/{run}")), &format!("run {}", short_id(&run.to_string())))),
+                DeliveryOutcome::Waiting | DeliveryOutcome::Refused { .. } => html,
             };
         }
-        if desk.viewer.may_operate && delivery.payload.is_some() && !delivery.is_open() {
-            let action = desk.link(&format!("/deliveries/{slug}/{}/replay", delivery.id));
+        if ctx.viewer.may_operate && delivery.payload.is_some() && !delivery.is_open() {
+            let action = ctx.link(&format!("/deliveries/{slug}/{}/replay", delivery.id));
             html = html.raw(" ").raw(button(&action, "/hooks", "Replay", "the delivery"));
         }
         html = html.raw("</li>");
@@ -150,61 +150,65 @@ async fn deliveries(desk: &Desk, slug: &str) -> Result<Html, Problem> {
 }
 
 /// `POST /deliveries/{slug}/{id}/replay`
-pub(crate) async fn replay_delivery(desk: Desk, Path((slug, id)): Path<(String, Uuid)>) -> Response {
-    if let Err(problem) = desk.operator() {
-        return desk.go("/hooks", &Flash::bad(problem.detail));
+pub(crate) async fn replay_delivery(ctx: PageContext, Path((slug, id)): Path<(String, Uuid)>) -> Response {
+    if let Err(problem) = ctx.operator() {
+        return ctx.go("/hooks", &Flash::bad(problem.detail));
     }
-    match desk.app.engine.replay(&slug, id, Along::default()).await {
-        Ok(_) => desk.go("/hooks", &Flash::good("Replayed")),
-        Err(error) => desk.go("/hooks", &Flash::bad(error.to_string())),
+    match ctx.app.engine.replay(&slug, id, CommitExtras::default()).await {
+        Ok(_) => ctx.go("/hooks", &Flash::good("Replayed")),
+        Err(error) => ctx.go("/hooks", &Flash::bad(error.to_string())),
     }
 }
 
-const LETTERS: About = About {
-    section: Section::DeadLetters,
-    heading: "Dead letters",
+const NOTIFICATIONS: About = About {
+    section: Section::Notifications,
+    heading: "Notifications",
     icon: "dead",
     about: "What could not be delivered after all its retries waits here for people.",
     commands: &[("See what failed lately", "ordo run list --status failed")],
     heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
 };
 
-pub(crate) async fn dead_letters(desk: Desk, mut params: Params) -> Result<Response, Problem> {
-    let parked = LetterState::code_of("parked").unwrap_or_default();
-    let found = queries(&desk).letters(parked, after(&mut params).as_deref(), PER_PAGE).await?;
-    let times = desk.times();
-    let row = |letter: &ordo_engine::Kept<Letter>| Row {
-        id: format!("letter-{}", letter.id),
+pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
+    let dead_lettered = NotificationState::code_of("dead_lettered").unwrap_or_default();
+    let found = queries(&ctx).notifications(dead_lettered, after(&mut params).as_deref(), PER_PAGE).await?;
+    let times = ctx.times();
+    let row = |notification: &ordo_engine::Versioned<Notification>| Row {
+        id: format!("notification-{}", notification.id),
         cells: vec![
-            text(&letter.sender),
-            letter.message.label().map_or_else(|| quiet("–"), text),
-            text(&letter.message.event),
-            letter_state(&letter.state).html(),
-            times.relative(letter.written_at),
-            quiet(letter.last_error.as_deref().unwrap_or("–")),
-            match desk.viewer.may_operate {
+            text(&notification.sender),
+            notification.message.label().map_or_else(|| quiet("–"), text),
+            text(&notification.message.event),
+            notification_state(&notification.state).html(),
+            times.relative(notification.written_at),
+            quiet(notification.last_error.as_deref().unwrap_or("–")),
+            match ctx.viewer.may_operate {
                 true => {
-                    let action = desk.link(&format!("/dead-letters/{}/replay", letter.id));
-                    button(&action, "/dead-letters", "Replay", &format!("the letter to {}", letter.sender))
+                    let action = ctx.link(&format!("/notifications/{}/replay", notification.id));
+                    button(&action, "/notifications", "Replay", &format!("the notification to {}", notification.sender))
                 }
                 false => Html::new(),
             },
         ],
     };
     let rows = found.items.iter().map(row).collect();
-    let next = next(&desk, "/dead-letters", found.next);
-    listing::page(&desk, &LETTERS, Shown { rows, next, ..Shown::default() }).await
+    let next = next(&ctx, "/notifications", found.next);
+    listing::page(&ctx, &NOTIFICATIONS, Shown { rows, next, ..Shown::default() }).await
 }
 
-/// `POST /dead-letters/{id}/replay`
-pub(crate) async fn replay_letter(desk: Desk, Named(LetterId(id)): Named<LetterId>, Form(fields): Fields) -> Response {
-    let to = field(&fields, "back").unwrap_or("/dead-letters");
-    if let Err(problem) = desk.operator() {
-        return desk.go(to, &Flash::bad(problem.detail));
+/// `POST /notifications/{id}/replay`
+pub(crate) async fn replay_notification(
+    ctx: PageContext,
+    Named(NotificationId(id)): Named<NotificationId>,
+    Form(fields): Fields,
+) -> Response {
+    let to = field(&fields, "back").unwrap_or("/notifications");
+    if let Err(problem) = ctx.operator() {
+        return ctx.go(to, &Flash::bad(problem.detail));
     }
-    match desk.app.engine.ask::<Letter>(id, LetterCommand::Replay).await {
-        Ok(_) => desk.go(to, &Flash::good("It is tried again")),
-        Err(error) => desk.go(to, &Flash::bad(error.to_string())),
+    match ctx.app.engine.command::<Notification>(id, NotificationCommand::Replay).await {
+        Ok(_) => ctx.go(to, &Flash::good("It is tried again")),
+        Err(error) => ctx.go(to, &Flash::bad(error.to_string())),
     }
 }
 
@@ -217,11 +221,11 @@ const TOKENS: About = About {
     heads: &["Name", "Role", "State", "Begins with", "Made", "Last used", "Ends"],
 };
 
-pub(crate) async fn tokens(desk: Desk, mut params: Params) -> Result<Response, Problem> {
-    let found = desk.app.engine.tokens().list(after(&mut params).as_deref(), PER_PAGE).await?;
-    let times = desk.times();
-    let row = |token: &ordo_engine::Kept<ordo_model::api_token::ApiToken>| {
-        let (state, class, icon) = match (token.revoked_at, token.is_alive(desk.now)) {
+pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
+    let found = ctx.app.engine.tokens().list(after(&mut params).as_deref(), PER_PAGE).await?;
+    let times = ctx.times();
+    let row = |token: &ordo_engine::Versioned<ordo_model::api_token::ApiToken>| {
+        let (state, class, icon) = match (token.revoked_at, token.is_alive(ctx.now)) {
             (Some(_), _) => ("revoked", "cancelled", "cancelled"),
             (None, true) => ("active", "completed", "active"),
             (None, false) => ("expired", "skipped", "skipped"),
@@ -240,6 +244,6 @@ pub(crate) async fn tokens(desk: Desk, mut params: Params) -> Result<Response, P
         }
     };
     let rows = found.items.iter().map(row).collect();
-    let next = next(&desk, "/tokens", found.next);
-    listing::page(&desk, &TOKENS, Shown { rows, next, ..Shown::default() }).await
+    let next = next(&ctx, "/tokens", found.next);
+    listing::page(&ctx, &TOKENS, Shown { rows, next, ..Shown::default() }).await
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use ordo_engine::cluster::NodeView;
 
 use super::answer;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::home::bytes;
 use super::html::Html;
 use super::moment::length;
@@ -27,11 +27,11 @@ struct NodeRow {
     state: Badge,
     roles: String,
     version: String,
-    shards: usize,
+    partitions: usize,
     seen: Html,
 }
 
-fn node_row(desk: &Desk, node: NodeView) -> NodeRow {
+fn node_row(ctx: &PageContext, node: NodeView) -> NodeRow {
     let (class, icon) = match node.state {
         "alive" => ("completed", "active"),
         "draining" => ("late", "paused"),
@@ -41,25 +41,25 @@ fn node_row(desk: &Desk, node: NodeView) -> NodeRow {
         state: Badge { text: node.state.to_owned(), class, icon },
         roles: node.roles.join(", "),
         version: node.version,
-        shards: node.shards,
-        seen: desk.times().relative(node.seen_at),
+        partitions: node.partitions,
+        seen: ctx.times().relative(node.seen_at),
         name: node.name,
     }
 }
 
-pub(crate) async fn nodes(desk: Desk) -> Result<Response, Problem> {
-    let (load, stats) = (desk.app.engine.load().await, queries(&desk).store().stats().await?);
-    let uptime = i64::try_from(desk.app.since.elapsed().ms()).unwrap_or(i64::MAX);
+pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
+    let (load, stats) = (ctx.app.engine.load().await, queries(&ctx).store().stats().await?);
+    let uptime = i64::try_from(ctx.app.since.elapsed().ms()).unwrap_or(i64::MAX);
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
-    let nodes = desk.app.engine.nodes().await?;
+    let nodes = ctx.app.engine.nodes().await?;
     let page = NodesPage {
-        nodes: nodes.into_iter().map(|node| node_row(&desk, node)).collect(),
+        nodes: nodes.into_iter().map(|node| node_row(&ctx, node)).collect(),
         facts: vec![
-            ("Name", desk.app.node.name.clone()),
+            ("Name", ctx.app.node.name.clone()),
             ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("Takes work", if desk.app.is_ready() { "yes" } else { "no" }.to_owned()),
+            ("Takes work", if ctx.app.is_ready() { "yes" } else { "no" }.to_owned()),
             ("Up for", length(uptime)),
-            ("Tick", desk.app.node.tick_rate.to_string()),
+            ("Tick", ctx.app.node.tick_rate.to_string()),
             ("In the ring", grouped(load.ring)),
         ],
         store: vec![
@@ -70,7 +70,7 @@ pub(crate) async fn nodes(desk: Desk) -> Result<Response, Problem> {
             ("Alarms", count(stats.alarms)),
             ("Pieces of logs", count(stats.chunks)),
         ],
-        shell: Shell::new(&desk, Section::Nodes, "Nodes").await?,
+        shell: Shell::new(&ctx, Section::Nodes, "Nodes").await?,
     };
     answer::ok(&page)
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use ordo_model::job::{Cause, Command, Event, Run, RunStatus};
 use ordo_model::{RunId, Timestamp};
 
-use super::desk::{Desk, Flash};
+use super::context::{Flash, PageContext};
 use super::html::Html;
 use super::job_actions::field;
 use super::moment::{Times, length};
@@ -81,12 +81,12 @@ struct Step {
     after: Option<String>,
 }
 
-pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params) -> Result<Response, Problem> {
-    let run = queries(&desk).run_with_result(id).await?.ok_or_else(|| Problem::no_run(id))?;
-    let job = desk.app.engine.job(run.job_id).await?;
-    let times = job.as_ref().map_or_else(|| desk.times(), |job| desk.times().of_job(job));
+pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: Params) -> Result<Response, Problem> {
+    let run = queries(&ctx).run_with_result(id).await?.ok_or_else(|| Problem::no_run(id))?;
+    let job = ctx.app.engine.job(run.job_id).await?;
+    let times = job.as_ref().map_or_else(|| ctx.times(), |job| ctx.times().of_job(job));
     let stream = params.take_text("stream").unwrap_or_default();
-    let events = events(&desk, &run).await?;
+    let events = events(&ctx, &run).await?;
     let steps = steps(&events, run.id, &times);
     let took = match (run.started_at, run.finished_at) {
         (Some(start), Some(end)) => Some(Html::new().text(&length(end.ms() - start.ms()))),
@@ -96,17 +96,17 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
     let input = run.tool_input.clone().or_else(|| job.as_ref().map(|job| job.definition.tool_input.clone()));
     let retry_of = match run.cause {
         Cause::Retry { of, .. } | Cause::After { of, .. } => {
-            Some((desk.link(&format!("/runs/{of}")), short_id(&of.to_string())))
+            Some((ctx.link(&format!("/runs/{of}")), short_id(&of.to_string())))
         }
         Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
-        shell: Shell::new(&desk, Section::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
+        shell: Shell::new(&ctx, Section::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
         id: id.to_string(),
         short: short_id(&id.to_string()),
         label: run.label.clone(),
-        job_href: desk.link(&format!("/jobs/{}", run.job_id)),
-        runs_href: desk.link(&format!("/runs?status=&job={}", run.job_id)),
+        job_href: ctx.link(&format!("/jobs/{}", run.job_id)),
+        runs_href: ctx.link(&format!("/runs?status=&job={}", run.job_id)),
         badge: Badge::of_status(&run.status),
         reason: reason(&run.status),
         is_over: run.status.is_terminal(),
@@ -124,14 +124,14 @@ pub(crate) async fn show(desk: Desk, Named(id): Named<RunId>, mut params: Params
         executor: run.executor.clone(),
         group: job.as_ref().map(|job| job.definition.group.clone()),
         shard: run.shard.as_ref().map(|shard| (shard["index"].to_string(), shard["total"].to_string())),
-        parent: run.parent_id.map(|of| (desk.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
-        shares: shares(&desk, &events, run.id, &times).await?,
-        waiting: job.as_ref().and_then(|job| desk.app.engine.waits_for(job, run.id)),
+        parent: run.parent_id.map(|of| (ctx.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
+        shares: shares(&ctx, &events, run.id, &times).await?,
+        waiting: job.as_ref().and_then(|job| ctx.app.engine.waits_for(job, run.id)),
         steps,
         input: json_view::draw(&input.unwrap_or_default()),
         is_own_input: run.tool_input.is_some(),
         result: result(&run),
-        log: run_log::read(&desk, &run, &stream).await?,
+        log: run_log::read(&ctx, &run, &stream).await?,
     };
     answer::ok(&page)
 }
@@ -148,8 +148,8 @@ fn result(run: &Run) -> Option<Html> {
 }
 
 /// What the job's stream says since the run began, oldest first.
-async fn events(desk: &Desk, run: &Run) -> Result<Vec<(Timestamp, Event)>, Problem> {
-    let (stored, _) = queries(desk).history(run.job_id.into(), run.version, EVENTS_READ).await?;
+async fn events(ctx: &PageContext, run: &Run) -> Result<Vec<(Timestamp, Event)>, Problem> {
+    let (stored, _) = queries(ctx).history(run.job_id.into(), run.version, EVENTS_READ).await?;
     Ok(stored.iter().filter_map(|stored| Some((stored.at, history::event_of(stored)?))).collect())
 }
 
@@ -164,14 +164,19 @@ fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<Step> 
 }
 
 /// The shares that the run became, if it went to all executors.
-async fn shares(desk: &Desk, events: &[(Timestamp, Event)], of: RunId, times: &Times) -> Result<Vec<Share>, Problem> {
+async fn shares(
+    ctx: &PageContext,
+    events: &[(Timestamp, Event)],
+    of: RunId,
+    times: &Times,
+) -> Result<Vec<Share>, Problem> {
     let mut shares = Vec::new();
     for (_, event) in events {
         if let Event::ShardTriggered { run_id, parent, index, executor } = event
             && *parent == of
-            && let Some(run) = queries(desk).run(*run_id).await?
+            && let Some(run) = queries(ctx).run(*run_id).await?
         {
-            let row = RunRow::at(desk, &run, times);
+            let row = RunRow::at(ctx, &run, times);
             let executor = run.executor.unwrap_or_else(|| format!("meant for {}", executor.executor));
             let RunRow { href, short, badge, reason, took, .. } = row;
             shares.push(Share { index: *index, href, short, badge, executor, reason, took });
@@ -182,36 +187,36 @@ async fn shares(desk: &Desk, events: &[(Timestamp, Event)], of: RunId, times: &T
 
 type Fields = Form<Vec<(String, String)>>;
 
-pub(crate) async fn cancel(desk: Desk, Named(id): Named<RunId>, Form(fields): Fields) -> Response {
-    let done = cancelled(&desk, id).await;
+pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): Fields) -> Response {
+    let done = cancelled(&ctx, id).await;
     let own = format!("/runs/{id}");
     let to = field(&fields, "back").unwrap_or(&own);
     match done {
-        Ok(()) => desk.go(to, &Flash::good("Told the run to stop")),
-        Err(problem) => desk.go(to, &Flash::bad(problem.detail)),
+        Ok(()) => ctx.go(to, &Flash::good("Told the run to stop")),
+        Err(problem) => ctx.go(to, &Flash::bad(problem.detail)),
     }
 }
 
-async fn cancelled(desk: &Desk, id: RunId) -> Result<(), Problem> {
-    desk.operator()?;
-    let run = crate::runs::find(&desk.app, id).await?;
-    let command = Command::CancelRun { run_id: id, reason: format!("cancelled by {}", desk.viewer.name) };
-    desk.app.engine.submit(run.job_id, command).await?;
+async fn cancelled(ctx: &PageContext, id: RunId) -> Result<(), Problem> {
+    ctx.operator()?;
+    let run = crate::runs::find(&ctx.app, id).await?;
+    let command = Command::CancelRun { run_id: id, reason: format!("cancelled by {}", ctx.viewer.name) };
+    ctx.app.engine.submit(run.job_id, command).await?;
     Ok(())
 }
 
 /// Leads to the new run.
-pub(crate) async fn retry(desk: Desk, Named(id): Named<RunId>) -> Response {
-    match retried(&desk, id).await {
-        Ok(run) => desk.go(&format!("/runs/{run}"), &Flash::good("Running again")),
-        Err(problem) => desk.go(&format!("/runs/{id}"), &Flash::bad(problem.detail)),
+pub(crate) async fn retry(ctx: PageContext, Named(id): Named<RunId>) -> Response {
+    match retried(&ctx, id).await {
+        Ok(run) => ctx.go(&format!("/runs/{run}"), &Flash::good("Running again")),
+        Err(problem) => ctx.go(&format!("/runs/{id}"), &Flash::bad(problem.detail)),
     }
 }
 
-async fn retried(desk: &Desk, id: RunId) -> Result<RunId, Problem> {
-    desk.operator()?;
-    let run = crate::runs::find(&desk.app, id).await?;
-    let accepted = desk.app.engine.retry(run).await?;
+async fn retried(ctx: &PageContext, id: RunId) -> Result<RunId, Problem> {
+    ctx.operator()?;
+    let run = crate::runs::find(&ctx.app, id).await?;
+    let accepted = ctx.app.engine.retry(run).await?;
     let is_mine = |run: &&Run| matches!(run.cause, Cause::Retry { of, .. } if of == id);
     Ok(accepted.runs.iter().filter(is_mine).max_by_key(|run| run.version).map_or(id, |run| run.id))
 }

@@ -13,7 +13,7 @@ use ordo_model::job::Run;
 use ordo_store::Fault;
 
 use super::ansi;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::shell::queries;
 use crate::path::Named;
@@ -43,8 +43,8 @@ pub(crate) struct Line {
     pub(crate) attempt: Option<u32>,
 }
 
-pub(crate) async fn read(desk: &Desk, run: &Run, stream: &str) -> Result<LogPart, Fault> {
-    let mut reader = LogReader::after(queries(desk).store().clone(), run.id, None);
+pub(crate) async fn read(ctx: &PageContext, run: &Run, stream: &str) -> Result<LogPart, Fault> {
+    let mut reader = LogReader::after(queries(ctx).store().clone(), run.id, None);
     let mut found: Vec<NumberedLine> = Vec::new();
     let mut is_cut = false;
     loop {
@@ -62,14 +62,14 @@ pub(crate) async fn read(desk: &Desk, run: &Run, stream: &str) -> Result<LogPart
     let last = found.last().map_or_else(String::new, |line| line.seq.to_string());
     let own = format!("/runs/{}", run.id);
     let choice =
-        |label: &'static str, name: &str| (label, desk.link(&format!("{own}?stream={name}#log")), name == stream);
+        |label: &'static str, name: &str| (label, ctx.link(&format!("{own}?stream={name}#log")), name == stream);
     Ok(LogPart {
         lines: lines(&found, stream),
         streams: vec![choice("all", ""), choice("stdout", "stdout"), choice("stderr", "stderr")],
         last,
         is_cut,
-        address: desk.link(&format!("/v1/runs/{}/logs", run.id)),
-        download: desk.link(&format!("{own}/log.txt")),
+        address: ctx.link(&format!("/v1/runs/{}/logs", run.id)),
+        download: ctx.link(&format!("{own}/log.txt")),
     })
 }
 
@@ -103,9 +103,9 @@ const fn name_of(stream: LogStream) -> &'static str {
 }
 
 /// `GET /runs/{id}/log.txt`: all of it, as it was written.
-pub(crate) async fn download(desk: Desk, Named(id): Named<RunId>) -> Result<Response, Problem> {
-    let run = crate::runs::find(&desk.app, id).await?;
-    let reader = LogReader::after(queries(&desk).store().clone(), run.id, None);
+pub(crate) async fn download(ctx: PageContext, Named(id): Named<RunId>) -> Result<Response, Problem> {
+    let run = crate::runs::find(&ctx.app, id).await?;
+    let reader = LogReader::after(queries(&ctx).store().clone(), run.id, None);
     let pieces = stream::unfold(Some(reader), |reader| async move {
         let mut reader = reader?;
         match reader.next().await {

@@ -2,7 +2,7 @@
 
 use ordo_model::job::{Job, Run, RunStatus};
 
-use super::desk::Desk;
+use super::context::PageContext;
 use super::html::Html;
 use super::moment::{Times, length};
 use super::outcome::{Badge, cause, reason, shortened};
@@ -30,11 +30,11 @@ pub(crate) struct RunRow {
 }
 
 impl RunRow {
-    pub(crate) fn of(desk: &Desk, run: &Run) -> RunRow {
-        RunRow::at(desk, run, &desk.times())
+    pub(crate) fn of(ctx: &PageContext, run: &Run) -> RunRow {
+        RunRow::at(ctx, run, &ctx.times())
     }
 
-    pub(crate) fn at(desk: &Desk, run: &Run, times: &Times) -> RunRow {
+    pub(crate) fn at(ctx: &PageContext, run: &Run, times: &Times) -> RunRow {
         let took = match (run.started_at, run.finished_at) {
             (Some(start), Some(end)) => Some(Html::new().text(&length(end.ms() - start.ms()))),
             (Some(start), None) => Some(times.elapsed(start)),
@@ -43,8 +43,8 @@ impl RunRow {
         RunRow {
             id: run.id.to_string(),
             short: short_id(&run.id.to_string()),
-            href: desk.link(&format!("/runs/{}", run.id)),
-            job_href: desk.link(&format!("/jobs/{}", run.job_id)),
+            href: ctx.link(&format!("/runs/{}", run.id)),
+            job_href: ctx.link(&format!("/jobs/{}", run.job_id)),
             label: run.label.clone(),
             badge: Badge::of_status(&run.status),
             reason: reason(&run.status).map(|text| shortened(&text, REASON_CHARS)),
@@ -60,14 +60,14 @@ impl RunRow {
 }
 
 /// Rows of a list; a pending run says what it waits for.
-pub(crate) async fn rows(desk: &Desk, runs: &[Run]) -> Result<Vec<RunRow>, Problem> {
+pub(crate) async fn rows(ctx: &PageContext, runs: &[Run]) -> Result<Vec<RunRow>, Problem> {
     let mut rows = Vec::with_capacity(runs.len());
     for run in runs {
-        let mut row = RunRow::of(desk, run);
+        let mut row = RunRow::of(ctx, run);
         if let RunStatus::Pending { .. } = run.status
-            && let Some(job) = desk.app.engine.job(run.job_id).await?
+            && let Some(job) = ctx.app.engine.job(run.job_id).await?
         {
-            row.reason = row.reason.or_else(|| waits(desk, &job, run));
+            row.reason = row.reason.or_else(|| waits(ctx, &job, run));
         }
         rows.push(row);
     }
@@ -75,8 +75,8 @@ pub(crate) async fn rows(desk: &Desk, runs: &[Run]) -> Result<Vec<RunRow>, Probl
 }
 
 /// What a pending run waits for, as a reason.
-pub(crate) fn waits(desk: &Desk, job: &Job, run: &Run) -> Option<String> {
-    desk.app.engine.waits_for(job, run.id).map(|what| format!("waits for {what}"))
+pub(crate) fn waits(ctx: &PageContext, job: &Job, run: &Run) -> Option<String> {
+    ctx.app.engine.waits_for(job, run.id).map(|what| format!("waits for {what}"))
 }
 
 /// The end of an id: its beginning is the time, which many have in common.

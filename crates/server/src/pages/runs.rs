@@ -7,7 +7,7 @@ use ordo_model::JobId;
 use ordo_model::job::RunStatus;
 
 use super::answer;
-use super::desk::Desk;
+use super::context::PageContext;
 use super::run_row::{self, RunRow};
 use super::shell::{Section, Shell, queries};
 use crate::params::{Cursor, Params};
@@ -28,29 +28,29 @@ struct RunsPage {
     is_filtered: bool,
 }
 
-pub(crate) async fn show(desk: Desk, mut params: Params) -> Result<Response, Problem> {
+pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let job_id = params.take::<JobId>("job")?;
     let status = params.take_text("status").unwrap_or_default();
     let before = params.take_text("before").and_then(|text| text.parse::<Cursor>().ok());
     let filter = RunFilter { job_id, status: RunStatus::code_of(&status), since: None };
     let is_first = before.is_none();
-    let page = queries(&desk).runs(&filter, before.map(|cursor| cursor.0), PER_PAGE).await?;
+    let page = queries(&ctx).runs(&filter, before.map(|cursor| cursor.0), PER_PAGE).await?;
     let of_job = job_id.map_or_else(String::new, |id| format!("&job={id}"));
-    let address = |status: &str| desk.link(&format!("/runs?status={status}{of_job}"));
+    let address = |status: &str| ctx.link(&format!("/runs?status={status}{of_job}"));
     let all = std::iter::once(("all", "")).chain(RunStatus::NAMES.map(|name| (name, name)));
     let chips = all.map(|(label, name)| (label, address(name), name == status)).collect();
     let label = match job_id {
-        Some(id) => desk.app.engine.job(id).await?.map(|job| job.definition.label.clone()),
+        Some(id) => ctx.app.engine.job(id).await?.map(|job| job.definition.label.clone()),
         None => None,
     };
     let page = RunsPage {
         chips,
-        job: job_id.zip(label).map(|(id, label)| (label, desk.link(&format!("/jobs/{id}")))),
+        job: job_id.zip(label).map(|(id, label)| (label, ctx.link(&format!("/jobs/{id}")))),
         next: page.next.map(|next| format!("{}&before={}", address(&status), Cursor(next))),
         first: address(&status),
         is_filtered: filter.status.is_some() || job_id.is_some(),
-        rows: run_row::rows(&desk, &page.items).await?,
-        shell: Shell::new(&desk, Section::Runs, "Runs").await?,
+        rows: run_row::rows(&ctx, &page.items).await?,
+        shell: Shell::new(&ctx, Section::Runs, "Runs").await?,
         is_first,
     };
     answer::ok(&page)

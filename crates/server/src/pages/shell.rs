@@ -4,8 +4,8 @@ use ordo_engine::queries::Queries;
 use ordo_model::Timestamp;
 use ordo_store::Fault;
 
-use super::desk::{Desk, Flash};
-use super::taste::{THEMES, ZONES};
+use super::context::{Flash, PageContext};
+use super::preferences::{THEMES, ZONES};
 use super::{assets, trouble};
 
 /// A page in the navigation.
@@ -19,7 +19,7 @@ pub(crate) enum Section {
     Hooks,
     Executors,
     Nodes,
-    DeadLetters,
+    Notifications,
     Tokens,
     /// Not in the navigation.
     Elsewhere,
@@ -34,7 +34,7 @@ const SECTIONS: [(Section, &str, &str, &str); 10] = [
     (Section::Hooks, "/hooks", "Hooks", "hooks"),
     (Section::Executors, "/executors", "Executors", "executors"),
     (Section::Nodes, "/nodes", "Nodes", "nodes"),
-    (Section::DeadLetters, "/dead-letters", "Dead letters", "dead"),
+    (Section::Notifications, "/notifications", "Notifications", "dead"),
     (Section::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 
@@ -75,30 +75,32 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) async fn new(desk: &Desk, section: Section, title: impl Into<String>) -> Result<Shell, Fault> {
-        let trouble = trouble::failing_count(&desk.app).await?;
-        Ok(Shell::around(desk, section, title.into(), trouble))
+    pub(crate) async fn new(ctx: &PageContext, section: Section, title: impl Into<String>) -> Result<Shell, Fault> {
+        let trouble = trouble::failing_count(&ctx.app).await?;
+        Ok(Shell::around(ctx, section, title.into(), trouble))
     }
 
     /// Without asking the store: also for pages that say it does not answer.
-    pub(crate) fn around(desk: &Desk, section: Section, title: String, trouble: usize) -> Shell {
-        let zone = desk.taste.zone_name().to_owned();
+    pub(crate) fn around(ctx: &PageContext, section: Section, title: String, trouble: usize) -> Shell {
+        let zone = ctx.preferences.zone_name().to_owned();
         Shell {
-            base: desk.app.base_path.to_string(),
+            base: ctx.app.base_path.to_string(),
             title,
-            nav: nav(desk, section, trouble),
-            theme: desk.taste.theme,
-            themes: THEMES.map(|(value, label)| choice(value, label.to_owned(), desk.taste.theme)).to_vec(),
-            zones: ZONES.map(|(value, label)| choice(value, zone_label(value, label, &zone), desk.taste.zone)).to_vec(),
+            nav: nav(ctx, section, trouble),
+            theme: ctx.preferences.theme,
+            themes: THEMES.map(|(value, label)| choice(value, label.to_owned(), ctx.preferences.theme)).to_vec(),
+            zones: ZONES
+                .map(|(value, label)| choice(value, zone_label(value, label, &zone), ctx.preferences.zone))
+                .to_vec(),
             zone,
-            flash: desk.flash.clone(),
-            viewer: desk.viewer.name.clone(),
-            may_operate: desk.viewer.may_operate,
-            may_leave: desk.viewer.may_leave,
-            here: desk.here.clone(),
-            node: desk.app.node.name.clone(),
+            flash: ctx.flash.clone(),
+            viewer: ctx.viewer.name.clone(),
+            may_operate: ctx.viewer.may_operate,
+            may_leave: ctx.viewer.may_leave,
+            here: ctx.here.clone(),
+            node: ctx.app.node.name.clone(),
             trouble,
-            now: desk.now,
+            now: ctx.now,
         }
     }
 
@@ -123,10 +125,10 @@ impl Shell {
     }
 }
 
-fn nav(desk: &Desk, section: Section, trouble: usize) -> Vec<NavItem> {
-    let shown = SECTIONS.iter().filter(|(one, ..)| *one != Section::Tokens || desk.viewer.may_admin);
+fn nav(ctx: &PageContext, section: Section, trouble: usize) -> Vec<NavItem> {
+    let shown = SECTIONS.iter().filter(|(one, ..)| *one != Section::Tokens || ctx.viewer.may_admin);
     let item = |(one, path, label, icon): &(Section, &str, &'static str, &'static str)| NavItem {
-        href: desk.link(path),
+        href: ctx.link(path),
         label,
         icon,
         is_current: *one == section,
@@ -147,6 +149,6 @@ fn zone_label(value: &str, label: &str, zone: &str) -> String {
 }
 
 /// What a page reads from.
-pub(crate) fn queries(desk: &Desk) -> &Queries {
-    desk.app.engine.queries()
+pub(crate) fn queries(ctx: &PageContext) -> &Queries {
+    ctx.app.engine.queries()
 }

@@ -18,7 +18,7 @@ const FRESH: Millis = Millis::from_ms(1_000);
 
 /// What the pages remember between requests.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PageCaches {
     failing: Mutex<Option<(Timestamp, Arc<Vec<Job>>)>>,
 }
 

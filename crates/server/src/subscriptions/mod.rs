@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;
 use ordo_engine::object_queries::Section;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
@@ -106,18 +106,18 @@ pub(crate) async fn test(State(app): State<App>, Named(id): Named<SubscriptionId
     Ok(Json(answer).into_response())
 }
 
-async fn find(app: &App, id: Uuid) -> Result<Kept<Subscription>, Problem> {
+async fn find(app: &App, id: Uuid) -> Result<Versioned<Subscription>, Problem> {
     let found = app.engine.queries().object::<Subscription>(id).await?;
     found.ok_or_else(|| Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {id}")))
 }
 
 /// Has a command carried out; whoever sends knows of it before it is answered.
-async fn order(app: &App, id: Uuid, command: SubscriptionCommand) -> Result<Kept<Subscription>, Problem> {
-    let told = app.engine.ask::<Subscription>(id, command).await?;
+async fn order(app: &App, id: Uuid, command: SubscriptionCommand) -> Result<Versioned<Subscription>, Problem> {
+    let committed = app.engine.command::<Subscription>(id, command).await?;
     if let Some(directory) = &app.adapters.directory {
         directory.refresh(app.engine.queries(), id).await?;
     }
-    Ok(Kept::clone(&told.kept))
+    Ok(Versioned::clone(&committed.state))
 }
 
 impl From<SubscriptionRefusal> for Problem {

@@ -1,7 +1,7 @@
 //! The signing secrets of subscriptions, each under a name of its own in the store of secrets.
 
 use ordo_adapters::webhook::signing::SigningKey;
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_engine::secrets::SecretText;
 use ordo_model::subscription::Subscription;
 use uuid::Uuid;
@@ -28,7 +28,7 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
 }
 
 /// The secrets of a subscription that is gone. One that stays behind does no harm, and is told to the log.
-pub(super) async fn forget(app: &App, subscription: &Kept<Subscription>) {
+pub(super) async fn forget(app: &App, subscription: &Versioned<Subscription>) {
     let previous = subscription.previous.as_ref().map(|previous| &previous.secret);
     for name in std::iter::once(&subscription.secret).chain(previous) {
         if let Err(error) = app.engine.secrets().remove(name).await {

@@ -1,6 +1,6 @@
 //! A subscription as clients see it.
 
-use ordo_engine::Kept;
+use ordo_engine::Versioned;
 use ordo_model::Timestamp;
 use ordo_model::subscription::{Pattern, State, Subscription};
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(super) struct SubscriptionJson {
 }
 
 impl SubscriptionJson {
-    pub(super) fn of(kept: &Kept<Subscription>) -> SubscriptionJson {
+    pub(super) fn of(kept: &Versioned<Subscription>) -> SubscriptionJson {
         let subscription = &kept.value;
         let (state, reason) = match &subscription.state {
             State::Enabled => ("enabled", None),

@@ -19,8 +19,8 @@ async fn register(world: &World, name: &str) -> String {
 }
 
 async fn poll(world: &World, executor: &str, max: usize) -> Vec<Value> {
-    let told = world.post(&format!("/v1/executors/{executor}/poll"), json!({ "max": max, "wait_ms": 10_000 })).await;
-    told.expect(200)["runs"].as_array().unwrap().clone()
+    let polled = world.post(&format!("/v1/executors/{executor}/poll"), json!({ "max": max, "wait_ms": 10_000 })).await;
+    polled.expect(200)["runs"].as_array().unwrap().clone()
 }
 
 async fn report(world: &World, run: &Value, status: Value) -> Value {

@@ -119,14 +119,14 @@ async fn a_key_starts_one_incident_however_often_it_is_sent() {
 }
 
 #[tokio::test]
-async fn letters_are_listed_and_only_what_is_settled_is_replayed() {
+async fn notifications_are_listed_and_only_what_is_settled_is_replayed() {
     let world = World::new().await;
-    let none = world.get("/v1/letters").await.expect(200);
+    let none = world.get("/v1/notifications").await.expect(200);
     assert_eq!(none["items"], json!([]));
-    world.get("/v1/letters?state=lost").await.refused(422, "invalid_query");
+    world.get("/v1/notifications?state=lost").await.refused(422, "invalid_query");
     let id = "01900000-0000-7000-8000-000000000007";
-    world.get(&format!("/v1/letters/{id}")).await.refused(404, "letter_not_found");
-    world.order(&format!("/v1/letters/{id}/replay")).await.refused(404, "letter_not_found");
-    let about = world.get(&format!("/v1/letters?stream=ordo-incident-{id}")).await.expect(200);
+    world.get(&format!("/v1/notifications/{id}")).await.refused(404, "notification_not_found");
+    world.order(&format!("/v1/notifications/{id}/replay")).await.refused(404, "notification_not_found");
+    let about = world.get(&format!("/v1/notifications?stream=ordo-incident-{id}")).await.expect(200);
     assert_eq!(about["items"], json!([]));
 }

@@ -26,7 +26,7 @@ pub(super) struct Books<'h> {
     jobs: BTreeMap<JobId, JobBook>,
     asks: Asks,
     evidence: Evidence,
-    life: Option<Uuid>,
+    generation: Option<Uuid>,
     trouble_until: i64,
     /// The latest the clock has shown.
     wall_max: i64,
@@ -60,7 +60,7 @@ impl<'h> Books<'h> {
             jobs: BTreeMap::new(),
             asks: Asks::default(),
             evidence: Evidence::default(),
-            life: None,
+            generation: None,
             trouble_until: 0,
             wall_max: i64::MIN,
         }
@@ -78,16 +78,16 @@ impl<'h> Books<'h> {
                 let entry = Entry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
                 return self.logged(entry);
             }
-            What::Executing { life, job, run, token, .. } => {
+            What::Executing { generation, job, run, token, .. } => {
                 let book = self.jobs.get(job);
-                self.evidence.executing(*job, *run, *token, *life, book.map(|book| &book.runs))
+                self.evidence.executing(*job, *run, *token, *generation, book.map(|book| &book.runs))
             }
             What::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
             What::Stale { run, token, refused } => {
                 require(*refused, || format!("a second report of run {run} token {token} was accepted"))
             }
-            What::Booted { life, found } => {
-                self.life = Some(*life);
+            What::Booted { generation, found } => {
+                self.generation = Some(*generation);
                 return self.survived(found, self.wall_max);
             }
             What::Crashed { .. } => {
@@ -146,7 +146,7 @@ impl<'h> Books<'h> {
     }
 
     fn booked(&mut self, entry: Entry<'_>) -> Verdict {
-        let (alive, tick_ms, evidence) = (self.life, self.history.tick_ms, &mut self.evidence);
+        let (alive, tick_ms, evidence) = (self.generation, self.history.tick_ms, &mut self.evidence);
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
         match entry.event {
@@ -162,12 +162,14 @@ impl<'h> Books<'h> {
             Event::BackfillRequested { from, to, .. } => book.ledger.backfill(from.ms(), to.ms(), at),
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
-                let (life, width) = (executor.life, book.definition.block.width());
-                let told = Told { job: entry.job, life, at, width, surely: entry.acked };
+                let (generation, width) = (executor.generation, book.definition.block.width());
+                let told = Told { job: entry.job, generation, at, width, surely: entry.acked };
                 evidence.started((*run_id, token.0), told);
                 let who = (*attempt, token.0, executor);
                 book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;
-                require(!entry.acked || Some(executor.life) == alive, || "started by a life that is over".into())
+                require(!entry.acked || Some(executor.generation) == alive, || {
+                    "started by a generation that is over".into()
+                })
             }
             Event::JobExecuted { run_id, attempt, .. } => {
                 book.runs.executed(*run_id, *attempt, |token| evidence.report(*run_id, token))
@@ -232,7 +234,7 @@ impl<'h> Books<'h> {
         if end.slots_taken != end.executing {
             wrong.push(format!("{} places are taken by {} attempts", end.slots_taken, end.executing));
         }
-        wrong.extend(self.evidence.close(self.life));
+        wrong.extend(self.evidence.close(self.generation));
         wrong.extend(self.asks.close());
         wrong.extend(end.differences.iter().map(|text| format!("the store: {text}")));
         wrong

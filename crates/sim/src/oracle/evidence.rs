@@ -24,7 +24,7 @@ pub(super) struct Evidence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
     pub(super) job: JobId,
-    pub(super) life: Uuid,
+    pub(super) generation: Uuid,
     pub(super) at: i64,
     /// How many of the job were allowed to run at once then.
     pub(super) width: usize,
@@ -48,14 +48,21 @@ impl Evidence {
         }
     }
 
-    pub(super) fn executing(&mut self, job: JobId, run: RunId, token: u64, life: Uuid, runs: Option<&Runs>) -> Verdict {
+    pub(super) fn executing(
+        &mut self,
+        job: JobId,
+        run: RunId,
+        token: u64,
+        generation: Uuid,
+        runs: Option<&Runs>,
+    ) -> Verdict {
         let first = self.executed.insert((run, token));
         self.executing.insert((run, token), job);
         require(first, || format!("run {run} token {token} was executed twice"))?;
         let told = self.started.get(&(run, token)).copied();
         let told = told.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
-        let (by, width) = (told.life, told.width);
-        require(by == life, || format!("run {run} token {token} was executed; the log gave it to {by}"))?;
+        let (by, width) = (told.generation, told.width);
+        require(by == generation, || format!("run {run} token {token} was executed; the log gave it to {by}"))?;
         let runs = runs.ok_or_else(|| format!("run {run} of a job nobody knows was executed"))?;
         let beside =
             self.executing.iter().filter(|((other, token), of)| **of == job && is_current(runs, *other, *token));
@@ -63,7 +70,7 @@ impl Evidence {
         require(beside <= width, || format!("{beside} attempts of {job} execute at once, width {width}"))
     }
 
-    /// Since when the node that lives knows how the attempt ended.
+    /// Since when the node that generations knows how the attempt ended.
     pub(super) fn told_at(&self, run: RunId, token: u64) -> Option<i64> {
         self.told_at.get(&(run, token)).copied()
     }
@@ -80,12 +87,11 @@ impl Evidence {
         self.told_at.clear();
     }
 
-    /// What the last life was told to execute, and heard of, it did execute.
+    /// What the last generation was told to execute, and heard of, it did execute.
     pub(super) fn close(&self, last_life: Option<Uuid>) -> Vec<String> {
-        let missing = self
-            .started
-            .iter()
-            .filter(|(attempt, told)| told.surely && Some(told.life) == last_life && !self.executed.contains(attempt));
+        let missing = self.started.iter().filter(|(attempt, told)| {
+            told.surely && Some(told.generation) == last_life && !self.executed.contains(attempt)
+        });
         missing.map(|((run, token), _)| format!("run {run} token {token} was started but never executed")).collect()
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum Stage {
 pub(super) struct Running {
     pub(super) attempt: u32,
     pub(super) token: u64,
-    pub(super) life: Uuid,
+    pub(super) generation: Uuid,
     started_at: i64,
     deadline: i64,
     settle_at: Option<i64>,
@@ -124,8 +124,8 @@ impl Runs {
         let queued = found.stage == Stage::Queued;
         let next = found.attempts + 1;
         found.attempts = attempt;
-        let life = executor.life;
-        found.stage = Stage::Running(Running { attempt, token, life, started_at: at, deadline, settle_at: None });
+        let generation = executor.generation;
+        found.stage = Stage::Running(Running { attempt, token, generation, started_at: at, deadline, settle_at: None });
         require(queued, || format!("run {run} was started while it was not waiting"))?;
         require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
         require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
@@ -197,10 +197,10 @@ impl Runs {
 
     pub(super) fn orphaned(&mut self, run: RunId, settle_at: i64, now_alive: Option<Uuid>, tick_ms: i64) -> Verdict {
         let (found, mut running) = self.running(run)?;
-        let (former, wanted) = (Some(running.life) != now_alive, running.started_at + 2 * tick_ms);
+        let (former, wanted) = (Some(running.generation) != now_alive, running.started_at + 2 * tick_ms);
         running.settle_at = Some(settle_at);
         found.stage = Stage::Running(running);
-        require(former, || format!("run {run} was orphaned by the life that runs it"))?;
+        require(former, || format!("run {run} was orphaned by the generation that runs it"))?;
         require(settle_at <= wanted, || format!("run {run} is settled at {settle_at}, not by {wanted}"))
     }
 }
@@ -216,14 +216,14 @@ fn check_reason(
     let at = failure.at;
     match failure.reason {
         RECOVERED => {
-            let settled = running.settle_at.is_some_and(|settle| at >= settle) && Some(running.life) != now_alive;
+            let settled = running.settle_at.is_some_and(|settle| at >= settle) && Some(running.generation) != now_alive;
             require(settled, || format!("run {run} was recovered at {at} though nobody restarted: {running:?}"))?;
             Ok(false)
         }
         NO_REPORT => {
             require(at >= running.deadline, || format!("run {run} was given up before its deadline"))?;
-            let minded = Some(running.life) == now_alive || running.settle_at.is_some();
-            require(minded, || format!("run {run} was left behind by a life that is over, and nobody minded"))?;
+            let minded = Some(running.generation) == now_alive || running.settle_at.is_some();
+            require(minded, || format!("run {run} was left behind by a generation that is over, and nobody minded"))?;
             Ok(false)
         }
         reason => match reported {

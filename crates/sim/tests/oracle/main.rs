@@ -1,6 +1,6 @@
 //! The oracle must find every lie: a check that cannot fail proves nothing.
 
-mod doctor;
+mod tamper;
 
 use std::sync::OnceLock;
 
@@ -25,11 +25,11 @@ fn every_world_as_it_happened_is_believed() {
 #[test]
 fn every_lie_is_found_out() {
     let mut missed = Vec::new();
-    for (lie, doctor) in doctor::ALL {
+    for (lie, tamper) in tamper::ALL {
         let mut told = 0;
         for history in worlds() {
             let mut history = history.clone();
-            if doctor(&mut history).is_some() {
+            if tamper(&mut history).is_some() {
                 told += 1;
                 if judge(&history).is_empty() {
                     missed.push(lie);

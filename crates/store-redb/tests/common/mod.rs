@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Event, Fate, Item, KeyRange, NewEvent, Order, Outcome, Position, Ringing, Row,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Event, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
     RowWrite, Snapshot, Store, Trim, View,
 };
 use ordo_store_redb::RedbStore;
@@ -32,7 +32,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 pub struct Dump {
     events: Vec<Event>,
     entities: Vec<(EntityId, Snapshot)>,
-    alarms: Vec<Ringing>,
+    alarms: Vec<DueAlarm>,
     rows: Vec<Vec<Row>>,
     chunks: Vec<Vec<Chunk>>,
     dedup: Vec<Option<Vec<u8>>>,
@@ -118,7 +118,7 @@ impl Workload {
             entity: job(number),
             expected,
             events,
-            fate: self.keep(),
+            disposition: self.keep(),
             rows: self.rows(number, version),
             dedup: Vec::new(),
             trim: None,
@@ -141,7 +141,7 @@ impl Workload {
             entity: job(number),
             expected,
             events: Vec::new(),
-            fate: Fate::Purge,
+            disposition: Disposition::Purge,
             rows: rows.chain([gone(View::JobsByState, row_key(number, 0))]).collect(),
             dedup: Vec::new(),
             trim: None,
@@ -149,11 +149,11 @@ impl Workload {
         }
     }
 
-    fn keep(&mut self) -> Fate {
+    fn keep(&mut self) -> Disposition {
         let snapshot = self.bytes(400);
         let alarm =
             self.rng.chance(800).then(|| Alarm { at: at(self.rng.below(10_000)), rank: self.rng.below(10) as u8 });
-        Fate::Keep { snapshot, alarm }
+        Disposition::Keep { snapshot, alarm }
     }
 
     fn rows(&mut self, number: u64, version: u64) -> Vec<RowWrite> {

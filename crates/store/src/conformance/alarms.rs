@@ -3,14 +3,14 @@
 use ordo_model::Timestamp;
 
 use super::Place;
-use super::given::{accept, alarm, at, commit, item, job, purge, ringing};
-use crate::{Alarm, Ringing, Store};
+use super::given::{accept, alarm, at, commit, due, item, job, purge};
+use crate::{Alarm, DueAlarm, Store};
 
 pub async fn an_alarm_rings_at_its_time_not_before(place: &dyn Place) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     assert_eq!(store.due(at(499), None, 10).await.unwrap(), []);
-    let rings = Ringing { at: at(500), rank: 5, entity: job(1) };
+    let rings = DueAlarm { at: at(500), rank: 5, entity: job(1) };
     assert_eq!(store.due(at(500), None, 10).await.unwrap(), [rings]);
     assert_eq!(store.due(at(501), None, 10).await.unwrap(), [rings]);
     assert_eq!(store.due(at(501), None, 0).await.unwrap(), []);
@@ -31,7 +31,7 @@ pub async fn a_cleared_alarm_does_not_ring(place: &dyn Place) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     accept(&*store, item(job(1), 1).with_alarm(None)).await;
-    assert_eq!(ringing(&*store).await, []);
+    assert_eq!(due(&*store).await, []);
     accept(&*store, item(job(1), 2).with_alarm(Some(alarm(700)))).await;
     assert_eq!(times(&*store).await, [700]);
 }
@@ -40,7 +40,7 @@ pub async fn a_changed_rank_is_seen_without_moving_the_alarm(place: &dyn Place) 
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(Alarm { at: at(500), rank: 9 }))).await;
     accept(&*store, item(job(1), 1).with_alarm(Some(Alarm { at: at(500), rank: 0 }))).await;
-    assert_eq!(ringing(&*store).await, [Ringing { at: at(500), rank: 0, entity: job(1) }]);
+    assert_eq!(due(&*store).await, [DueAlarm { at: at(500), rank: 0, entity: job(1) }]);
 }
 
 pub async fn alarms_ring_in_order_of_time_then_id(place: &dyn Place) {
@@ -50,7 +50,7 @@ pub async fn alarms_ring_in_order_of_time_then_id(place: &dyn Place) {
         items.push(item(job(number), 0).with_alarm(Some(alarm(ms))));
     }
     commit(&*store, items).await;
-    let order: Vec<_> = ringing(&*store).await.into_iter().map(|rings| rings.entity).collect();
+    let order: Vec<_> = due(&*store).await.into_iter().map(|rings| rings.entity).collect();
     assert_eq!(order, [job(u128::MAX), job(2), job(1), job(3), job(4)]);
 }
 
@@ -65,14 +65,14 @@ pub async fn due_pages_with_after_without_gap_or_repetition(place: &dyn Place) {
         after = Some(*last);
         paged.extend(page);
     }
-    assert_eq!(paged, ringing(&*store).await);
+    assert_eq!(paged, due(&*store).await);
     assert_eq!(paged.len(), 25);
 }
 
 pub async fn due_after_an_alarm_that_is_gone_goes_on_behind_it(place: &dyn Place) {
     let store = place.open().await;
     commit(&*store, (1..=3).map(|n| item(job(n), 0).with_alarm(Some(alarm(100)))).collect()).await;
-    let second = ringing(&*store).await[1];
+    let second = due(&*store).await[1];
     accept(&*store, purge(job(2), 1)).await;
     let rest = store.due(at(100), Some(second), 10).await.unwrap();
     assert_eq!(rest.iter().map(|rings| rings.entity).collect::<Vec<_>>(), [job(3)]);
@@ -81,9 +81,9 @@ pub async fn due_after_an_alarm_that_is_gone_goes_on_behind_it(place: &dyn Place
 pub async fn due_after_a_later_time_is_empty(place: &dyn Place) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(100)))).await;
-    let later = Ringing { at: at(900), rank: 0, entity: job(1) };
+    let later = DueAlarm { at: at(900), rank: 0, entity: job(1) };
     assert_eq!(store.due(at(200), Some(later), 10).await.unwrap(), []);
-    let last = Ringing { at: at(200), rank: 0, entity: job(u128::MAX) };
+    let last = DueAlarm { at: at(200), rank: 0, entity: job(u128::MAX) };
     assert_eq!(store.due(at(200), Some(last), 10).await.unwrap(), []);
 }
 
@@ -115,5 +115,5 @@ pub async fn a_refused_item_leaves_the_alarm_alone(place: &dyn Place) {
 }
 
 async fn times(store: &dyn Store) -> Vec<i64> {
-    ringing(store).await.into_iter().map(|rings| rings.at.ms()).collect()
+    due(store).await.into_iter().map(|rings| rings.at.ms()).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Place;
 use super::given::{accept, alarm, chunk, commit, event, grow, item, job, kinds, positions, purge, put, version};
-use crate::{Batch, Fate, Fault, Item, Outcome, Position, Store, View};
+use crate::{Batch, Disposition, Fault, Item, Outcome, Position, Store, View};
 
 pub async fn a_new_stream_starts_at_version_one(place: &dyn Place) {
     let store = place.open().await;
@@ -24,7 +24,7 @@ pub async fn several_events_of_one_item_get_consecutive_versions(place: &dyn Pla
 pub async fn an_item_without_events_keeps_the_version(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
-    let quiet = Item { events: Vec::new(), fate: keep("other"), ..item(job(1), 1) };
+    let quiet = Item { events: Vec::new(), disposition: keep("other"), ..item(job(1), 1) };
     let outcomes = commit(&*store, vec![quiet]).await;
     assert_eq!(outcomes, [Outcome::Committed { version: 1, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"other");
@@ -80,7 +80,7 @@ pub async fn items_of_one_entity_apply_in_order(place: &dyn Place) {
 
 pub async fn of_two_items_with_one_version_the_first_wins(place: &dyn Place) {
     let store = place.open().await;
-    let second = Item { fate: keep("second"), ..item(job(1), 0) };
+    let second = Item { disposition: keep("second"), ..item(job(1), 0) };
     let outcomes = commit(&*store, vec![item(job(1), 0), second]).await;
     assert_eq!(outcomes[1], Outcome::Conflict { actual: 1 });
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"e1");
@@ -152,7 +152,7 @@ pub async fn many_concurrent_commits_to_many_entities_all_succeed(place: &dyn Pl
 pub async fn large_values_come_back_whole(place: &dyn Place) {
     let store = place.open().await;
     let large = |byte: u8| vec![byte; 1024 * 1024];
-    let mut big = Item { fate: Fate::Keep { snapshot: large(b's'), alarm: None }, ..item(job(1), 0) };
+    let mut big = Item { disposition: Disposition::Keep { snapshot: large(b's'), alarm: None }, ..item(job(1), 0) };
     big.events[0].data = large(b'e');
     big.rows = vec![put(View::Runs, b"big", &large(b'r'))];
     let chunks = vec![crate::Chunk { bytes: large(b'c'), ..chunk(1, 0, "") }];
@@ -171,8 +171,8 @@ pub async fn a_batch_of_thousands_of_items_is_committed(place: &dyn Place) {
     assert_eq!(store.stats().await.unwrap().entities, ITEMS as u64);
 }
 
-fn keep(state: &str) -> Fate {
-    Fate::Keep { snapshot: state.into(), alarm: None }
+fn keep(state: &str) -> Disposition {
+    Disposition::Keep { snapshot: state.into(), alarm: None }
 }
 
 async fn misuse(store: &dyn Store, item: Item) {

@@ -5,7 +5,9 @@
 use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
-use crate::{Alarm, Batch, Chunk, Dedup, Fate, Item, NewEvent, Outcome, Ringing, RowWrite, Store, Trim, Version, View};
+use crate::{
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, NewEvent, Outcome, RowWrite, Store, Trim, Version, View,
+};
 
 pub fn job(number: u128) -> EntityId {
     EntityId { kind: Kind::Job, id: Uuid::from_u128(number) }
@@ -30,7 +32,7 @@ pub fn item(entity: EntityId, expected: Version) -> Item {
         entity,
         expected,
         events: vec![event(&name)],
-        fate: Fate::Keep { snapshot: name.into_bytes(), alarm: None },
+        disposition: Disposition::Keep { snapshot: name.into_bytes(), alarm: None },
         rows: Vec::new(),
         dedup: Vec::new(),
         trim: None,
@@ -39,7 +41,7 @@ pub fn item(entity: EntityId, expected: Version) -> Item {
 }
 
 pub fn purge(entity: EntityId, expected: Version) -> Item {
-    Item { fate: Fate::Purge, events: Vec::new(), ..item(entity, expected) }
+    Item { disposition: Disposition::Purge, events: Vec::new(), ..item(entity, expected) }
 }
 
 pub fn trim(entity: EntityId, expected: Version, through: Version) -> Item {
@@ -67,7 +69,7 @@ pub fn chunk(owner: u128, seq: u64, text: &str) -> Chunk {
 impl Item {
     #[must_use]
     pub fn with_alarm(mut self, alarm: Option<Alarm>) -> Item {
-        if let Fate::Keep { alarm: slot, .. } = &mut self.fate {
+        if let Disposition::Keep { alarm: slot, .. } = &mut self.disposition {
             *slot = alarm;
         }
         self
@@ -115,7 +117,7 @@ pub async fn kinds(store: &dyn Store, entity: EntityId) -> Vec<String> {
 }
 
 /// All alarms there are.
-pub async fn ringing(store: &dyn Store) -> Vec<Ringing> {
+pub async fn due(store: &dyn Store) -> Vec<DueAlarm> {
     store.due(Timestamp::MAX, None, 1_000).await.unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Rebuilds: the events are the truth, the rest comes and goes.
 
 use super::Place;
-use super::given::{accept, alarm, at, chunk, item, job, kinds, once, put, ringing};
+use super::given::{accept, alarm, at, chunk, due, item, job, kinds, once, put};
 use crate::{Batch, Fault, Outcome, Rebuilt, Snapshot, Store, View};
 
 pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn Place) {
@@ -9,7 +9,7 @@ pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn P
     seed(&*store).await;
     store.clear_derived().await.unwrap();
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
-    assert_eq!(ringing(&*store).await, []);
+    assert_eq!(due(&*store).await, []);
     assert_eq!(store.row(View::Runs, b"k").await.unwrap(), None);
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2"]);
 }
@@ -17,11 +17,11 @@ pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn P
 pub async fn a_rebuild_puts_back_snapshots_alarms_and_rows(place: &dyn Place) {
     let store = place.open().await;
     seed(&*store).await;
-    let before = (store.load(&[job(1)]).await.unwrap(), ringing(&*store).await);
+    let before = (store.load(&[job(1)]).await.unwrap(), due(&*store).await);
     store.clear_derived().await.unwrap();
     store.rebuild(vec![rebuilt()]).await.unwrap();
     store.end_rebuild().await.unwrap();
-    assert_eq!((store.load(&[job(1)]).await.unwrap(), ringing(&*store).await), before);
+    assert_eq!((store.load(&[job(1)]).await.unwrap(), due(&*store).await), before);
     assert_eq!(store.row(View::Runs, b"k").await.unwrap(), Some(b"v".to_vec()));
     assert_eq!(accept(&*store, item(job(1), 2)).await, 3);
 }
@@ -49,7 +49,7 @@ pub async fn an_interrupted_rebuild_is_remembered_and_can_be_repeated(place: &dy
     store.rebuild(vec![rebuilt()]).await.unwrap();
     store.rebuild(vec![rebuilt()]).await.unwrap();
     store.end_rebuild().await.unwrap();
-    assert_eq!(ringing(&*store).await.len(), 1);
+    assert_eq!(due(&*store).await.len(), 1);
     accept(&*store, item(job(1), 2)).await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::given::{
-    accept, alarm, at, chunk, commit, grow, item, job, kinds, once, positions, purge, put, ringing, version,
+    accept, alarm, at, chunk, commit, due, grow, item, job, kinds, once, positions, purge, put, version,
 };
 use crate::{Batch, Outcome, View};
 
@@ -13,10 +13,10 @@ pub async fn what_was_committed_is_there_after_reopening(place: &dyn Place) {
         .with_rows(vec![put(View::Runs, b"k", b"v")])
         .with_dedup(vec![once("d", 0, 100, "D")]);
     store.commit(Batch { items: vec![full], chunks: vec![chunk(1, 0, "log")] }).await.unwrap();
-    let before = (store.load(&[job(1)]).await.unwrap(), ringing(&*store).await, positions(&*store).await);
+    let before = (store.load(&[job(1)]).await.unwrap(), due(&*store).await, positions(&*store).await);
     drop(store);
     let store = place.open().await;
-    assert_eq!((store.load(&[job(1)]).await.unwrap(), ringing(&*store).await, positions(&*store).await), before);
+    assert_eq!((store.load(&[job(1)]).await.unwrap(), due(&*store).await, positions(&*store).await), before);
     assert_eq!(store.row(View::Runs, b"k").await.unwrap(), Some(b"v".to_vec()));
     assert_eq!(store.dedup(b"d", at(1)).await.unwrap(), Some(b"D".to_vec()));
     assert_eq!(store.chunks(chunk(1, 0, "").owner, 0, 10).await.unwrap(), [chunk(1, 0, "log")]);

@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::given::{
-    accept, alarm, at, commit, event, grow, item, job, kinds, positions, purge, put, ringing, trim, version,
+    accept, alarm, at, commit, due, event, grow, item, job, kinds, positions, purge, put, trim, version,
 };
 use crate::{Batch, Fault, History, Item, Outcome, Position, View};
 
@@ -109,7 +109,7 @@ pub async fn a_purge_leaves_no_trace(place: &dyn Place) {
     assert_eq!(commit(&*store, vec![gone]).await, [Outcome::Committed { version: 0, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
     assert_eq!(store.history(job(1), 0, 10).await.unwrap(), History::default());
-    assert_eq!((ringing(&*store).await.len(), positions(&*store).await.len()), (0, 0));
+    assert_eq!((due(&*store).await.len(), positions(&*store).await.len()), (0, 0));
     let stats = store.stats().await.unwrap();
     assert_eq!((stats.events, stats.entities, stats.alarms), (0, 0, 0));
     assert_eq!(store.row(View::Runs, b"k").await.unwrap(), None);

@@ -19,7 +19,7 @@ use super::proc::{self, Identity, Mark};
 #[derive(Debug, Clone)]
 pub struct ProcessBook {
     folder: Arc<Path>,
-    life: Uuid,
+    generation: Uuid,
     owner: Option<Identity>,
     boot: Option<Arc<str>>,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Record {
     pub(crate) run_id: RunId,
     pub(crate) attempt: u32,
     pub(crate) token: Token,
-    /// The executor's life that started it, and the process that lived it.
-    pub(crate) life: Uuid,
+    /// The executor's generation that started it, and the process that lived it.
+    pub(crate) generation: Uuid,
     pub(crate) owner: Option<Identity>,
     pub(crate) boot: Option<String>,
     /// Leader of the process group; absent between the intent and the start.
@@ -48,16 +48,16 @@ pub(crate) struct Entry {
 }
 
 impl ProcessBook {
-    /// Opens the book of one life of an executor, making its folder. Other lives may share the folder.
-    pub fn open(folder: impl Into<PathBuf>, life: Uuid) -> io::Result<ProcessBook> {
+    /// Opens the book of one generation of an executor, making its folder. Other generations may share the folder.
+    pub fn open(folder: impl Into<PathBuf>, generation: Uuid) -> io::Result<ProcessBook> {
         let folder = folder.into();
         std::fs::create_dir_all(&folder)?;
         let owner = proc::myself().map(|me| me.id);
-        Ok(ProcessBook { folder: folder.into(), life, owner, boot: proc::boot().map(Into::into) })
+        Ok(ProcessBook { folder: folder.into(), generation, owner, boot: proc::boot().map(Into::into) })
     }
 
-    pub(crate) fn life(&self) -> Uuid {
-        self.life
+    pub(crate) fn generation(&self) -> Uuid {
+        self.generation
     }
 
     /// Writes down that a process is about to be started.
@@ -66,7 +66,7 @@ impl ProcessBook {
             run_id: work.run_id,
             attempt: work.attempt,
             token: work.token,
-            life: self.life,
+            generation: self.generation,
             owner: self.owner,
             boot: self.boot.as_deref().map(str::to_owned),
             leader: None,
@@ -142,7 +142,7 @@ mod tests {
             run_id: RunId(Uuid::from_u128(1)),
             attempt: 2,
             token: Token(3),
-            life: Uuid::from_u128(4),
+            generation: Uuid::from_u128(4),
             owner: None,
             boot: Some("b".to_owned()),
             leader: None,

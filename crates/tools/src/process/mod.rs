@@ -1,4 +1,4 @@
-//! Processes a tool has started: what they are, and what a former life left of them.
+//! Processes a tool has started: what they are, and what a former generation left of them.
 
 pub(crate) mod book;
 pub(crate) mod group;

@@ -1,4 +1,4 @@
-//! Ends what a former life of the executor left running.
+//! Ends what a former generation of the executor left running.
 //!
 //! Invariant: nothing is killed whose identity is not proven, either by number and start time within this boot
 //! or by the run and fence in the environment it was started with.
@@ -17,7 +17,7 @@ use crate::limits::SWEEP_GRACE;
 /// All processes at one moment, and who is looking.
 struct Snapshot {
     me: Option<Seen>,
-    life: Uuid,
+    generation: Uuid,
     boot: Option<String>,
     processes: Vec<(Seen, Option<Mark>)>,
 }
@@ -30,41 +30,41 @@ enum Target {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The life that wrote the record is going on.
+    /// The generation that wrote the record is going on.
     InUse,
     /// It has ended; what is left of it, if anything, is to be killed.
     LeftBehind(Vec<Target>),
 }
 
 impl ProcessBook {
-    /// Kills what former lives left, and clears their records. Returns how many groups and single processes it killed.
+    /// Kills what former generations left, and clears their records. Returns how many groups and single processes it killed.
     pub async fn sweep(&self) -> io::Result<usize> {
         let book = self.clone();
         let left = tokio::task::spawn_blocking(move || book.left_behind()).await.map_err(io::Error::other)??;
         let killed = left.iter().flat_map(|(_, targets)| targets).filter(|target| target.kill()).count();
-        let all_gone = || !left.iter().flat_map(|(_, targets)| targets).any(|target| target.lives());
+        let all_gone = || !left.iter().flat_map(|(_, targets)| targets).any(|target| target.is_alive());
         if tokio::time::timeout(SWEEP_GRACE, poll(all_gone)).await.is_err() {
             tracing::warn!("some left-over processes do not die: tried again at the next start");
         }
         for (path, targets) in left {
-            if !targets.iter().any(|target| target.lives()) {
+            if !targets.iter().any(|target| target.is_alive()) {
                 forget(&path).await?;
             }
         }
         Ok(killed)
     }
 
-    /// Records of former lives, each with what still lives of it.
+    /// Records of former generations, each with what is still alive of it.
     fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<Target>)>> {
         let records = self.records()?;
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        let snapshot = Snapshot::take(self.life());
+        let snapshot = Snapshot::take(self.generation());
         let judged = records.into_iter().filter_map(|(path, record)| match snapshot.judge(&record) {
             Verdict::InUse => None,
             Verdict::LeftBehind(mut targets) => {
-                targets.retain(|target| target.lives());
+                targets.retain(|target| target.is_alive());
                 Some((path, targets))
             }
         });
@@ -76,8 +76,8 @@ impl Entry {
     /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
     pub(crate) async fn kill_strays(&self) -> usize {
         let record = self.record().clone();
-        let targets = tokio::task::spawn_blocking(move || Snapshot::take(record.life).left_of(&record)).await;
-        targets.unwrap_or_default().iter().filter(|target| target.lives() && target.kill()).count()
+        let targets = tokio::task::spawn_blocking(move || Snapshot::take(record.generation).left_of(&record)).await;
+        targets.unwrap_or_default().iter().filter(|target| target.is_alive() && target.kill()).count()
     }
 }
 
@@ -89,13 +89,13 @@ async fn forget(path: &PathBuf) -> io::Result<()> {
 }
 
 impl Snapshot {
-    fn take(life: Uuid) -> Snapshot {
+    fn take(generation: Uuid) -> Snapshot {
         let processes = proc::see_all().into_iter().map(|seen| (seen, proc::mark(seen.id.pid))).collect();
-        Snapshot { me: proc::myself(), life, boot: proc::boot(), processes }
+        Snapshot { me: proc::myself(), generation, boot: proc::boot(), processes }
     }
 
     fn judge(&self, record: &Record) -> Verdict {
-        if record.life == self.life {
+        if record.generation == self.generation {
             return Verdict::InUse;
         }
         if record.boot.is_none() || record.boot != self.boot {
@@ -151,7 +151,7 @@ impl Target {
         matches!(sent, Some(Ok(())))
     }
 
-    fn lives(self) -> bool {
+    fn is_alive(self) -> bool {
         match self {
             Target::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
             Target::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
@@ -174,7 +174,7 @@ mod tests {
     fn snapshot(processes: &[(Seen, Option<Mark>)]) -> Snapshot {
         let me = process(10, 10, 1, None);
         let processes = processes.iter().cloned().chain([me.clone()]).collect();
-        Snapshot { me: Some(me.0), life: Uuid::from_u128(2), boot: Some("boot".into()), processes }
+        Snapshot { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
     }
 
     fn record(leader: Option<(i32, u64)>) -> Record {
@@ -183,7 +183,7 @@ mod tests {
             run_id: RUN,
             attempt: 1,
             token: Token(7),
-            life: Uuid::from_u128(1),
+            generation: Uuid::from_u128(1),
             owner: Some(identity((9, 5))),
             boot: Some("boot".into()),
             leader: leader.map(identity),
@@ -245,7 +245,7 @@ mod tests {
         let record = record(Some((50, 99)));
         let neighbour = snapshot(&[process(9, 9, 5, None), process(50, 50, 99, Some(7))]);
         assert_eq!(neighbour.judge(&record), Verdict::InUse);
-        let own = Snapshot { life: record.life, ..snapshot(&[process(50, 50, 99, Some(7))]) };
+        let own = Snapshot { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
         assert_eq!(own.judge(&record), Verdict::InUse);
         let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
         assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![Target::Group(50)]));

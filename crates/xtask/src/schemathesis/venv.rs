@@ -39,7 +39,7 @@ fn works(command: &Path) -> bool {
 }
 
 fn names_version(said: &str) -> bool {
-    said.split(|letter: char| letter.is_whitespace() || letter == ',').any(|word| word == VERSION)
+    said.split(|notification: char| notification.is_whitespace() || notification == ',').any(|word| word == VERSION)
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -5,7 +5,7 @@
 use super::draft::Draft;
 use super::fire;
 use crate::id::{Incarnation, RunId, Token};
-use crate::job::command::{Refusal, Report, Seat};
+use crate::job::command::{Refusal, Report, SlotReservation};
 use crate::job::event::{Cause, Event};
 use crate::job::policy::Routing;
 use crate::job::run::Run;
@@ -16,15 +16,15 @@ use crate::time::{Millis, Timestamp};
 
 pub(super) const RECOVERED: &str = "recovered from restart";
 
-/// Gives the seat to that run, if it is its turn.
-pub(super) fn start(draft: &mut Draft, run_id: RunId, seat: Option<Seat>) -> Result<(), Refusal> {
+/// Gives the reservation to that run, if it is its turn.
+pub(super) fn start(draft: &mut Draft, run_id: RunId, reservation: Option<SlotReservation>) -> Result<(), Refusal> {
     let run = draft.job.startable().find(|run| run.id == run_id).ok_or(Refusal::NoSuchRun)?;
     // A run that goes to all has no attempt of its own.
     let whole = run.shard.is_none() && draft.job.definition.routing == Routing::ShardingBroadcast;
     let attempts = run.attempts;
-    match seat {
+    match reservation {
         Some(_) if whole => return Err(Refusal::NoSuchRun),
-        Some(seat) => begin(draft, run_id, attempts, seat),
+        Some(reservation) => begin(draft, run_id, attempts, reservation),
         None => {}
     }
     Ok(())
@@ -65,25 +65,25 @@ pub(super) fn gather_shards(draft: &mut Draft) {
     }
 }
 
-/// Gives the seat to the first run whose turn it is, if a free place is all it needs.
-pub(super) fn start_first(draft: &mut Draft, seat: Seat) {
+/// Gives the reservation to the first run whose turn it is, if a free place is all it needs.
+pub(super) fn start_first(draft: &mut Draft, reservation: SlotReservation) {
     if draft.job.definition.needs_dispatch() {
         return;
     }
     let first = draft.job.startable().next().map(|run| (run.id, run.attempts));
     if let Some((run_id, attempts)) = first {
-        begin(draft, run_id, attempts, seat);
+        begin(draft, run_id, attempts, reservation);
     }
 }
 
-/// The attempt begins, if the executor that offers the seat can run it.
-fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, seat: Seat) {
-    if !seat.suits(&draft.job.definition) {
+/// The attempt begins, if the executor that offers the reservation can run it.
+fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReservation) {
+    if !reservation.suits(&draft.job.definition) {
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
     let token = Token(draft.job.last_token.0 + 1);
-    draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: seat.executor, deadline });
+    draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
 pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Report) -> Result<(), Refusal> {
@@ -183,7 +183,7 @@ pub(super) fn expire(draft: &mut Draft) {
     }
 }
 
-/// What a life of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
+/// What a generation of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
 /// ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
 pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Millis) {
     for (run_id, attempt, _) in running(draft) {

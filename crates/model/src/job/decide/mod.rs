@@ -26,7 +26,7 @@ pub struct Decided {
 }
 
 pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Result<Decided, Refusal> {
-    let Order { command, mut seat } = order;
+    let Order { command, mut reservation } = order;
     let (job, command) = match (job, command) {
         (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
         (None, _) => return Err(Refusal::NoSuchJob),
@@ -57,7 +57,7 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
             attempts::expire(&mut draft);
             fire::due(&mut draft);
         }
-        Command::Start { run_id } => attempts::start(&mut draft, run_id, seat.take())?,
+        Command::Start { run_id } => attempts::start(&mut draft, run_id, reservation.take())?,
         Command::Broadcast { run_id, executors } => attempts::broadcast(&mut draft, run_id, executors)?,
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
@@ -77,8 +77,8 @@ pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Resu
     }
     attempts::gather_shards(&mut draft);
     fire::pump_backfills(&mut draft);
-    if let Some(seat) = seat {
-        attempts::start_first(&mut draft, seat);
+    if let Some(reservation) = reservation {
+        attempts::start_first(&mut draft, reservation);
     }
     Ok(draft.finish())
 }

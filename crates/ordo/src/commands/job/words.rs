@@ -43,8 +43,8 @@ fn next(talk: &Talk, job: &Value, zone: &TimeZone) -> Option<String> {
 }
 
 fn inside_a_sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+    let mut notifications = text.chars();
+    notifications.next().map(|first| first.to_lowercase().chain(notifications).collect()).unwrap_or_default()
 }
 
 /// One line about a job after something was done to it.

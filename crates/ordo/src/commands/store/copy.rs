@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_engine::check;
 use ordo_model::EntityId;
-use ordo_store::{MovedEvents, Moving, NewEvent, Parcel, Version};
+use ordo_store::{NewEvent, Transfer, TransferBatch, TransferredEvents, Version};
 use serde_json::json;
 
 use super::{say, words};
@@ -42,7 +42,7 @@ pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
 }
 
 /// A database goes on while it is read: it is read as of one moment.
-async fn open_source(from: &Whereabouts) -> Result<Arc<dyn Moving>> {
+async fn open_source(from: &Whereabouts) -> Result<Arc<dyn Transfer>> {
     match from.open(CACHE_BYTES).await? {
         Opened::Database(store) => Ok(Arc::new(store.at_this_moment()?)),
         opened @ Opened::File(_) => Ok(opened.moving()),
@@ -50,7 +50,7 @@ async fn open_source(from: &Whereabouts) -> Result<Arc<dyn Moving>> {
 }
 
 /// How many entities were copied.
-async fn copy(source: &dyn Moving, target: &dyn Moving, to: &Whereabouts) -> Result<u64> {
+async fn copy(source: &dyn Transfer, target: &dyn Transfer, to: &Whereabouts) -> Result<u64> {
     if source.is_incomplete().await? {
         return Err(Error::failed("the source is incomplete: a rebuild of it was broken off")
             .hint("finish it first with: ordo store reindex --store FROM"));
@@ -78,25 +78,25 @@ async fn copy(source: &dyn Moving, target: &dyn Moving, to: &Whereabouts) -> Res
 }
 
 /// Streams in order of id. The last one that is there may be half there: it is put again.
-async fn copy_events(source: &dyn Moving, target: &dyn Moving) -> Result<()> {
+async fn copy_events(source: &dyn Transfer, target: &dyn Transfer) -> Result<()> {
     let progress = Progress::counted("copying events");
     let total = source.stats().await?.events;
     let (mut after, mut done) = resume(target).await?;
-    let mut parcel = Parcels { target, parcel: Parcel::default(), bytes: 0 };
+    let mut batch = Parcels { target, batch: TransferBatch::default(), bytes: 0 };
     loop {
         let streams = source.streams(after, STREAMS_PER_READ).await?;
         let Some(last) = streams.last() else { break };
         after = Some(*last);
         for entity in streams {
-            done += copy_stream(source, &mut parcel, entity).await?;
+            done += copy_stream(source, &mut batch, entity).await?;
             progress.at(done, total.max(done));
         }
     }
-    parcel.send().await
+    batch.send().await
 }
 
 /// The last stream that is wholly there, and about how many events are.
-async fn resume(target: &dyn Moving) -> Result<(Option<EntityId>, u64)> {
+async fn resume(target: &dyn Transfer) -> Result<(Option<EntityId>, u64)> {
     let (mut whole, mut last) = (None, None);
     loop {
         let page = target.streams(last, STREAMS_PER_READ).await?;
@@ -109,7 +109,7 @@ async fn resume(target: &dyn Moving) -> Result<(Option<EntityId>, u64)> {
     Ok((whole, target.stats().await?.events))
 }
 
-async fn copy_stream(source: &dyn Moving, parcel: &mut Parcels<'_>, entity: EntityId) -> Result<u64> {
+async fn copy_stream(source: &dyn Transfer, batch: &mut Parcels<'_>, entity: EntityId) -> Result<u64> {
     let (mut from, mut done) = (0, 0);
     loop {
         let events = source.history(entity, from, EVENTS_PER_READ).await?.events;
@@ -120,7 +120,7 @@ async fn copy_stream(source: &dyn Moving, parcel: &mut Parcels<'_>, entity: Enti
             .into_iter()
             .map(|event| (event.version, NewEvent { at: event.at, kind: event.kind, data: event.data }))
             .collect();
-        parcel.add(MovedEvents { entity, events: moved }).await?;
+        batch.add(TransferredEvents { entity, events: moved }).await?;
         if !full {
             return Ok(done);
         }
@@ -129,36 +129,36 @@ async fn copy_stream(source: &dyn Moving, parcel: &mut Parcels<'_>, entity: Enti
 
 /// Events on their way, put when there are enough of them.
 struct Parcels<'a> {
-    target: &'a dyn Moving,
-    parcel: Parcel,
+    target: &'a dyn Transfer,
+    batch: TransferBatch,
     bytes: usize,
 }
 
 impl Parcels<'_> {
-    async fn add(&mut self, moved: MovedEvents) -> Result<()> {
+    async fn add(&mut self, moved: TransferredEvents) -> Result<()> {
         self.bytes += moved.events.iter().map(|(_, event)| event.data.len() + event.kind.len() + 64).sum::<usize>();
-        // A parcel holds one piece of a stream at most: pieces replace what is behind their beginning.
-        if self.parcel.events.last().is_some_and(|last| last.entity == moved.entity) {
+        // A batch holds one piece of a stream at most: pieces replace what is behind their beginning.
+        if self.batch.events.last().is_some_and(|last| last.entity == moved.entity) {
             self.send().await?;
         }
-        self.parcel.events.push(moved);
+        self.batch.events.push(moved);
         if self.bytes >= PARCEL_BYTES { self.send().await } else { Ok(()) }
     }
 
     async fn send(&mut self) -> Result<()> {
         self.bytes = 0;
-        Ok(self.target.put(std::mem::take(&mut self.parcel)).await?)
+        Ok(self.target.put(std::mem::take(&mut self.batch)).await?)
     }
 }
 
 /// Dedup keys and chunks: put again in full, they are few or small beside the events.
-async fn copy_beside(source: &dyn Moving, target: &dyn Moving) -> Result<()> {
+async fn copy_beside(source: &dyn Transfer, target: &dyn Transfer) -> Result<()> {
     let mut after: Option<Vec<u8>> = None;
     loop {
         let keys = source.all_keys(after.as_deref(), ENTRIES_PER_READ).await?;
         let Some(last) = keys.last() else { break };
         after = Some(last.key.clone());
-        target.put(Parcel { keys, ..Parcel::default() }).await?;
+        target.put(TransferBatch { keys, ..TransferBatch::default() }).await?;
     }
     let progress = Progress::counted("copying logs");
     let (mut after, mut done, total) = (None, 0, source.stats().await?.chunks);
@@ -167,13 +167,13 @@ async fn copy_beside(source: &dyn Moving, target: &dyn Moving) -> Result<()> {
         let Some(last) = chunks.last() else { return Ok(()) };
         after = Some((last.owner, last.seq));
         done += chunks.len() as u64;
-        target.put(Parcel { chunks, ..Parcel::default() }).await?;
+        target.put(TransferBatch { chunks, ..TransferBatch::default() }).await?;
         progress.at(done, total.max(done));
     }
 }
 
 /// Counts, and of every entity version, alarm and state.
-async fn compare(source: &dyn Moving, target: &dyn Moving) -> Result<()> {
+async fn compare(source: &dyn Transfer, target: &dyn Transfer) -> Result<()> {
     let (one, other) = (source.stats().await?, target.stats().await?);
     let counts =
         |stats: &ordo_store::Stats| (stats.events, stats.entities, stats.alarms, stats.chunks, stats.rows.clone());

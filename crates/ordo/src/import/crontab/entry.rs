@@ -104,7 +104,8 @@ fn is_prose(text: &str) -> bool {
 /// At most so many bytes, and nothing a description may not hold.
 fn within(text: &str, most: usize) -> String {
     const MORE: &str = " …";
-    let plain: String = text.chars().filter(|letter| !letter.is_control() || *letter == '\n').collect();
+    let plain: String =
+        text.chars().filter(|notification| !notification.is_control() || *notification == '\n').collect();
     if plain.len() <= most {
         return plain;
     }

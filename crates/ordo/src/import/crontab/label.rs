@@ -38,8 +38,8 @@ fn program(command: &str) -> String {
     let mut named = parts.filter_map(working_word);
     let word = named.next().unwrap_or("job");
     let base = word.rsplit('/').next().unwrap_or(word);
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    let name: String = base.chars().filter(|letter| plain(*letter)).take(PROGRAM_MAX).collect();
+    let plain = |notification: char| notification.is_ascii_alphanumeric() || "._-".contains(notification);
+    let name: String = base.chars().filter(|notification| plain(*notification)).take(PROGRAM_MAX).collect();
     if name.is_empty() { "job".to_owned() } else { name }
 }
 

@@ -18,18 +18,18 @@ pub(super) fn split(command: &str) -> (String, Option<String>) {
 /// Cut at each `%`, except where a backslash stands before it; that backslash goes, any other stays.
 fn pieces(command: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
-    let mut letters = command.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letter == '%' {
+    let mut notifications = command.chars().peekable();
+    while let Some(notification) = notifications.next() {
+        if notification == '%' {
             pieces.push(String::new());
             continue;
         }
         let Some(piece) = pieces.last_mut() else { continue };
-        match (letter, letters.peek()) {
-            ('\\', Some('%')) => piece.extend(letters.next()),
+        match (notification, notifications.peek()) {
+            ('\\', Some('%')) => piece.extend(notifications.next()),
             // A backslash that is escaped itself does not escape what follows.
-            ('\\', Some('\\')) => piece.extend(['\\'].into_iter().chain(letters.next())),
-            _ => piece.push(letter),
+            ('\\', Some('\\')) => piece.extend(['\\'].into_iter().chain(notifications.next())),
+            _ => piece.push(notification),
         }
     }
     pieces

@@ -1,0 +1,124 @@
+//! What a commit changed, as far as the engine must act on it.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use ordo_model::job::Pool;
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::dispatch::requirements::Requirements;
+use crate::run::tool::Shard;
+
+/// Where a reservation was reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// In a pool of this process.
+    Here(Pool),
+    /// In this generation of a remote executor.
+    There(Uuid),
+}
+
+/// One entity after the orders of one round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    pub entity: EntityId,
+    pub rank: u8,
+    pub alarm: Option<Timestamp>,
+    /// The pool that runs the job.
+    pub pool: Pool,
+    /// Attempts that may begin now.
+    pub assignments: Vec<Assignment>,
+    /// Seats that were offered and not taken.
+    pub returned: Vec<Place>,
+    /// `Start` and `Broadcast` orders that were carried out or refused.
+    pub answered: Vec<RunId>,
+    /// Running attempts whose end was asked for.
+    pub cancel: Vec<RunId>,
+    /// Runs whose attempt came to its end.
+    pub ended: Vec<RunId>,
+    /// Runs that could start if there were a place.
+    pub waiting: Vec<Waiting>,
+    /// Entities that have something to do now, without waiting for their alarm.
+    pub reconcile: Vec<EntityId>,
+    /// The orders could not be committed at all.
+    pub failed: bool,
+}
+
+impl Change {
+    pub fn of(entity: impl Into<EntityId>) -> Change {
+        Change {
+            entity: entity.into(),
+            rank: 0,
+            alarm: None,
+            pool: Pool::Fast,
+            assignments: Vec::new(),
+            returned: Vec::new(),
+            answered: Vec::new(),
+            cancel: Vec::new(),
+            ended: Vec::new(),
+            waiting: Vec::new(),
+            reconcile: Vec::new(),
+            failed: false,
+        }
+    }
+}
+
+/// An attempt, with all that is needed to execute it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    pub place: Place,
+    pub executor: Incarnation,
+    pub job_id: JobId,
+    pub run_id: RunId,
+    pub label: String,
+    pub attempt: u32,
+    pub token: Token,
+    pub scheduled_for: Option<Timestamp>,
+    pub timeout: Millis,
+    /// The delivery whose payload goes extras.
+    pub delivery: Option<Uuid>,
+    pub tool_name: String,
+    pub tool_input: Value,
+    pub shard: Option<Shard>,
+    /// The trace of whoever asked for the run.
+    pub traceparent: Option<TraceParent>,
+}
+
+/// A run that waits for a place, in the order of its turn.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// See `Job::turn_of`.
+    pub turn: Timestamp,
+    pub rank: u8,
+    pub run_id: RunId,
+    pub job_id: JobId,
+    pub requirements: Arc<Requirements>,
+}
+
+impl Waiting {
+    fn order(&self) -> (Timestamp, u8, RunId) {
+        (self.turn, self.rank, self.run_id)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}

@@ -1,0 +1,162 @@
+//! Keys of view rows: bytes that sort the way lists are read.
+//!
+//! Invariant: what is released never changes; times and numbers are big-endian so that byte order is their order.
+
+use std::sync::Arc;
+
+use ordo_model::job::{JobState, Routing};
+use ordo_model::{JobId, Kind, RunId, Timestamp};
+use uuid::Uuid;
+
+use crate::commit::change::Waiting;
+use crate::dispatch::requirements::{QueueName, Requirements, Terms};
+
+/// Ends a text inside a key; texts have no control characters.
+const END: u8 = 0;
+
+pub(crate) fn job_by_label(label: &str, job: JobId) -> Vec<u8> {
+    [label_prefix(label).as_slice(), job.0.as_bytes()].concat()
+}
+
+/// Reads back what `job_by_label` wrote.
+pub(crate) fn read_job_by_label(key: &[u8]) -> Option<(&str, JobId)> {
+    let (rest, id) = key.split_last_chunk::<16>()?;
+    let (end, label) = rest.split_last()?;
+    let label = std::str::from_utf8(label).ok()?;
+    (*end == END).then_some((label, JobId(Uuid::from_bytes(*id))))
+}
+
+/// All jobs with exactly this label.
+pub(crate) fn label_prefix(label: &str) -> Vec<u8> {
+    [label.as_bytes(), &[END]].concat()
+}
+
+pub(crate) fn job_by_state(state: JobState, job: JobId) -> Vec<u8> {
+    [&[state.code()], job.0.as_bytes().as_slice()].concat()
+}
+
+pub(crate) fn run(run: RunId) -> Vec<u8> {
+    run.0.as_bytes().to_vec()
+}
+
+pub(crate) fn run_by_job(job: JobId, run: RunId) -> Vec<u8> {
+    [job.0.as_bytes().as_slice(), run.0.as_bytes()].concat()
+}
+
+pub(crate) fn run_by_status(status_code: u8, run: RunId) -> Vec<u8> {
+    [&[status_code], run.0.as_bytes().as_slice()].concat()
+}
+
+/// All waiting runs of a queue.
+pub(crate) fn queue_prefix(queue: &QueueName) -> Vec<u8> {
+    [queue.group.as_bytes(), &[END, queue.pool.code()], queue.tool.as_bytes(), &[END]].concat()
+}
+
+pub(crate) fn queue(waiting: &Waiting) -> Vec<u8> {
+    let turn = waiting.turn.ms().to_be_bytes();
+    [queue_prefix(&waiting.requirements.queue).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
+}
+
+/// The job, and what the run asks for if that is anything but the default.
+pub(crate) fn queue_value(waiting: &Waiting) -> Vec<u8> {
+    let mut value = waiting.job_id.0.as_bytes().to_vec();
+    if waiting.requirements.terms != PLAIN {
+        value.extend(serde_json::to_vec(&waiting.requirements.terms).expect("terms are plain data"));
+    }
+    value
+}
+
+const PLAIN: Terms = Terms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
+
+/// Reads back what `queue` and `queue_value` wrote.
+pub(crate) fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<Waiting> {
+    let rest = key.strip_prefix(queue_prefix(queue).as_slice())?;
+    let (turn, rest) = rest.split_at_checked(8)?;
+    let (rank, run) = rest.split_first()?;
+    let (job, terms) = value.split_at_checked(16)?;
+    let terms = if terms.is_empty() { PLAIN } else { serde_json::from_slice(terms).ok()? };
+    Some(Waiting {
+        turn: Timestamp::from_ms(i64::from_be_bytes(turn.try_into().ok()?)).ok()?,
+        rank: *rank,
+        run_id: RunId(Uuid::from_slice(run).ok()?),
+        job_id: JobId(Uuid::from_slice(job).ok()?),
+        requirements: Arc::new(Requirements { queue: queue.clone(), terms }),
+    })
+}
+
+/// Jobs have indexes of their own among those of all other things.
+const JOBS_BY_HOOK: u8 = 1;
+
+/// All jobs that listen to a hook.
+pub(crate) fn hook_prefix(slug: &str) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_BY_HOOK], label_prefix(slug).as_slice()].concat()
+}
+
+pub(crate) fn job_by_hook(slug: &str, job: JobId) -> Vec<u8> {
+    [hook_prefix(slug).as_slice(), job.0.as_bytes()].concat()
+}
+
+/// Jobs by the jobs they come after.
+const JOBS_AFTER: u8 = 2;
+
+/// All jobs that come after one.
+pub(crate) fn after_prefix(upstream: JobId) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_AFTER], upstream.0.as_bytes().as_slice()].concat()
+}
+
+pub(crate) fn job_after(upstream: JobId, job: JobId) -> Vec<u8> {
+    [after_prefix(upstream).as_slice(), job.0.as_bytes()].concat()
+}
+
+pub(crate) fn retention(due: Timestamp, job: JobId) -> Vec<u8> {
+    [due.ms().to_be_bytes().as_slice(), job.0.as_bytes()].concat()
+}
+
+/// The last 16 bytes of a key: the id it ends with.
+pub(crate) fn trailing_id(key: &[u8]) -> Option<Uuid> {
+    key.last_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_row_reads_back_and_sorts_by_turn() {
+        let waiting = |ms, rank, terms: Terms| Waiting {
+            turn: Timestamp::from_ms(ms).unwrap(),
+            rank,
+            run_id: RunId(Uuid::from_u128(1)),
+            job_id: JobId(Uuid::from_u128(2)),
+            requirements: Arc::new(Requirements { queue: queue_name("default", "shell"), terms }),
+        };
+        let lru = Terms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
+        for terms in [PLAIN, lru] {
+            let one = waiting(1_000, 4, terms);
+            let read = read_queue(&one.requirements.queue, &queue(&one), &queue_value(&one)).unwrap();
+            assert_eq!((&read, &read.requirements), (&one, &one.requirements));
+        }
+        assert_eq!(queue_value(&waiting(0, 0, PLAIN)).len(), 16);
+        assert!(queue(&waiting(5, 9, PLAIN)) < queue(&waiting(256, 0, PLAIN)));
+        assert!(queue(&waiting(5, 0, PLAIN)) < queue(&waiting(5, 1, PLAIN)));
+    }
+
+    #[test]
+    fn a_line_is_not_mixed_up_with_one_of_a_longer_name() {
+        assert!(!queue_prefix(&queue_name("gpu2", "x")).starts_with(&queue_prefix(&queue_name("gpu", "x"))));
+        assert!(!queue_prefix(&queue_name("gpu", "x2")).starts_with(&queue_prefix(&queue_name("gpu", "x"))));
+    }
+
+    fn queue_name(group: &str, tool: &str) -> QueueName {
+        QueueName { group: group.into(), pool: ordo_model::job::Pool::Fast, tool: tool.into() }
+    }
+
+    #[test]
+    fn a_label_is_not_mixed_up_with_a_longer_one() {
+        let job = JobId(Uuid::from_u128(1));
+        assert!(!job_by_label("backup-daily", job).starts_with(&label_prefix("backup")));
+        assert_eq!(trailing_id(&job_by_label("backup", job)), Some(job.0));
+        assert_eq!(read_job_by_label(&job_by_label("grün", job)), Some(("grün", job)));
+        assert_eq!(read_job_by_label(job.0.as_bytes()), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! Which type stands behind which kind.
+
+use std::sync::Arc;
+
+use ordo_model::api_token::{ApiToken, ApiTokenCommand};
+use ordo_model::executor::Executor;
+use ordo_model::hook::{Delivery, Hook};
+use ordo_model::incident::Incident;
+use ordo_model::monitor::Monitor;
+use ordo_model::notification::Notification;
+use ordo_model::object::Object;
+use ordo_model::secret::Secret;
+use ordo_model::subscription::Subscription;
+use ordo_model::{EntityId, JobId, Kind};
+use ordo_store::{Event, Fault, Snapshot};
+
+use crate::dispatch::deliveries;
+use crate::engine::Engine;
+use crate::notify::dispatcher;
+use crate::notify::reconciler::Reconciled;
+use crate::notify::workflow;
+
+use super::ask::{CommandError, Committed};
+use super::state::{State, decode_as, fold_as};
+
+type Shared = Arc<dyn State>;
+
+/// Reads a snapshot.
+pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fault> {
+    match entity.kind {
+        Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
+        Kind::Hook => decode_as::<Hook>(entity, snapshot),
+        Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
+        Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
+        Kind::Secret => decode_as::<Secret>(entity, snapshot),
+        Kind::Executor => decode_as::<Executor>(entity, snapshot),
+        Kind::Subscription => decode_as::<Subscription>(entity, snapshot),
+        Kind::Incident => decode_as::<Incident>(entity, snapshot),
+        Kind::Notification => decode_as::<Notification>(entity, snapshot),
+        Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
+    }
+}
+
+/// Moves a state on by one recorded event.
+pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fault> {
+    match stored.entity.kind {
+        Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
+        Kind::Hook => fold_as::<Hook>(before, stored),
+        Kind::Delivery => fold_as::<Delivery>(before, stored),
+        Kind::ApiToken => fold_as::<ApiToken>(before, stored),
+        Kind::Secret => fold_as::<Secret>(before, stored),
+        Kind::Executor => fold_as::<Executor>(before, stored),
+        Kind::Subscription => fold_as::<Subscription>(before, stored),
+        Kind::Incident => fold_as::<Incident>(before, stored),
+        Kind::Notification => fold_as::<Notification>(before, stored),
+        Kind::Monitor => fold_as::<Monitor>(before, stored),
+    }
+}
+
+/// Does what an entity wants done. Whatever is decided goes through an ask of its own.
+pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Reconciled, Fault> {
+    match entity.kind {
+        Kind::Executor => crate::dispatch::executors::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::Job => workflow::job::reconcile(engine, JobId(entity.id)).await,
+        Kind::Incident => workflow::incident::reconcile(engine, entity.id).await,
+        Kind::Notification => dispatcher::reconcile(engine, entity.id).await,
+        Kind::Monitor => workflow::monitor::reconcile(engine, entity.id).await,
+        Kind::Delivery => deliveries::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
+        Kind::ApiToken => done(engine.command::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
+        Kind::Hook | Kind::Secret | Kind::Subscription => {
+            Err(Fault::misuse(format!("{entity} needs nobody to reconcile it")))
+        }
+    }
+}
+
+/// What was asked was done, or somebody else did it first.
+fn done<T: Object>(answer: Result<Committed<T>, CommandError<T::Refusal>>) -> Result<Reconciled, Fault> {
+    match answer {
+        Ok(_)
+        | Err(
+            CommandError::Refused(_) | CommandError::Contended | CommandError::Duplicate(_) | CommandError::Stopped,
+        ) => Ok(Reconciled::Done),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
+    }
+}

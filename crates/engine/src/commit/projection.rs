@@ -1,0 +1,120 @@
+//! Which rows of which views follow from a job and its runs.
+//!
+//! Invariant: rows follow from events alone, so they can be dropped and rebuilt (`ordo store reindex`) and checked
+//! (`ordo store check`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
+use ordo_model::{JobId, RunId};
+use ordo_store::{RowWrite, View};
+
+use crate::commit::change::Waiting;
+use crate::commit::codec;
+use crate::commit::keys;
+use crate::dispatch::requirements::Requirements;
+
+/// The rows that follow from the job's state alone.
+pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
+    let mut rows = vec![
+        put(View::JobsByLabel, keys::job_by_label(&job.definition.label, job.id), Vec::new()),
+        put(View::JobsByState, keys::job_by_state(job.state(), job.id), Vec::new()),
+    ];
+    for waiting in waiting(job) {
+        rows.push(put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
+    }
+    if let Trigger::Webhook { hook } = &job.definition.trigger
+        && job.state() != JobState::Cancelled
+    {
+        rows.push(put(View::Index, keys::job_by_hook(hook, job.id), Vec::new()));
+    }
+    if let Some(after) = &job.definition.after
+        && job.state() != JobState::Cancelled
+    {
+        rows.extend(after.jobs.iter().map(|upstream| put(View::Index, keys::job_after(*upstream, job.id), Vec::new())));
+    }
+    if let Some(due) = job.retention_due() {
+        rows.push(put(View::Retention, keys::retention(due, job.id), Vec::new()));
+    }
+    rows
+}
+
+/// Runs of the job that could start if there were a place for them.
+pub(crate) fn waiting(job: &Job) -> impl Iterator<Item = Waiting> {
+    job.startable().map(|run| Waiting {
+        turn: job.turn_of(run),
+        rank: job.rank(),
+        run_id: run.id,
+        job_id: job.id,
+        requirements: Arc::new(Requirements::of(job, run)),
+    })
+}
+
+/// The rows that follow from one run.
+pub(crate) fn run_rows(run: &Run) -> Vec<RowWrite> {
+    let mut rows = vec![
+        put(View::Runs, keys::run(run.id), codec::encode_run(run)),
+        put(View::RunsByJob, keys::run_by_job(run.job_id, run.id), Vec::new()),
+    ];
+    rows.extend(status_key(&run.status, run.id).map(|key| put(View::RunsByStatus, key, Vec::new())));
+    rows
+}
+
+/// What takes the rows of a forgotten run away.
+pub(crate) fn forget_run_rows(run: &Run) -> Vec<RowWrite> {
+    run_rows(run).into_iter().map(|row| RowWrite { value: None, ..row }).collect()
+}
+
+pub(crate) fn forget_job_rows(job: &Job) -> Vec<RowWrite> {
+    job_rows(job).into_iter().map(|row| RowWrite { value: None, ..row }).collect()
+}
+
+/// Completed runs are the many: they are found by time, not by status.
+fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
+    match status {
+        RunStatus::Completed { .. } => None,
+        RunStatus::Pending { .. }
+        | RunStatus::Running { .. }
+        | RunStatus::Failed { .. }
+        | RunStatus::Cancelled { .. }
+        | RunStatus::Skipped { .. } => Some(keys::run_by_status(status.code(), run)),
+    }
+}
+
+/// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
+pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[Run]) -> Vec<RowWrite> {
+    let old = before.map(job_rows).unwrap_or_default();
+    let new = job_rows(after);
+    let mut writes: Vec<RowWrite> = Vec::with_capacity(4 + 4 * touched.len());
+    for row in &old {
+        if !new.iter().any(|kept| kept.view == row.view && kept.key == row.key) {
+            writes.push(RowWrite { view: row.view, key: row.key.clone(), value: None });
+        }
+    }
+    writes.extend(new.into_iter().filter(|row| !old.contains(row)));
+    let known: BTreeMap<RunId, Run> =
+        before.map(|job| job.active.iter().map(|run| (run.id, run.view(job))).collect()).unwrap_or_default();
+    for run in touched {
+        writes.extend(run_changes(known.get(&run.id), run, after.id));
+    }
+    writes
+}
+
+fn run_changes(before: Option<&Run>, run: &Run, job: JobId) -> Vec<RowWrite> {
+    let mut writes = vec![put(View::Runs, keys::run(run.id), codec::encode_run(run))];
+    let new_status = status_key(&run.status, run.id);
+    let old_status = before.and_then(|old| status_key(&old.status, old.id));
+    if before.is_none() {
+        writes.push(put(View::RunsByJob, keys::run_by_job(job, run.id), Vec::new()));
+    }
+    if old_status != new_status {
+        writes.extend(old_status.map(|key| RowWrite { view: View::RunsByStatus, key, value: None }));
+        writes.extend(new_status.map(|key| put(View::RunsByStatus, key, Vec::new())));
+    }
+    writes
+}
+
+fn put(view: View, key: Vec<u8>, value: Vec<u8>) -> RowWrite {
+    RowWrite { view, key, value: Some(value) }
+}

@@ -1,0 +1,103 @@
+//! Leases: an executor that falls silent is lost, and so is an attempt that its executor no longer speaks of.
+//!
+//! Invariant: first everything an executor had is settled, then it is written down as lost. Should the process die in
+//! between, the alarm rings again and the rest is settled.
+
+use std::time::Duration;
+
+use ordo_model::executor::{Executor, ExecutorCommand, Presence};
+use ordo_model::job::{Command, Report};
+use ordo_model::limits::LEASE;
+use ordo_store::Fault;
+use uuid::Uuid;
+
+use super::registry::Silent;
+use crate::commit::object::CommandError;
+use crate::commit::planner::Request;
+use crate::core::News;
+use crate::engine::Engine;
+use crate::maintenance::recovery;
+
+/// How often attempts are looked after.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The alarm of an executor rang.
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
+    let Some(executor) = engine.queries().object::<Executor>(id).await? else { return Ok(()) };
+    match executor.presence {
+        Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
+        Presence::Left => Ok(()),
+        // The wall clock may have been set; whether it was heard of is known better here.
+        Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
+        Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
+            ask(engine, id, ExecutorCommand::Renew).await
+        }
+        Presence::Alive | Presence::Draining => lose(engine, id, &executor).await,
+    }
+}
+
+async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Fault> {
+    engine.tell_core(id, News::Gone);
+    let left = engine.registry().remove(id);
+    engine.give_back(left.undelivered, "was lost before it took the run");
+    let name = &executor.offer.name;
+    let attempts = recovery::attempts(engine.queries()).await?;
+    let reports = attempts.into_iter().filter(|attempt| attempt.executor.generation == id).map(|attempt| {
+        let reason = format!("the executor {name} was lost: not heard of for {LEASE}");
+        let report = Report::Lost { reason };
+        Request::new(attempt.job_id, Command::Report { run_id: attempt.run_id, token: attempt.token, report })
+    });
+    let reports: Vec<Request> = reports.collect();
+    tracing::warn!(executor = %id, name, runs = reports.len(), "an executor was lost");
+    for answer in engine.send_all(reports).await {
+        if let Err(crate::SubmitError::Store(fault)) = answer {
+            return Err(Fault::clone(&fault));
+        }
+    }
+    ask(engine, id, ExecutorCommand::Lose).await
+}
+
+/// The executor has nothing left and goes.
+pub(super) async fn let_go(engine: &Engine, id: Uuid) {
+    engine.tell_core(id, News::Gone);
+    let left = engine.registry().remove(id);
+    engine.give_back(left.undelivered, "left before it took the run");
+    if let Err(fault) = ask(engine, id, ExecutorCommand::Leave).await {
+        // Its lease expires instead.
+        tracing::warn!(executor = %id, error = %crate::commit::batcher::chain(&fault), "that it left could not be written down");
+    }
+}
+
+/// Looks after attempts in the leases of others for as long as the engine lives.
+pub(crate) async fn watch(engine: Engine) {
+    let mut every = tokio::time::interval(LOOK_EVERY);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        for silent in engine.registry().silent() {
+            report_lost(&engine, silent);
+        }
+        for id in engine.registry().drained() {
+            let_go(&engine, id).await;
+        }
+    }
+}
+
+fn report_lost(engine: &Engine, silent: Silent) {
+    let Silent { executor, job_id, run_id, token } = silent;
+    tracing::warn!(%job_id, %run_id, executor, "its executor no longer speaks of it");
+    let reason = format!("the executor {executor} no longer has the run: not in its heartbeats for {LEASE}");
+    let command = Command::Report { run_id, token, report: Report::Lost { reason } };
+    drop(engine.queue(Request::new(job_id, command)));
+}
+
+/// What is refused has been done by somebody else.
+pub(super) async fn ask(engine: &Engine, id: Uuid, command: ExecutorCommand) -> Result<(), Fault> {
+    match engine.command::<Executor>(id, command).await {
+        Ok(_)
+        | Err(
+            CommandError::Refused(_) | CommandError::Duplicate(_) | CommandError::Contended | CommandError::Stopped,
+        ) => Ok(()),
+        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
+    }
+}

@@ -1,0 +1,100 @@
+//! Log lines of remote executors, kept under the same limits as those of tools in this process.
+//!
+//! Invariant: a chunk's place follows from its number, so one that is sent twice is stored once, also across a restart.
+
+use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
+use ordo_model::{RunId, Timestamp, Token};
+use ordo_store::Chunk;
+
+use super::registry::RunLease;
+use super::reports::ReportError;
+use crate::engine::Engine;
+use crate::read::change_hint::ChangeHint;
+use crate::run::log_writer::line_seq;
+use crate::run::logs::{LogLine, LogStream, shorten};
+
+/// How many lines one chunk may have; more are cut.
+const CHUNK_LINES_MAX: usize = 1_024;
+/// The number of the last chunk that has a place.
+const SEQ_MAX: u64 = u32::MAX as u64 / CHUNK_LINES_MAX as u64;
+
+/// Lines of one attempt; `seq` counts its chunks from 0.
+#[derive(Debug, Clone)]
+pub struct LogChunk {
+    pub run_id: RunId,
+    pub token: Token,
+    pub seq: u64,
+    pub lines: Vec<RemoteLine>,
+}
+
+#[derive(Debug, Clone)]
+pub struct RemoteLine {
+    pub at: Timestamp,
+    pub stream: LogStream,
+    pub text: String,
+}
+
+impl Engine {
+    /// Stores chunks of log. Each is answered for itself, when it is durable.
+    pub async fn store_logs(&self, chunks: Vec<LogChunk>) -> Vec<Result<(), ReportError>> {
+        let mut answers = Vec::with_capacity(chunks.len());
+        let (mut stored, mut runs) = (Vec::new(), Vec::new());
+        for chunk in chunks {
+            let run_id = chunk.run_id;
+            answers.push(match self.chunk(chunk) {
+                Ok(chunk) => {
+                    stored.extend(chunk);
+                    runs.push(run_id);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            });
+        }
+        if stored.is_empty() {
+            return answers;
+        }
+        if let Err(fault) = self.store_chunks(stored).await {
+            answers.iter_mut().filter(|answer| answer.is_ok()).for_each(|answer| {
+                *answer = Err(ReportError::Store(fault.clone()));
+            });
+        }
+        for run_id in runs {
+            self.hint(ChangeHint::Log(run_id));
+        }
+        answers
+    }
+
+    fn chunk(&self, chunk: LogChunk) -> Result<Option<Chunk>, ReportError> {
+        let LogChunk { run_id, token, seq, lines } = chunk;
+        let held = self.registry().lease_of(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
+        let bytes = lines.iter().map(|line| line.text.len().min(LOG_LINE_MAX_BYTES) + 1).sum();
+        let Some(room) = self.registry().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };
+        let kept = cut(lines, &held, room, bytes);
+        if kept.is_empty() || seq > SEQ_MAX {
+            return Ok(None);
+        }
+        let place = u32::try_from(seq * CHUNK_LINES_MAX as u64).unwrap_or(u32::MAX);
+        let bytes = serde_json::to_vec(&kept).expect("lines are plain data");
+        Ok(Some(Chunk { owner: run_id.0, seq: line_seq(held.attempt, place), bytes }))
+    }
+}
+
+/// The lines for which there is room, and a word about the rest.
+fn cut(lines: Vec<RemoteLine>, held: &RunLease, mut room: usize, bytes: usize) -> Vec<LogLine> {
+    let attempt = held.attempt;
+    let (had_room, fits) = (room > 0, bytes <= room);
+    let mut kept = Vec::new();
+    for RemoteLine { at, stream, text } in lines.into_iter().take(CHUNK_LINES_MAX - 1) {
+        let covered = held.mask.text(&text);
+        let text = shorten(&covered).to_owned();
+        let Some(left) = room.checked_sub(text.len() + 1) else { break };
+        room = left;
+        kept.push(LogLine { attempt, at, stream, text });
+    }
+    if had_room && !fits {
+        let at = kept.last().map_or(Timestamp::MIN, |line| line.at);
+        let text = format!("output cut: more than {LOG_MAX_BYTES} bytes are not kept");
+        kept.push(LogLine { attempt, at, stream: LogStream::System, text });
+    }
+    kept
+}

@@ -1,0 +1,15 @@
+//! Executors that dial in: what they are handed, what they report, and when they count as lost.
+//!
+//! Invariant: an attempt is handed out once, after its start is durable, and taken back only while nobody has it.
+
+mod lease;
+mod logs;
+mod protocol;
+pub(crate) mod registry;
+mod reports;
+pub(crate) mod restore;
+
+pub(crate) use lease::{reconcile, watch};
+pub use logs::{LogChunk, RemoteLine};
+pub use protocol::{Beat, Handed, Leaving, Listed, NotThere, Polled};
+pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -1,0 +1,250 @@
+//! What a remote executor asks of the engine: register, beat, poll, leave.
+
+use std::time::Duration;
+
+use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
+use ordo_model::job::{Command, Definition, Job, Report, Stage};
+use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
+use ordo_model::{Millis, RunId, Timestamp, Token, TraceParent};
+use ordo_store::Fault;
+use uuid::Uuid;
+
+use super::lease;
+use crate::commit::change::Assignment;
+use crate::commit::object::{CommandError, Stored};
+use crate::commit::planner::Request;
+use crate::core::News;
+use crate::engine::Engine;
+use crate::read::object_queries::Section;
+use crate::run::tool::Payload;
+use crate::run::trace::RunTrace;
+use crate::time::clock::new_id;
+
+/// Nobody of this id is there: it never was, it left, or its lease expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such executor, or its lease has expired: register again")]
+pub struct NotThere;
+
+/// What an executor hears on its heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beat {
+    /// Attempts to end.
+    pub cancel: Vec<RunId>,
+    /// Attempts that are no longer its own: their reports will be refused.
+    pub lost: Vec<RunId>,
+    /// It shall finish what it has, and leave.
+    pub drain: bool,
+}
+
+/// What an executor gets when it asks for work.
+#[derive(Debug, Clone, Default)]
+pub struct Polled {
+    pub handed: Vec<Handed>,
+    /// Nothing more will come: it shall finish what it has, and leave.
+    pub drain: bool,
+}
+
+/// An attempt that was handed out, with the values of secrets in the place of their references.
+#[derive(Debug, Clone)]
+pub struct Handed {
+    pub assignment: Assignment,
+    /// What came with the webhook that brought the run about.
+    pub payload: Option<Payload>,
+    /// The trace context that its tool leases on.
+    pub traceparent: TraceParent,
+}
+
+/// What came of the wish to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    Left,
+    /// It still has so many attempts; it gets no more.
+    Draining {
+        running: usize,
+    },
+}
+
+/// An executor as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: Uuid,
+    pub executor: Executor,
+    /// How many attempts it has, or is offered.
+    pub running: usize,
+    pub heard_at: Timestamp,
+}
+
+/// How many executors are read at a time.
+const EXECUTORS_PAGE: usize = 200;
+/// How long the poll of one that shall leave is held, so that whoever does not listen does not ask without a pause.
+const DRAINING_PAUSE: Duration = Duration::from_secs(1);
+
+impl Engine {
+    /// A new executor, or a new generation of one.
+    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, CommandError<ExecutorRefusal>> {
+        let id = new_id();
+        let node = self.me().executor.clone();
+        self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
+        self.registry().enroll(id, offer.clone(), false, self.clock().now());
+        self.tell_core(id, News::Enrolled(offer));
+        Ok(id)
+    }
+
+    /// The executor is there and has these attempts: their leases are renewed.
+    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, Token)]) -> Result<Beat, NotThere> {
+        let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
+        self.tell_core(id, News::Heartbeat);
+        if pulse.write {
+            // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
+            match self.command::<Executor>(id, ExecutorCommand::Seen).await {
+                Ok(_) => {}
+                // Another node took it for lost and has settled what it had.
+                Err(CommandError::Refused(_)) => {
+                    self.tell_core(id, News::Gone);
+                    let left = self.registry().remove(id);
+                    self.give_back(left.undelivered, "was lost before it took the run");
+                    return Err(NotThere);
+                }
+                Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
+            }
+        }
+        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
+    }
+
+    /// Attempts for the executor, at most `max`; waits for the first one.
+    pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
+        let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
+        let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
+        if self.registry().is_asked(id) {
+            tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
+        }
+        let end = tokio::time::sleep(wait);
+        tokio::pin!(end);
+        loop {
+            let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
+            if !taken.is_empty() {
+                let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
+                self.tell_core(id, News::Took(attempts));
+                let mut handed = Vec::with_capacity(taken.len());
+                for assignment in taken {
+                    handed.extend(self.equip(assignment).await);
+                }
+                return Ok(Polled { handed, drain: self.registry().is_asked(id) });
+            }
+            if self.registry().is_draining(id) {
+                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_asked(id) });
+            }
+            tokio::select! {
+                () = inbox_signal.notified() => {}
+                () = &mut end => return Ok(Polled::default()),
+            }
+        }
+    }
+
+    /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
+    async fn equip(&self, mut assignment: Assignment) -> Option<Handed> {
+        let resolved = self.secrets().resolve(&assignment.tool_input).await.map_err(|error| error.to_string());
+        let payload = match assignment.delivery {
+            None => Ok(None),
+            Some(delivery) => match self.queries().payload(delivery).await {
+                Ok(Some(payload)) => Ok(Some(payload)),
+                Ok(None) => Err(format!("the payload of delivery {delivery} is no longer kept")),
+                Err(fault) => Err(format!("the payload of delivery {delivery} cannot be read: {fault}")),
+            },
+        };
+        match resolved.and_then(|resolved| Ok((resolved, payload?))) {
+            Ok((resolved, payload)) => {
+                self.registry().cover(assignment.run_id, resolved.mask);
+                assignment.tool_input = resolved.input;
+                let trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling());
+                let traceparent = trace.attempt(assignment.run_id, assignment.attempt);
+                Some(Handed { assignment, payload, traceparent })
+            }
+            Err(reason) => {
+                let report = Report::Failed { started_at: None, reason };
+                let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+                drop(self.queue(Request::new(assignment.job_id, command)));
+                None
+            }
+        }
+    }
+
+    /// The executor takes nothing new, and leaves once it has nothing left.
+    pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
+        let left = self.registry().drain(id).ok_or(NotThere)?;
+        self.tell_core(id, News::Draining);
+        self.give_back(left.undelivered, "left before it took the run");
+        if left.running == 0 {
+            lease::let_go(self, id).await;
+            return Ok(Leaving::Left);
+        }
+        if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
+            tracing::warn!(%error, executor = %id, "that an executor leaves could not be written down");
+        }
+        Ok(Leaving::Draining { running: left.running })
+    }
+
+    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Answers how much it
+    /// still has.
+    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
+        let left = self.registry().ask_to_go(id).ok_or(NotThere)?;
+        self.tell_core(id, News::Draining);
+        self.give_back(left.undelivered, "was asked to leave before it took the run");
+        if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
+            tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
+        }
+        Ok(left.running)
+    }
+
+    /// All executors that are there or were lost not long ago, by group and name.
+    pub async fn executors(&self) -> Result<Vec<Listed>, Fault> {
+        let mut listed = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let section = Section { after: after.as_deref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
+            let found = self.queries().objects::<Executor>(&section).await?;
+            for kept in found.items {
+                let doing = self.registry().load(kept.id);
+                let running = doing.as_ref().map_or(0, |doing| doing.running + doing.offered);
+                let heard_at = doing.map_or(kept.seen_at, |doing| doing.heard_at.max(kept.seen_at));
+                listed.push(Listed { id: kept.id, executor: kept.value, running, heard_at });
+            }
+            match found.next {
+                Some(next) => after = Some(next),
+                None => return Ok(listed),
+            }
+        }
+    }
+
+    /// What a pending run waits for, in words; None if it only waits for its time.
+    pub fn waits_for(&self, job: &Job, run_id: RunId) -> Option<String> {
+        let run = job.active_run(run_id)?;
+        let (group, tool) = (&job.definition.group, &job.definition.tool_name);
+        match &run.stage {
+            Stage::Backoff { .. } | Stage::Running(_) | Stage::Broadcast { .. } => None,
+            Stage::Queued if !job.startable().any(|startable| startable.id == run_id) => {
+                Some("earlier runs of the job".to_owned())
+            }
+            Stage::Queued if !self.offers(group, tool) => {
+                Some(format!("an executor of group {group} with tool {tool}"))
+            }
+            Stage::Queued => Some(format!("a free place in group {group}{}", within(&job.definition))),
+        }
+    }
+
+    /// Whether anybody could run this tool for the group.
+    pub fn offers(&self, group: &str, tool: &str) -> bool {
+        let here = group == self.group() && self.tools().contains_key(tool);
+        here || self.registry().offers(group, tool)
+    }
+}
+
+/// The limits that a free place alone does not satisfy.
+fn within(definition: &Definition) -> &'static str {
+    match (&definition.concurrency_key, &definition.rate_limit) {
+        (None, None) => "",
+        (Some(_), None) => ", within its concurrency key",
+        (None, Some(_)) => ", within its rate limit",
+        (Some(_), Some(_)) => ", within its concurrency key and its rate limit",
+    }
+}

@@ -1,0 +1,127 @@
+//! What remote executors report: checked against the attempt they had, bounded like everything that runs here.
+
+use ordo_model::job::{Command, Refusal, Report};
+use ordo_model::limits::NACK_DELAY_MAX;
+use ordo_model::{Millis, RunId, Token};
+use ordo_store::Fault;
+use serde_json::Value;
+use std::sync::Arc;
+
+use super::registry::RunLease;
+use crate::commit::change::Assignment;
+use crate::commit::committer::SubmitError;
+use crate::commit::planner::Request;
+use crate::engine::Engine;
+use crate::run::result;
+
+/// What an executor says about an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemoteReport {
+    pub run_id: RunId,
+    pub token: Token,
+    pub status: RemoteStatus,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RemoteStatus {
+    Completed {
+        result: Value,
+    },
+    Failed {
+        reason: String,
+    },
+    /// Ended because it was told to.
+    Cancelled,
+    /// Given back without having been begun.
+    Nack {
+        delay: Millis,
+        reason: Option<String>,
+    },
+}
+
+/// Why a report changed nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReportError {
+    #[error("there is no such run")]
+    NoSuchRun,
+    #[error("the attempt is no longer the current one: stop it")]
+    Stale,
+    #[error("the delay is longer than {NACK_DELAY_MAX}")]
+    DelayTooLong,
+    #[error(transparent)]
+    Submit(SubmitError),
+    #[error("{0}")]
+    Store(Arc<Fault>),
+}
+
+impl Engine {
+    /// Takes reports in. Each is answered for itself, when its effect is durable.
+    pub async fn report(&self, reports: Vec<RemoteReport>) -> Vec<Result<(), ReportError>> {
+        let mut waiting = Vec::with_capacity(reports.len());
+        for report in reports {
+            waiting.push(match self.prepare(report).await {
+                Ok(request) => Ok(self.queue(request)),
+                Err(error) => Err(error),
+            });
+        }
+        let mut answers = Vec::with_capacity(waiting.len());
+        for one in waiting {
+            answers.push(match one {
+                Ok(answer) => settled(answer.await.unwrap_or(Err(SubmitError::Stopped))),
+                Err(error) => Err(error),
+            });
+        }
+        answers
+    }
+
+    async fn prepare(&self, report: RemoteReport) -> Result<Request, ReportError> {
+        let RemoteReport { run_id, token, status } = report;
+        let RunLease { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
+        let report = match status {
+            RemoteStatus::Completed { result } => {
+                let kept = result::bounded(self.batcher(), run_id, since, mask.value(result)).await;
+                kept.map_err(ReportError::Store)?
+            }
+            RemoteStatus::Failed { reason } => {
+                Report::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
+            }
+            RemoteStatus::Cancelled => Report::Cancelled { started_at: Some(since) },
+            RemoteStatus::Nack { delay, .. } if delay > NACK_DELAY_MAX => return Err(ReportError::DelayTooLong),
+            RemoteStatus::Nack { delay, reason } => {
+                Report::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
+            }
+        };
+        Ok(Request::new(job_id, Command::Report { run_id, token, report }))
+    }
+
+    /// The attempt as it is in somebody's leases. A stale one is refused before its result is stored.
+    async fn who_has(&self, run_id: RunId, token: Token) -> Result<RunLease, ReportError> {
+        if let Some(held) = self.registry().lease_of(run_id) {
+            return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
+        }
+        let found = self.queries().run(run_id).await.map_err(|fault| ReportError::Store(Arc::new(fault)))?;
+        match found {
+            Some(_) => Err(ReportError::Stale),
+            None => Err(ReportError::NoSuchRun),
+        }
+    }
+
+    /// Runs that nobody has seen yet wait for somebody else.
+    pub(crate) fn give_back(&self, undelivered: Vec<Assignment>, why: &str) {
+        for assignment in undelivered {
+            let report = Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
+            let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+            drop(self.queue(Request::new(assignment.job_id, command)));
+        }
+    }
+}
+
+fn settled(answer: Result<crate::commit::planner::Accepted, SubmitError>) -> Result<(), ReportError> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(SubmitError::Refused(Refusal::StaleToken | Refusal::NoSuchRun | Refusal::NoSuchJob | Refusal::RunOver)) => {
+            Err(ReportError::Stale)
+        }
+        Err(error) => Err(ReportError::Submit(error)),
+    }
+}

@@ -1,0 +1,65 @@
+//! What a new process must know of remote executors before it begins: who was there, and what they have.
+//!
+//! Invariant: leases count anew from now. A restart of the server alone costs no healthy run.
+
+use std::collections::BTreeSet;
+
+use ordo_model::executor::{ExecutorCommand, Presence};
+use ordo_store::Fault;
+use uuid::Uuid;
+
+use super::lease::ask;
+use super::registry::RunLease;
+use crate::core::{Input, News};
+use crate::dispatch::Restored;
+use crate::engine::Engine;
+use crate::maintenance::recovery::RunningAttempt;
+
+/// The executors that are there, whichever node they registered with.
+pub(crate) async fn living(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
+    let listed = engine.executors().await?.into_iter();
+    Ok(listed.filter(|listed| listed.executor.is_there()).map(|listed| listed.id).collect())
+}
+
+/// Brings the executors back that had registered with this node; answers all that are there.
+pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
+    let shared = engine.queries().store().is_shared();
+    let mut there = BTreeSet::new();
+    for listed in engine.executors().await?.into_iter().filter(|listed| listed.executor.is_there()) {
+        there.insert(listed.id);
+        if shared && listed.executor.node != engine.me().executor {
+            continue;
+        }
+        ask(engine, listed.id, ExecutorCommand::Renew).await?;
+        let draining = listed.executor.presence == Presence::Draining;
+        let offer = listed.executor.offer;
+        engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
+        engine.tell_core(listed.id, News::Enrolled(offer));
+        if draining {
+            engine.tell_core(listed.id, News::Draining);
+        }
+    }
+    Ok(there)
+}
+
+/// Puts what they run back into their leases.
+pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) {
+    let mut restored = Vec::new();
+    for attempt in running {
+        let executor = attempt.executor.generation;
+        if engine.registry().load(executor).is_none() {
+            continue;
+        }
+        let mut held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, attempt.started_at);
+        // What it was given then is covered now; a secret that is gone by now cannot be.
+        if let Ok(resolved) = engine.secrets().resolve(&attempt.tool_input).await {
+            held.mask = resolved.mask;
+        }
+        engine.registry().restore_lease(executor, attempt.run_id, held);
+        let (job_id, run_id, token, key) = (attempt.job_id, attempt.run_id, attempt.token, attempt.key.clone());
+        restored.push(Restored { job_id, run_id, token, executor, key });
+    }
+    if !restored.is_empty() {
+        engine.tell(Input::Restored(restored));
+    }
+}

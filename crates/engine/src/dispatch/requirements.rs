@@ -1,0 +1,76 @@
+//! What a waiting run needs of whoever executes it.
+//!
+//! Invariant: follows from the job and the run alone, and is part of the queue's row: a waiting run is dispatched
+//! without reading its job.
+
+use ordo_model::Millis;
+use ordo_model::job::{ActiveRun, Job, Pool, Routing};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Runs of one queue can be executed by the same executors.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueName {
+    pub group: String,
+    pub pool: Pool,
+    pub tool: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirements {
+    pub queue: QueueName,
+    pub terms: Terms,
+}
+
+/// What a run asks for besides its queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Terms {
+    #[serde(default)]
+    pub routing: Routing,
+    /// The executor that a shard is meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_for: Option<Uuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+/// At most `max` attempts with this key at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrency {
+    pub key: String,
+    pub max: u32,
+}
+
+/// At most `limit` attempts with this key begin within `per`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    pub key: String,
+    pub limit: u32,
+    pub per: Millis,
+}
+
+impl Requirements {
+    pub fn of(job: &Job, run: &ActiveRun) -> Requirements {
+        let definition = &job.definition;
+        let queue = QueueName { group: definition.group.clone(), pool: job.pool(), tool: definition.tool_name.clone() };
+        let input = run.tool_input.as_ref().unwrap_or(&definition.tool_input);
+        // What goes to all is limited where it is executed: share by share.
+        let whole = definition.routing == Routing::ShardingBroadcast && run.shard.is_none();
+        let concurrency = definition.concurrency_key.as_ref().filter(|_| !whole);
+        let rate = definition.rate_limit.as_ref().filter(|_| !whole);
+        let terms = Terms {
+            routing: if run.shard.is_some() { Routing::Round } else { definition.routing },
+            meant_for: run.shard.map(|shard| shard.executor),
+            concurrency: concurrency
+                .map(|limit| Concurrency { key: limit.key.of(&definition.label, input), max: limit.max }),
+            rate: rate.map(|rate| Rate {
+                key: rate.key.of(&definition.label, input),
+                limit: rate.limit,
+                per: rate.per,
+            }),
+        };
+        Requirements { queue, terms }
+    }
+}

@@ -1,0 +1,151 @@
+//! Incidents as callers use them: get or create by identifier, lists, and the timeline.
+//!
+//! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
+//! its number, so whoever starts the next one meets everybody else who does in one stream.
+
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, Start, Status};
+use ordo_model::{EntityId, Kind, Timestamp};
+use ordo_store::{Fault, Order, Version};
+use uuid::Uuid;
+
+use crate::commit::object::incident::{
+    INCIDENTS, INCIDENTS_BY_IDENTIFIER, INCIDENTS_BY_SEVERITY, INCIDENTS_BY_STATUS, identifier_prefix,
+};
+use crate::commit::object::state::decode_event;
+use crate::commit::object::{CommandError, CommitExtras, Committed, Versioned};
+use crate::engine::Engine;
+use crate::read::object_queries::{Found, Section};
+use crate::read::queries::{Queries, SCAN_MAX};
+use crate::time::clock::new_id;
+
+/// How often the next number is tried because the one before ended meanwhile.
+const GENERATIONS_TRIED: u32 = 8;
+const EVENTS_PER_READ: usize = 1_000;
+
+pub type IncidentError = CommandError<IncidentRefusal>;
+
+/// Which incidents a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct IncidentFilter {
+    pub status: Option<Status>,
+    pub severity: Option<Severity>,
+    pub assignee: Option<String>,
+    pub since: Option<Timestamp>,
+}
+
+impl IncidentFilter {
+    fn shows(&self, incident: &Incident) -> bool {
+        self.status.is_none_or(|status| incident.status == status)
+            && self.severity.is_none_or(|severity| incident.severity == severity)
+            && self.assignee.as_ref().is_none_or(|name| incident.assignee.as_ref() == Some(name))
+    }
+}
+
+/// One line of a timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    pub version: Version,
+    pub at: Timestamp,
+    pub event: IncidentEvent,
+}
+
+impl Engine {
+    /// Starts an incident, or finds the one of the same identifier that has not ended: then there are no events.
+    /// `along` is told the id that it would have.
+    pub async fn start_incident(
+        &self,
+        start: Start,
+        extras: impl Fn(Uuid) -> CommitExtras,
+    ) -> Result<Committed<Incident>, IncidentError> {
+        let Some(identifier) = start.identifier.clone() else {
+            let id = new_id();
+            return self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await;
+        };
+        let newest = self.queries().newest_of(&identifier).await.map_err(store)?;
+        let mut generation = newest.map_or(1, |incident| incident.generation);
+        for _ in 0..GENERATIONS_TRIED {
+            let id = Incident::id(&identifier, generation);
+            let start = Start { generation, ..start.clone() };
+            match self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await {
+                Err(CommandError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
+                answer => return answer,
+            }
+        }
+        Err(CommandError::Contended)
+    }
+
+    /// The policy of that name; without a name `default`, if there is one.
+    pub fn escalation(&self, name: Option<&str>) -> Option<ordo_model::incident::Escalation> {
+        self.escalations().get(name.unwrap_or("default")).cloned()
+    }
+}
+
+fn store(fault: Fault) -> IncidentError {
+    CommandError::Store(std::sync::Arc::new(fault))
+}
+
+impl Queries {
+    /// The latest incident of an identifier.
+    pub async fn newest_of(&self, identifier: &str) -> Result<Option<Versioned<Incident>>, Fault> {
+        let prefix = identifier_prefix(identifier);
+        let section = Section {
+            index: INCIDENTS_BY_IDENTIFIER,
+            prefix: &prefix,
+            after: None,
+            order: Order::Descending,
+            limit: 1,
+        };
+        Ok(self.objects::<Incident>(&section).await?.items.pop())
+    }
+
+    /// Incidents, newest first. One filter has an index, the others are checked on what it names.
+    pub async fn incidents(
+        &self,
+        filter: &IncidentFilter,
+        after: Option<Vec<u8>>,
+        limit: usize,
+    ) -> Result<Found<Incident>, Fault> {
+        let (index, prefix) = match (filter.status, filter.severity) {
+            (Some(status), _) => (INCIDENTS_BY_STATUS, vec![status.code()]),
+            (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),
+            (None, None) => (INCIDENTS, Vec::new()),
+        };
+        let mut found = Found { items: Vec::new(), next: after };
+        let mut seen = 0;
+        loop {
+            let after = found.next.take();
+            let wanted = limit - found.items.len();
+            let after = after.as_deref();
+            let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit: wanted };
+            let page = self.objects::<Incident>(&section).await?;
+            seen += wanted;
+            let is_old = |incident: &Versioned<Incident>| filter.since.is_some_and(|since| incident.created_at < since);
+            let ends = page.items.iter().any(is_old);
+            let fits = |incident: &Versioned<Incident>| !is_old(incident) && filter.shows(incident);
+            found.items.extend(page.items.into_iter().filter(fits));
+            found.next = page.next.filter(|_| !ends);
+            if found.next.is_none() || found.items.len() >= limit || seen >= SCAN_MAX {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// What happened to an incident, oldest first, without the bookkeeping.
+    pub async fn timeline(&self, id: Uuid) -> Result<Vec<Happened>, Fault> {
+        let entity = EntityId { kind: Kind::Incident, id };
+        let (mut timeline, mut from) = (Vec::new(), 0);
+        loop {
+            let (events, _) = self.history(entity, from, EVENTS_PER_READ).await?;
+            for stored in &events {
+                from = stored.version + 1;
+                let event: IncidentEvent = decode_event(stored)?;
+                if event.by().is_some() {
+                    timeline.push(Happened { version: stored.version, at: stored.at, event });
+                }
+            }
+            if events.len() < EVENTS_PER_READ {
+                return Ok(timeline);
+            }
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! A running engine: starts the tasks, says who is who, stops them again.
+//!
+//! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
+
+pub mod incidents;
+mod monitors;
+mod notifications;
+mod shell;
+mod stepping;
+mod submit;
+pub mod tokens;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_model::incident::Escalation;
+use ordo_model::job::{Definition, Job, SlotReservation};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
+use ordo_store::{Fault, Store};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::cluster::{self, About, Member, Reviewer};
+use crate::commit::batcher::{Batcher, Message, chain};
+use crate::commit::committer::{Committer, SubmitError};
+use crate::core::{Core, Input, News};
+use crate::dispatch::PoolSizes;
+use crate::dispatch::executors;
+use crate::dispatch::executors::registry::ExecutorRegistry;
+use crate::dispatch::executors::restore;
+use crate::engine::shell::{CoreMessage, CoreShell};
+use crate::engine::tokens::Tokens;
+use crate::maintenance::recovery;
+use crate::maintenance::recovery::{RunningAttempt, Whose};
+use crate::maintenance::retention;
+use crate::notify::reconciler::Reconciler;
+use crate::notify::sender::Senders;
+use crate::read::change_hint::{CHANGE_HINT_BACKLOG, ChangeHint};
+use crate::read::metrics::Metrics;
+use crate::read::queries::Queries;
+use crate::run::log_writer::LogWriter;
+use crate::run::runner::{Runner, Tools};
+use crate::run::secrets::{FixedKeys, Keyring, Secrets, Vault};
+use crate::run::trace::Sampling;
+use crate::time::clock::{SharedClock, StoreClock, new_id};
+use crate::time::partitions::Ownership;
+
+pub use crate::engine::shell::Load;
+
+/// How often the keepers make a pass.
+const KEEPER_EVERY: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The name of this node; its executor is called the same.
+    pub node: String,
+    /// The group of this node's own executor.
+    pub group: String,
+    pub tick_rate: Millis,
+    pub pools: PoolSizes,
+    /// What secrets are sealed with.
+    pub keys: Arc<dyn Keyring>,
+    /// What this node says of itself to others on the same store.
+    pub about: About,
+    /// The part of runs whose traces are recorded, where nobody else has decided.
+    pub sampling: Sampling,
+    /// Who tells people outside; more may be registered later.
+    pub senders: Senders,
+    /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
+    pub escalations: BTreeMap<String, Escalation>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            node: "local".into(),
+            group: Definition::DEFAULT_GROUP.into(),
+            tick_rate: Millis::from_secs(1),
+            pools: PoolSizes::default(),
+            keys: Arc::new(FixedKeys::default()),
+            about: About::default(),
+            sampling: Sampling::ALL,
+            senders: Senders::default(),
+            escalations: BTreeMap::new(),
+        }
+    }
+}
+
+/// A running engine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: SharedClock,
+    queries: Queries,
+    tools: Arc<Tools>,
+    vault: Vault,
+    me: Incarnation,
+    options: Options,
+    batcher: mpsc::UnboundedSender<Message>,
+    core: mpsc::UnboundedSender<CoreMessage>,
+    inputs: mpsc::UnboundedSender<Input>,
+    registry: Arc<ExecutorRegistry>,
+    live: broadcast::Sender<ChangeHint>,
+    metrics: Arc<Metrics>,
+    started_at: Timestamp,
+    reconcile: mpsc::UnboundedSender<EntityId>,
+    stopping: CancellationToken,
+    tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    /// They end by themselves when they are told to.
+    reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("me", &self.me).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the engine: sweeps what a former generation left behind, settles its attempts, begins to fire.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        tools: Tools,
+        clock: SharedClock,
+        options: Options,
+    ) -> Result<Engine, Fault> {
+        let tools = Arc::new(tools);
+        sweep(&tools).await;
+        let me = Incarnation { executor: options.node.clone(), generation: new_id() };
+        let store_clock = Arc::new(StoreClock::new(clock.clone()));
+        let clock: SharedClock = match store.cluster() {
+            Some(cluster) => {
+                store_clock.compare(cluster).await?;
+                cluster::join(cluster, &me, &options.about).await?;
+                store_clock.clone()
+            }
+            None => clock,
+        };
+        let (batcher_tx, batcher_rx) = mpsc::unbounded_channel();
+        let (input_tx, input_rx) = mpsc::unbounded_channel();
+        let (core_tx, core_rx) = mpsc::unbounded_channel();
+        let (line_tx, line_rx) = mpsc::unbounded_channel();
+        let (flush_tx, flush_rx) = mpsc::unbounded_channel();
+        let (attend_tx, attend_rx) = mpsc::unbounded_channel();
+        let stopping = CancellationToken::new();
+        let (live, _) = broadcast::channel(CHANGE_HINT_BACKLOG);
+        let metrics = Arc::new(Metrics::default());
+        let batcher = Batcher {
+            committer: Committer::new(store.clone()),
+            clock: clock.clone(),
+            queue: batcher_rx,
+            core: input_tx.clone(),
+            live: live.clone(),
+            metrics: metrics.clone(),
+            again: Default::default(),
+            asks: Default::default(),
+            behind: Default::default(),
+            held: Default::default(),
+        };
+        let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
+        let runner = Runner {
+            tools: tools.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+            core: input_tx.clone(),
+            batcher: batcher_tx.clone(),
+            lines: line_tx,
+            flushes: flush_tx,
+            sampling: options.sampling,
+            running: Default::default(),
+            ending: Default::default(),
+        };
+        let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
+        let registry = Arc::new(ExecutorRegistry::default());
+        let names = Arc::new(tools.keys().cloned().collect());
+        let reservation = SlotReservation { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
+        let core = Core::new(reservation, options.tick_rate, options.pools, clock.now());
+        let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
+        let reviewer = Reviewer::new(store.clone(), runner.clone());
+        let shell = CoreShell {
+            core,
+            clock: clock.clone(),
+            store: store.clone(),
+            batcher: batcher_tx.clone(),
+            inputs: input_rx,
+            input_tx: input_tx.clone(),
+            messages: core_rx,
+            runner,
+            registry: registry.clone(),
+            reconcile: attend_tx.clone(),
+            drained: None,
+        };
+        let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
+        let engine = Engine {
+            shared: Arc::new(Shared {
+                started_at: clock.now(),
+                clock,
+                queries: Queries::new(store.clone()),
+                tools,
+                vault,
+                me,
+                options,
+                batcher: batcher_tx,
+                core: core_tx,
+                inputs: input_tx.clone(),
+                registry,
+                live,
+                metrics,
+                reconcile: attend_tx,
+                stopping: stopping.clone(),
+                tasks: std::sync::Mutex::new(tasks),
+                reconciler: std::sync::Mutex::default(),
+            }),
+        };
+        engine.recover().await?;
+        let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
+        engine.keep_task(tokio::spawn(shell.run()));
+        engine.keep_task(tokio::spawn(keepers(engine.clone())));
+        engine.keep_task(tokio::spawn(executors::watch(engine.clone())));
+        *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
+        if store.is_shared() {
+            engine.be_a_member(store, store_clock, input_tx, reviewer);
+        }
+        Ok(engine)
+    }
+
+    /// Begins to work with the other nodes on the same store.
+    fn be_a_member(
+        &self,
+        store: Arc<dyn Store>,
+        clock: Arc<StoreClock>,
+        core: mpsc::UnboundedSender<Input>,
+        reviewer: Reviewer,
+    ) {
+        let (ours, watched) = watch::channel(Ownership::none());
+        let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
+        let live = self.shared.live.clone();
+        self.keep_task(tokio::spawn(reviewer.clone().run()));
+        self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
+        let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        self.keep_task(tokio::spawn(member.run()));
+    }
+
+    fn reconciler(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.shared.reconciler.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn keep_task(&self, task: JoinHandle<()>) {
+        self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
+    }
+
+    pub fn queries(&self) -> &Queries {
+        &self.shared.queries
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// This generation of this node.
+    pub fn me(&self) -> &Incarnation {
+        &self.shared.me
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.shared.started_at
+    }
+
+    pub fn clock(&self) -> &SharedClock {
+        &self.shared.clock
+    }
+
+    pub fn tools(&self) -> &Tools {
+        &self.shared.tools
+    }
+
+    /// The part of traces that is recorded.
+    pub fn sampling(&self) -> Sampling {
+        self.shared.options.sampling
+    }
+
+    /// What jobs, hooks and senders refer to by name.
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(self.clone(), self.shared.vault.clone())
+    }
+
+    /// Who is let in.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.clone())
+    }
+
+    pub fn senders(&self) -> &Senders {
+        &self.shared.options.senders
+    }
+
+    pub fn escalations(&self) -> &BTreeMap<String, Escalation> {
+        &self.shared.options.escalations
+    }
+
+    /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
+    pub(crate) fn nudge(&self, entity: EntityId) {
+        self.shared.reconcile.send(entity).unwrap_or(());
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// The group of this node's own executor.
+    pub fn group(&self) -> &str {
+        &self.shared.options.group
+    }
+
+    pub(crate) fn registry(&self) -> &ExecutorRegistry {
+        &self.shared.registry
+    }
+
+    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
+        &self.shared.batcher
+    }
+
+    pub(crate) fn tell(&self, input: Input) {
+        // The core is gone only while the process is going down.
+        drop(self.shared.inputs.send(input));
+    }
+
+    pub(crate) fn tell_core(&self, executor: Uuid, news: News) {
+        self.tell(Input::Remote { executor, news });
+    }
+
+    pub(crate) fn hint(&self, live: ChangeHint) {
+        drop(self.shared.live.send(live));
+    }
+
+    pub fn watch(&self) -> broadcast::Receiver<ChangeHint> {
+        self.shared.live.subscribe()
+    }
+
+    pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
+        self.shared.queries.job(id).await
+    }
+
+    pub async fn load(&self) -> Load {
+        let (reply, load) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Load(reply)));
+        load.await.unwrap_or_default()
+    }
+
+    /// Whether the core takes its turn: false when its task is gone; never, when it hangs.
+    pub async fn is_answering(&self) -> bool {
+        let (reply, load) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Load(reply)));
+        load.await.is_ok()
+    }
+
+    /// One pass of every keeper.
+    pub async fn keep(&self) -> Result<usize, Fault> {
+        let now = self.shared.clock.now();
+        let requests = retention::pass(&self.shared.queries, now).await?;
+        let mut done = 0;
+        for request in requests {
+            match self.send(request).await {
+                Ok(_) => done += 1,
+                // Somebody used the job meanwhile: the next pass looks again.
+                Err(SubmitError::Refused(_) | SubmitError::Contended) => {}
+                Err(error) => tracing::warn!(%error, "history could not be trimmed"),
+            }
+        }
+        self.shared.queries.store().forget_dedup(now, 10_000).await?;
+        Ok(done)
+    }
+
+    /// Stops firing, lets what runs come to its end within `grace`, ends and records the rest.
+    pub async fn shutdown(&self, grace: Duration) {
+        cluster::hand_over(self.shared.queries.store().as_ref(), &self.shared.me.executor).await;
+        let (drained, done) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Drain(drained)));
+        tokio::pin!(done);
+        if tokio::time::timeout(grace, &mut done).await.is_err() {
+            drop(self.shared.core.send(CoreMessage::StopRuns));
+            drop(tokio::time::timeout(Duration::from_secs(10), done).await);
+        }
+        drop(self.shared.batcher.send(Message::Stop));
+        let tasks: Vec<_> =
+            std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let mut tasks = tasks.into_iter();
+        if let Some(batcher) = tasks.next() {
+            drop(batcher.await);
+        }
+        // Those who reconcile let go of what they hold before they are gone.
+        self.shared.stopping.cancel();
+        let reconciler = self.reconciler().take();
+        if let Some(reconciler) = reconciler {
+            drop(reconciler.await);
+        }
+        for task in tasks {
+            task.abort();
+            // Cancelled, as asked: the task is gone and has let go of the store.
+            drop(task.await);
+        }
+        cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.generation).await;
+    }
+
+    /// Attempts of generations that are over are settled by the model's rule; what remote executors have, they keep.
+    async fn recover(&self) -> Result<(), Fault> {
+        let me = &self.shared.me;
+        let shared = self.shared.queries.store().is_shared();
+        let there = restore::executors(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        restore::attempts(self, &running).await;
+        self.settle(if shared { Whose::FormerGenerationsOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
+    }
+
+    /// A node is gone: what it was running is settled.
+    pub(crate) async fn settle_attempts_of(&self, node: &str) -> Result<(), Fault> {
+        let there = restore::living(self).await?;
+        let running = recovery::attempts(&self.shared.queries).await?;
+        self.settle(Whose::Node(node), &running, &there).await
+    }
+
+    async fn settle(&self, whose: Whose<'_>, running: &[RunningAttempt], there: &BTreeSet<Uuid>) -> Result<(), Fault> {
+        let settle_after = self.shared.options.tick_rate.saturating_mul(2);
+        let orders = recovery::orders(running, whose, there, settle_after);
+        let found = orders.len();
+        for answer in self.send_all(orders).await {
+            match answer {
+                Ok(_) | Err(SubmitError::Refused(_)) => {}
+                Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
+                Err(error) => return Err(Fault::damaged(format!("recovery stopped: {error}"))),
+            }
+        }
+        if found > 0 {
+            tracing::info!(jobs = found, "attempts of a former generation are being settled");
+        }
+        Ok(())
+    }
+}
+
+async fn sweep(tools: &Tools) {
+    for (name, tool) in tools {
+        match tool.sweep().await {
+            Ok(0) => {}
+            Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former generation left running"),
+            Err(error) => {
+                tracing::error!(tool = %name, %error, "could not look for what a former generation left running")
+            }
+        }
+    }
+}
+
+async fn keepers(engine: Engine) {
+    let mut every = tokio::time::interval(KEEPER_EVERY);
+    every.tick().await;
+    loop {
+        every.tick().await;
+        if let Err(fault) = engine.keep().await {
+            tracing::warn!(error = %chain(&fault), "a keeper could not make its pass");
+        }
+    }
+}

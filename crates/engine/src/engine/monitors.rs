@@ -1,0 +1,24 @@
+//! Monitors as callers use them: by name, by token.
+
+use ordo_model::monitor::Monitor;
+use ordo_store::{Fault, Order};
+
+use crate::commit::object::Versioned;
+use crate::commit::object::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
+use crate::read::object_queries::{Found, Section};
+use crate::read::queries::Queries;
+
+impl Queries {
+    /// The monitor that pings with this token are for.
+    pub async fn monitor_of_token(&self, token: &str) -> Result<Option<Versioned<Monitor>>, Fault> {
+        let prefix = token_prefix(token);
+        let section =
+            Section { index: MONITORS_BY_TOKEN, prefix: &prefix, after: None, order: Order::Ascending, limit: 1 };
+        Ok(self.objects::<Monitor>(&section).await?.items.pop())
+    }
+
+    /// Monitors by name.
+    pub async fn monitors(&self, after: Option<&[u8]>, limit: usize) -> Result<Found<Monitor>, Fault> {
+        self.objects(&Section { index: MONITORS, prefix: &[], after, order: Order::Ascending, limit }).await
+    }
+}

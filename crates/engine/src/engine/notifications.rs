@@ -1,0 +1,35 @@
+//! Notifications as callers use them: lists by state or by what they are about.
+
+use ordo_model::EntityId;
+use ordo_model::notification::Notification;
+use ordo_store::{Fault, Order};
+
+use crate::commit::object::notification::{LETTERS_BY_ENTITY, LETTERS_BY_STATE, entity_prefix};
+use crate::read::object_queries::{Found, Section};
+use crate::read::queries::Queries;
+
+impl Queries {
+    /// Notifications in one state (by its code), newest first.
+    pub async fn notifications(
+        &self,
+        state: u8,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Found<Notification>, Fault> {
+        let prefix = [state];
+        let order = Order::Descending;
+        self.objects(&Section { index: LETTERS_BY_STATE, prefix: &prefix, after, order, limit }).await
+    }
+
+    /// Notifications about one entity, the newest event first.
+    pub async fn notifications_about(
+        &self,
+        entity: EntityId,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Found<Notification>, Fault> {
+        let prefix = entity_prefix(entity);
+        let order = Order::Descending;
+        self.objects(&Section { index: LETTERS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
+    }
+}

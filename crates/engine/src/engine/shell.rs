@@ -1,0 +1,214 @@
+//! The task that owns the core: feeds it what happens, does what it says.
+//!
+//! Invariant: nothing is chosen here. The core is asked at every input and at its own next moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_model::job::{Command, Report};
+use ordo_model::{EntityId, JobId};
+use ordo_store::{DueAlarm, Fault, Partition, Store};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::commit::batcher::{Message, Submission, chain};
+use crate::commit::change::Assignment;
+use crate::commit::planner::Request;
+use crate::core::{Core, Effect, Input, Ticketed};
+use crate::dispatch::Find;
+use crate::dispatch::executors::registry::ExecutorRegistry;
+use crate::read::queries::waiting_runs;
+use crate::run::runner::Runner;
+use crate::time::clock::SharedClock;
+use crate::time::partitions::Ownership;
+use crate::time::timekeeper::AlarmScan;
+
+/// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How long a store that could not be read is left alone.
+const FAULT_PAUSE: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) enum CoreMessage {
+    /// How busy the engine is.
+    Load(oneshot::Sender<Load>),
+    /// Stop firing; say when nothing runs any more.
+    Drain(oneshot::Sender<()>),
+    /// End what still runs.
+    StopRuns,
+}
+
+/// How busy the engine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    pub ring: usize,
+    /// (pool, running, waiting in memory)
+    pub pools: Vec<(&'static str, usize, usize)>,
+    /// Places of both pools together.
+    pub slots: usize,
+    /// Some of the jobs that the slow pool runs, by the word of their last change.
+    pub slow: Vec<JobId>,
+    /// Nothing runs here, and nothing has a place reserved.
+    pub is_idle: bool,
+}
+
+/// How many jobs of the slow pool are told by name.
+const SLOW_TOLD: usize = 100;
+
+pub(crate) struct CoreShell {
+    pub(crate) core: Core,
+    pub(crate) clock: SharedClock,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) inputs: mpsc::UnboundedReceiver<Input>,
+    pub(crate) input_tx: mpsc::UnboundedSender<Input>,
+    pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
+    pub(crate) runner: Runner,
+    pub(crate) registry: Arc<ExecutorRegistry>,
+    pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
+    pub(crate) drained: Option<oneshot::Sender<()>>,
+}
+
+impl CoreShell {
+    pub(crate) async fn run(mut self) {
+        self.step(Input::Time);
+        loop {
+            let sleep = self.time_to_next();
+            tokio::select! {
+                message = self.messages.recv() => match message {
+                    Some(message) => self.message(message),
+                    None => break,
+                },
+                Some(input) = self.inputs.recv() => self.step(input),
+                () = tokio::time::sleep(sleep) => self.step(Input::Time),
+            }
+            self.say_if_drained();
+        }
+    }
+
+    fn time_to_next(&self) -> Duration {
+        let now = self.clock.now();
+        self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
+    }
+
+    fn step(&mut self, input: Input) {
+        let now = self.clock.now();
+        for effect in self.core.step(input, now) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::ScanAlarms(scan) => self.look(scan),
+            Effect::FindWaiting(find) => self.find_waiting(find),
+            Effect::Submit(orders) => {
+                let request =
+                    |Ticketed { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
+                self.submit(orders.into_iter().map(request));
+            }
+            Effect::Execute(assignment) => self.runner.execute(*assignment),
+            Effect::Kill(run) => self.runner.kill(run),
+            Effect::Deliver(assignment) => {
+                if let Err(assignment) = self.registry.deliver(*assignment) {
+                    self.give_back(&assignment, "left");
+                }
+            }
+            Effect::Recall { executor, run_id } => {
+                if let Some(assignment) = self.registry.recall(executor, run_id) {
+                    self.report(&assignment, Report::Cancelled { started_at: None });
+                }
+            }
+            Effect::Forget { executor, run_id, token } => self.registry.forget(executor, run_id, token),
+            Effect::Withdraw(overdue) => {
+                if let Some(assignment) = self.registry.withdraw(&overdue) {
+                    self.give_back(&assignment, "did not take it in time");
+                }
+            }
+            Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),
+        }
+    }
+
+    fn submit(&self, requests: impl IntoIterator<Item = Request>) {
+        drop(self.batcher.send(Message::Orders(requests.into_iter().map(Submission::unanswered).collect())));
+    }
+
+    fn give_back(&self, assignment: &Assignment, why: &str) {
+        self.report(assignment, Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
+    }
+
+    fn report(&self, assignment: &Assignment, report: Report) {
+        let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
+        self.submit([Request::new(assignment.job_id, command)]);
+    }
+
+    fn look(&self, scan: AlarmScan) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        let ours = self.core.ours();
+        tokio::spawn(async move {
+            let input = match due(store.as_ref(), ours, scan).await {
+                Ok(page) => Input::Scanned { scan, page },
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the alarms could not be read");
+                    Input::ScanFailed
+                }
+            };
+            drop(inputs.send(input));
+        });
+    }
+
+    fn find_waiting(&self, find: Find) {
+        let (store, inputs) = (self.store.clone(), self.input_tx.clone());
+        tokio::spawn(async move {
+            let (found, complete) = match waiting_runs(store.as_ref(), &find).await {
+                Ok(found) => found,
+                Err(fault) => {
+                    tracing::error!(error = %chain(&fault), "the waiting runs could not be read");
+                    tokio::time::sleep(FAULT_PAUSE).await;
+                    (Vec::new(), false)
+                }
+            };
+            drop(inputs.send(Input::Waiting { queue: find.queue, found, complete }));
+        });
+    }
+
+    fn message(&mut self, message: CoreMessage) {
+        match message {
+            CoreMessage::Load(reply) => {
+                let pools = self.core.dispatcher().load();
+                let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
+                let slots = self.core.dispatcher().slots_len();
+                let slow = self.core.dispatcher().slow_jobs(SLOW_TOLD);
+                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow, is_idle: self.core.is_idle() }));
+            }
+            CoreMessage::Drain(reply) => {
+                self.drained = Some(reply);
+                self.step(Input::Stop);
+            }
+            CoreMessage::StopRuns => self.runner.stop_all(),
+        }
+    }
+
+    /// Drained: nothing runs and nothing is about to.
+    fn say_if_drained(&mut self) {
+        if self.core.is_idle()
+            && let Some(reply) = self.drained.take()
+        {
+            // Whoever asked may have stopped waiting.
+            reply.send(()).unwrap_or(());
+        }
+    }
+}
+
+/// A page of the alarms this node looks after.
+async fn due(store: &dyn Store, ours: Option<Ownership>, scan: AlarmScan) -> Result<Vec<DueAlarm>, Fault> {
+    match (store.cluster(), ours) {
+        (Some(cluster), Some(ours)) => {
+            let partitions: Vec<Partition> = ours.partitions.iter().collect();
+            if partitions.is_empty() {
+                return Ok(Vec::new());
+            }
+            cluster.due_in(&partitions, scan.until, scan.after, scan.limit).await
+        }
+        (None, _) | (_, None) => store.due(scan.until, scan.after, scan.limit).await,
+    }
+}

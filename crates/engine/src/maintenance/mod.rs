@@ -1,0 +1,5 @@
+//! Passes over the store: settling what a former generation left, forgetting what is too old, checking what is there.
+
+pub mod check;
+pub mod recovery;
+pub mod retention;

@@ -1,0 +1,123 @@
+//! The retention keeper: forgets runs that are too many or too old, and jobs that are long over.
+//!
+//! Invariant: a pass is bounded and repeatable. What it forgets goes in one commit with the checkpoint that replaces
+//! it; the beginning of a stream is never cut above the oldest run that is kept.
+
+use ordo_model::job::{Command, Event, Job, Run};
+use ordo_model::{EntityId, JobId, Timestamp};
+use ordo_store::{Fault, KeyRange, NewEvent, Order, Trim, View};
+
+use crate::commit::codec;
+use crate::commit::keys;
+use crate::commit::planner::{Extra, Request};
+use crate::commit::projection;
+use crate::read::queries::Queries;
+
+/// How many jobs one pass looks at.
+pub const JOBS_PER_PASS: usize = 256;
+/// How many runs of one job one pass forgets.
+const RUNS_PER_TRIM: usize = 1_000;
+const EVENTS_PER_READ: usize = 1_000;
+
+/// What a pass wants to have committed. Each request stands alone.
+pub async fn pass(queries: &Queries, now: Timestamp) -> Result<Vec<Request>, Fault> {
+    let until = KeyRange { from: Vec::new(), to: Some(keys::retention(now, JobId(uuid::Uuid::max()))) };
+    let due = queries.store().rows(View::Retention, &until, Order::Ascending, JOBS_PER_PASS).await?;
+    let mut requests = Vec::new();
+    for row in due {
+        let Some(id) = keys::trailing_id(&row.key) else { continue };
+        if let Some(job) = queries.job(JobId(id)).await? {
+            requests.extend(tend(queries, &job, now).await?);
+        }
+    }
+    Ok(requests)
+}
+
+async fn tend(queries: &Queries, job: &Job, now: Timestamp) -> Result<Option<Request>, Fault> {
+    let oldest = oldest_runs(queries, job).await?;
+    if job.is_forgettable(now) && oldest.len() <= RUNS_PER_TRIM {
+        return Ok(Some(purge(job, &oldest)));
+    }
+    let forgotten = forgettable(job, &oldest, now);
+    if forgotten.is_empty() {
+        return Ok(None);
+    }
+    trim(queries, job, &oldest, forgotten.len()).await.map(Some)
+}
+
+/// The oldest runs of a job, one more than a trim may forget.
+async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
+    let range = KeyRange::prefix(job.id.0.as_bytes());
+    let rows = queries.store().rows(View::RunsByJob, &range, Order::Ascending, RUNS_PER_TRIM + 1).await?;
+    let mut runs = Vec::with_capacity(rows.len());
+    for row in rows {
+        let Some(id) = keys::trailing_id(&row.key) else { continue };
+        runs.extend(queries.run(ordo_model::RunId(id)).await?);
+    }
+    // By where they began in the stream: that is what a cut goes by.
+    runs.sort_by_key(|run| run.version);
+    Ok(runs)
+}
+
+/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many.
+fn forgettable<'runs>(job: &Job, oldest: &'runs [Run], now: Timestamp) -> &'runs [Run] {
+    let retention = job.definition.retention;
+    let excess = (job.history.kept.saturating_sub(retention.runs)) as usize;
+    let too_old = |run: &Run| run.finished_at.is_some_and(|at| at.plus(retention.age) <= now);
+    let mut count = 0;
+    for (place, run) in oldest.iter().take(RUNS_PER_TRIM).enumerate() {
+        if !run.status.is_terminal() || !(place < excess || too_old(run)) {
+            break;
+        }
+        count = place + 1;
+    }
+    &oldest[..count]
+}
+
+fn first_active(job: &Job) -> Option<u64> {
+    job.active.iter().map(|run| run.version).min()
+}
+
+async fn trim(queries: &Queries, job: &Job, oldest: &[Run], count: usize) -> Result<Request, Fault> {
+    let (forgotten, kept) = oldest.split_at(count);
+    let below = kept.first().map(|run| run.version).into_iter().chain(first_active(job)).min();
+    let below = below.unwrap_or(job.version + 1);
+    let through = below - 1;
+    let checkpoint = folded(queries, job.id, through).await?;
+    let oldest_kept = kept.iter().filter_map(|run| run.finished_at).min();
+    let command = Command::Trim { runs: u32::try_from(count).unwrap_or(u32::MAX), below, oldest: oldest_kept };
+    let extra = Extra::Trim {
+        trim: checkpoint.map(|checkpoint| Trim { through, checkpoint }),
+        rows: forgotten.iter().flat_map(projection::forget_run_rows).collect(),
+        forget: forgotten.iter().map(|run| run.id.0).collect(),
+    };
+    Ok(Request { extra, ..Request::new(job.id, command) })
+}
+
+/// The job as it was after the event `through`, as a checkpoint. None if there is nothing to replace.
+async fn folded(queries: &Queries, id: JobId, through: u64) -> Result<Option<NewEvent>, Fault> {
+    let entity: EntityId = id.into();
+    let (mut job, mut from, mut at) = (None, 0, None);
+    loop {
+        let (events, _) = queries.history(entity, from, EVENTS_PER_READ).await?;
+        let full = events.len() == EVENTS_PER_READ;
+        for event in events.iter().take_while(|event| event.version <= through) {
+            codec::fold(&mut job, event)?;
+            from = event.version + 1;
+            at = Some(event.at);
+        }
+        if !full || from > through {
+            break;
+        }
+    }
+    Ok(job.zip(at).map(|(job, at)| NewEvent { at, kind: Event::CHECKPOINT.to_owned(), data: codec::encode_job(&job) }))
+}
+
+fn purge(job: &Job, runs: &[Run]) -> Request {
+    let extra = Extra::Purge {
+        rows: runs.iter().flat_map(projection::forget_run_rows).collect(),
+        forget: runs.iter().map(|run| run.id.0).collect(),
+    };
+    // The command is not decided: a purge has no event, it ends the stream.
+    Request { extra, ..Request::new(job.id, Command::Wake) }
+}

@@ -1,0 +1,7 @@
+//! Telling people: the workflow turns outbox entries into notifications, the dispatcher brings them to their senders.
+
+pub(crate) mod dispatcher;
+pub(crate) mod reconciler;
+pub mod sender;
+mod work_queue;
+pub(crate) mod workflow;

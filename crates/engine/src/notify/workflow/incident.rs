@@ -1,0 +1,59 @@
+//! What an incident wants done: its escalation goes on, and what happened to it is handed on.
+
+use ordo_model::incident::{Card, Incident, IncidentCommand};
+use ordo_model::notification::{Event, Message};
+use ordo_model::outbox::Entry;
+use ordo_store::Fault;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_notifications};
+use crate::commit::object::{CommandError, Versioned};
+use crate::engine::Engine;
+use crate::notify::reconciler::Reconciled;
+
+pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
+    let Some(mut incident) = engine.queries().object::<Incident>(id).await? else { return Ok(Reconciled::Done) };
+    if incident.next_turn().is_some_and(|at| at <= engine.clock().now()) {
+        let Some(woken) = tell(engine, id, IncidentCommand::Wake).await? else { return Ok(Reconciled::Done) };
+        incident = woken;
+    }
+    while let Some(through) = hand_on(engine, &incident).await? {
+        let Some(after) = tell(engine, id, IncidentCommand::Published { through }).await? else { break };
+        incident = after;
+    }
+    Ok(Reconciled::Done)
+}
+
+/// Hands on what waits; answers up to which version.
+async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Option<u64>, Fault> {
+    let entries = incident.outbox.entries();
+    let entries = &entries[..entries.len().min(ENTRIES_PER_PASS)];
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(None) };
+    if !engine.senders().is_empty() {
+        let count = usize::try_from(last.version - first.version + 1).unwrap_or(usize::MAX);
+        let (events, _) = engine.queries().history(incident.entity(), first.version, count).await?;
+        for entry in entries {
+            let Some(stored) = events.iter().find(|event| event.version == entry.version) else {
+                return Err(Fault::damaged(format!("{} has no event {}", incident.entity(), entry.version)));
+            };
+            write_notifications(engine, message(incident, entry, stored)).await?;
+        }
+    }
+    handed_on(engine, entries.iter().map(|entry| entry.at));
+    Ok(Some(last.version))
+}
+
+fn message(incident: &Versioned<Incident>, entry: &Entry<Card>, stored: &ordo_store::Event) -> Message {
+    // What stands in a stream is JSON: `store check` tells if it is not.
+    let data: Value = serde_json::from_slice(&stored.data).unwrap_or_default();
+    Message::of_incident(incident.id, incident, entry, Event { name: stored.kind.clone(), data })
+}
+
+async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {
+    match engine.command::<Incident>(id, command).await {
+        Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
+        Err(CommandError::Refused(_)) => Ok(None),
+        Err(error) => Err(fault_of(error)),
+    }
+}

@@ -1,0 +1,11 @@
+//! Executing an attempt in this process: tools, their log lines, results, secrets and traces.
+
+pub mod log_reader;
+pub mod log_writer;
+pub mod logs;
+pub(crate) mod result;
+mod run_log;
+pub(crate) mod runner;
+pub mod secrets;
+pub mod tool;
+pub mod trace;

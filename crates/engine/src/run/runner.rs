@@ -1,0 +1,246 @@
+//! The executor inside the server: runs attempts as tasks, ends them at their timeout, brings their reports back.
+//!
+//! Invariant: every attempt given to the runner comes back exactly once, whatever its tool does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ordo_model::job::Report;
+use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_store::Fault;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::commit::batcher::{Message, chain};
+use crate::commit::change::Assignment;
+use crate::core::{Finished, Input};
+use crate::run::logs::{LogLine, LogSink};
+use crate::run::result;
+use crate::run::run_log;
+use crate::run::secrets::Vault;
+use crate::run::tool::{Failure, Payload, Tool, Work};
+use crate::run::trace;
+use crate::run::trace::{RunTrace, Sampling};
+use crate::time::clock::{SharedClock, Stopwatch};
+
+pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
+
+/// Why an attempt was told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Cancelled,
+    Shutdown,
+}
+
+#[derive(Clone)]
+pub(crate) struct Runner {
+    pub tools: Arc<Tools>,
+    pub(crate) vault: Vault,
+    pub clock: SharedClock,
+    pub core: mpsc::UnboundedSender<Input>,
+    pub batcher: mpsc::UnboundedSender<Message>,
+    pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
+    pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
+    pub sampling: Sampling,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
+    /// Everything was told to end: what still begins is told at once.
+    pub(crate) ending: Arc<AtomicBool>,
+}
+
+/// An attempt that runs here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mine {
+    pub(crate) run_id: RunId,
+    pub(crate) job_id: JobId,
+    pub(crate) token: Token,
+}
+
+#[derive(Debug)]
+pub(crate) struct Running {
+    job_id: JobId,
+    token: Token,
+    cancel: CancellationToken,
+    why: Option<Stop>,
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner").field("tools", &self.tools.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Runner {
+    pub(crate) fn execute(&self, assignment: Assignment) {
+        let cancel = CancellationToken::new();
+        self.lock().insert(
+            assignment.run_id,
+            Running { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
+        );
+        if self.ending.load(Ordering::SeqCst) {
+            self.stop(assignment.run_id, Stop::Shutdown);
+        }
+        let runner = self.clone();
+        tokio::spawn(async move { runner.attempt(assignment, cancel).await });
+    }
+
+    /// Everything that runs here.
+    pub(crate) fn mine(&self) -> Vec<Mine> {
+        let mine = |(run_id, running): (&RunId, &Running)| Mine {
+            run_id: *run_id,
+            job_id: running.job_id,
+            token: running.token,
+        };
+        self.lock().iter().map(mine).collect()
+    }
+
+    pub(crate) fn kill(&self, run: RunId) {
+        self.stop(run, Stop::Cancelled);
+    }
+
+    /// Ends everything that still runs.
+    pub(crate) fn stop_all(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        let runs: Vec<RunId> = self.lock().keys().copied().collect();
+        for run in runs {
+            self.stop(run, Stop::Shutdown);
+        }
+    }
+
+    fn stop(&self, run: RunId, why: Stop) {
+        if let Some(running) = self.lock().get_mut(&run) {
+            running.why.get_or_insert(why);
+            running.cancel.cancel();
+        }
+    }
+
+    async fn attempt(self, assignment: Assignment, cancel: CancellationToken) {
+        run_log::began(&assignment);
+        let run_trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling);
+        let span = trace::begin(&assignment, &run_trace);
+        let started_at = self.clock.now();
+        let watch = Stopwatch::start();
+        let sink =
+            LogSink::new(assignment.run_id, self.clock.clone(), self.lines.clone()).for_attempt(assignment.attempt);
+        let (outcome, sink) = self.work_masked(&assignment, run_trace, cancel, sink).await;
+        sink.finish();
+        if sink.has_lines() {
+            self.flush(assignment.run_id).await;
+        }
+        let why = self.ended(&assignment);
+        let report = match (outcome, why) {
+            (Ok(result), _) => self.completed(&assignment, started_at, result).await,
+            (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
+            (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
+            (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
+        };
+        run_log::ended(&assignment, watch.elapsed(), &report);
+        trace::end(&span, &report);
+        drop(span);
+        let finished =
+            Finished { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
+        drop(self.core.send(Input::Finished(finished)));
+    }
+
+    /// Why the attempt was told to stop, if it was. A newer attempt of the run keeps its own entry.
+    fn ended(&self, assignment: &Assignment) -> Option<Stop> {
+        let mut running = self.lock();
+        if running.get(&assignment.run_id).is_some_and(|current| current.token == assignment.token) {
+            return running.remove(&assignment.run_id).and_then(|ended| ended.why);
+        }
+        None
+    }
+
+    /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
+    async fn work_masked(
+        &self,
+        assignment: &Assignment,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        sink: LogSink,
+    ) -> (Result<Value, Failure>, LogSink) {
+        let resolved = match self.vault.resolve(&assignment.tool_input).await {
+            Ok(resolved) => resolved,
+            Err(error) => return (Err(Failure::new(error.to_string())), sink),
+        };
+        let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
+        let outcome = self.work(assignment, resolved.input, trace, cancel, sink.clone()).await;
+        let outcome = outcome.map(|result| mask.value(result));
+        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+    }
+
+    async fn work(
+        &self,
+        assignment: &Assignment,
+        input: Value,
+        trace: RunTrace,
+        cancel: CancellationToken,
+        log: LogSink,
+    ) -> Result<Value, Failure> {
+        let Some(tool) = self.tools.get(&assignment.tool_name).cloned() else {
+            return Err(Failure::new(format!("there is no tool {:?} here any more", assignment.tool_name)));
+        };
+        let work = Work {
+            job_id: assignment.job_id,
+            run_id: assignment.run_id,
+            label: assignment.label.clone(),
+            attempt: assignment.attempt,
+            token: assignment.token,
+            scheduled_for: assignment.scheduled_for,
+            shard: assignment.shard,
+            input,
+            trace,
+            payload: self.payload(assignment).await?,
+            log,
+            cancel: cancel.clone(),
+        };
+        let mut task = tokio::spawn(async move { tool.run(work).await });
+        tokio::select! {
+            done = &mut task => unpanicked(done),
+            () = tokio::time::sleep(assignment.timeout.to_std()) => {
+                cancel.cancel();
+                let ended = unpanicked(task.await);
+                Err(timed_out(assignment.timeout, ended.is_ok()))
+            }
+        }
+    }
+
+    /// What came with the run's delivery, if it has one.
+    async fn payload(&self, assignment: &Assignment) -> Result<Option<Payload>, Failure> {
+        let Some(delivery) = assignment.delivery else { return Ok(None) };
+        let unread = |fault: Fault| {
+            Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
+        };
+        let payload = self.vault.queries.payload(delivery).await.map_err(unread)?;
+        let gone = || Failure::new(format!("the payload of delivery {delivery} is no longer kept"));
+        payload.map(Some).ok_or_else(gone)
+    }
+
+    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> Report {
+        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
+            started_at: Some(started_at),
+            reason: "the result could not be stored".into(),
+        })
+    }
+
+    async fn flush(&self, run: RunId) {
+        let (done, flushed) = oneshot::channel();
+        drop(self.flushes.send((run, done)));
+        // The log writer is gone only while the process is going down.
+        drop(flushed.await);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unpanicked(done: Result<Result<Value, Failure>, tokio::task::JoinError>) -> Result<Value, Failure> {
+    done.unwrap_or_else(|error| Err(Failure::new(format!("the tool broke down: {error}"))))
+}
+
+fn timed_out(timeout: Millis, completed_anyway: bool) -> Failure {
+    let how = if completed_anyway { " (and completed while being stopped)" } else { "" };
+    Failure::new(format!("timed out after {timeout}{how}"))
+}

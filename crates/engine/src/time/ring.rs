@@ -1,0 +1,177 @@
+//! The time ring: which alarms fall due next, in order of time, then rank, then id.
+//!
+//! Invariant: the ring is a cache. Losing it costs one scan of the store, never a run. Every entry carries its full
+//! due time, so a horizon longer than a turn of the ring never fires early.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::DueAlarm;
+
+const SLOTS: usize = 60;
+
+#[derive(Debug)]
+pub(super) struct Ring {
+    slots: Vec<BTreeSet<Entry>>,
+    /// The one alarm of each entity that counts; entries that differ from it are left over and ignored.
+    current: HashMap<EntityId, Entry>,
+    capacity: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    due: Timestamp,
+    rank: u8,
+    entity: EntityId,
+}
+
+impl Ring {
+    pub(super) fn new(capacity: usize) -> Ring {
+        Ring { slots: vec![BTreeSet::new(); SLOTS], current: HashMap::new(), capacity }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.current.len()
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.current.len() < self.capacity
+    }
+
+    /// Sets the alarm of an entity, replacing the one it had. Beyond its capacity the ring takes no new entity:
+    /// answers false, and the alarm stays where it is safe, in the store.
+    pub(super) fn add(&mut self, alarm: DueAlarm) -> bool {
+        let entry = Entry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
+        if !self.current.contains_key(&entry.entity) && !self.has_room() {
+            return false;
+        }
+        if let Some(old) = self.current.insert(entry.entity, entry)
+            && old != entry
+        {
+            self.slots[slot_of(old.due)].remove(&old);
+        }
+        let slot = slot_of(entry.due);
+        self.slots[slot].insert(entry);
+        true
+    }
+
+    pub(super) fn remove(&mut self, entity: EntityId) {
+        if let Some(old) = self.current.remove(&entity) {
+            self.slots[slot_of(old.due)].remove(&old);
+        }
+    }
+
+    /// Forgets every entity that is not to be kept.
+    pub(super) fn retain(&mut self, keep: impl Fn(EntityId) -> bool) {
+        let gone: Vec<EntityId> = self.current.keys().copied().filter(|entity| !keep(*entity)).collect();
+        gone.into_iter().for_each(|entity| self.remove(entity));
+    }
+
+    /// Takes what is due at `now`, at most `limit`, in order. Every slot is looked at, not only that of this second:
+    /// a thread that stalled, or a clock that jumped, leaves nothing behind.
+    pub(super) fn take_due(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
+        let mut due: Vec<Entry> = Vec::new();
+        for slot in &self.slots {
+            due.extend(slot.iter().take_while(|entry| entry.due <= now).take(limit));
+        }
+        due.sort_unstable();
+        due.truncate(limit);
+        for entry in &due {
+            self.remove(entry.entity);
+        }
+        due.into_iter().map(|entry| entry.entity).collect()
+    }
+
+    /// When the next entry falls due.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.slots.iter().filter_map(|slot| slot.first()).map(|entry| entry.due).min()
+    }
+
+    /// The latest entries give way when something nearer needs their room: they stay in the store.
+    /// Answers the due time from which on the ring is no longer complete.
+    pub(super) fn drop_latest(&mut self, keep: usize) -> Option<Timestamp> {
+        if self.current.len() <= keep {
+            return None;
+        }
+        let mut all: Vec<Entry> = self.current.values().copied().collect();
+        all.sort_unstable();
+        let cut = all[keep].due;
+        for entry in all.into_iter().filter(|entry| entry.due >= cut) {
+            self.remove(entry.entity);
+        }
+        Some(cut)
+    }
+}
+
+fn slot_of(due: Timestamp) -> usize {
+    (due.ms() / 1_000).rem_euclid(SLOTS as i64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::JobId;
+    use uuid::Uuid;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_ms(1_000_000_000 + ms).unwrap()
+    }
+
+    fn alarm(id: u128, ms: i64, rank: u8) -> DueAlarm {
+        DueAlarm { at: at(ms), rank, entity: entity(id) }
+    }
+
+    fn entity(id: u128) -> EntityId {
+        JobId(Uuid::from_u128(id)).into()
+    }
+
+    #[test]
+    fn entries_come_out_by_time_then_rank_then_id() {
+        let mut ring = Ring::new(10);
+        for (id, ms, rank) in [(1, 500, 5), (2, 500, 0), (3, 499, 9), (4, 500, 5)] {
+            assert!(ring.add(alarm(id, ms, rank)));
+        }
+        assert_eq!(ring.next_due(), Some(at(499)));
+        assert_eq!(ring.take_due(at(500), 10), [entity(3), entity(2), entity(1), entity(4)]);
+        assert_eq!(ring.len(), 0);
+    }
+
+    #[test]
+    fn an_entry_a_turn_away_does_not_fire_early() {
+        let mut ring = Ring::new(10);
+        ring.add(alarm(1, 0, 0));
+        ring.add(alarm(2, 60_000, 0));
+        ring.add(alarm(3, 120_000, 0));
+        assert_eq!(ring.take_due(at(999), 10), [entity(1)]);
+        assert_eq!(ring.next_due(), Some(at(60_000)));
+        assert_eq!(ring.take_due(at(60_000), 10), [entity(2)]);
+    }
+
+    #[test]
+    fn a_stall_of_any_length_leaves_nothing_behind() {
+        let mut ring = Ring::new(1_000);
+        for id in 0..300 {
+            ring.add(alarm(id, id as i64 * 1_000, 0));
+        }
+        assert_eq!(ring.take_due(at(400_000), 1_000).len(), 300);
+    }
+
+    #[test]
+    fn a_new_alarm_replaces_the_old_one() {
+        let mut ring = Ring::new(10);
+        ring.add(alarm(1, 100, 0));
+        ring.add(alarm(1, 900, 0));
+        assert_eq!(ring.take_due(at(500), 10), []);
+        assert_eq!(ring.take_due(at(900), 10), [entity(1)]);
+    }
+
+    #[test]
+    fn a_full_ring_refuses_and_can_drop_its_latest() {
+        let mut ring = Ring::new(2);
+        assert!(ring.add(alarm(1, 100, 0)) && ring.add(alarm(2, 300, 0)));
+        assert!(!ring.add(alarm(3, 50, 0)));
+        assert_eq!(ring.drop_latest(1), Some(at(300)));
+        assert!(ring.add(alarm(3, 50, 0)));
+        assert_eq!(ring.take_due(at(1_000), 10), [entity(3), entity(1)]);
+    }
+}

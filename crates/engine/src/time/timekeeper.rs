@@ -1,0 +1,405 @@
+//! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
+//!
+//! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
+//! scan ahead, which always comes before it is due. A scan ahead is a page of the past when it arrives: what changed
+//! since it was asked for is known better here.
+
+use std::collections::HashSet;
+
+use ordo_model::{EntityId, Kind, Millis, Timestamp};
+use ordo_store::DueAlarm;
+use uuid::Uuid;
+
+use crate::time::partitions::{Ownership, PartitionSet};
+use crate::time::ring::Ring;
+
+/// How many alarms one scan ahead reads at a time.
+pub const ALARM_PAGE: usize = 4_096;
+/// How much of the near future is held in memory at most.
+pub const RING_CAPACITY: usize = 100_000;
+/// How many due entities go into one fire.
+pub const FIRE_BATCH: usize = 1_024;
+/// Every so many ticks the scan ahead begins at the beginning, whatever is thought to be covered.
+const FULL_LOOK_EVERY: u64 = 60;
+/// The horizon is never nearer than this.
+const HORIZON_MIN: Millis = Millis::from_secs(5);
+/// A wake that could not be committed is tried again after this.
+const FAULT_PAUSE: Millis = Millis::from_ms(500);
+
+/// How long a nudge waits for others to come with it.
+const NUDGE_PAUSE: Millis = Millis::from_ms(5);
+
+/// A question to the alarm index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlarmScan {
+    pub until: Timestamp,
+    pub after: Option<DueAlarm>,
+    pub limit: usize,
+}
+
+#[derive(Debug)]
+pub struct Timekeeper {
+    ring: Ring,
+    tick_rate: Millis,
+    next_tick: Timestamp,
+    ticks: u64,
+    covered: Timestamp,
+    /// The scan ahead under way, or the one that stopped because the ring was full.
+    looking: Option<AlarmScan>,
+    paused_look: Option<AlarmScan>,
+    /// Entities whose alarm changed since the scan ahead under way began: its pages may not know of that.
+    changed: HashSet<EntityId>,
+    in_flight: HashSet<EntityId>,
+    /// On a store that several nodes share: what this one looks after. None: everything.
+    ours: Option<Ownership>,
+    stopped: bool,
+}
+
+impl Timekeeper {
+    pub fn new(tick_rate: Millis, now: Timestamp) -> Timekeeper {
+        Timekeeper {
+            ring: Ring::new(RING_CAPACITY),
+            tick_rate,
+            next_tick: now,
+            ticks: 0,
+            covered: Timestamp::MIN,
+            looking: None,
+            paused_look: None,
+            changed: HashSet::new(),
+            in_flight: HashSet::new(),
+            ours: None,
+            stopped: false,
+        }
+    }
+
+    /// From now on this node looks after these partitions. What it no longer has leaves the ring; what it gained is looked
+    /// at now, from the beginning.
+    pub fn own(&mut self, ours: Ownership, now: Timestamp) {
+        let before = self.ours.map_or(PartitionSet::default(), |before| before.partitions);
+        self.ours = Some(ours);
+        if before == ours.partitions {
+            return;
+        }
+        self.ring.retain(|entity| ours.covers(entity));
+        if !ours.partitions.is_within(&before) {
+            self.covered = Timestamp::MIN;
+            self.looking = None;
+            self.paused_look = None;
+            self.next_tick = now;
+        }
+    }
+
+    pub fn ours(&self) -> Option<Ownership> {
+        self.ours
+    }
+
+    /// Another node wrote something that this one looks after.
+    pub fn nudge(&mut self, now: Timestamp) {
+        self.next_tick = self.next_tick.min(now.plus(NUDGE_PAUSE));
+    }
+
+    fn is_ours(&self, entity: EntityId) -> bool {
+        self.ours.is_none_or(|ours| ours.covers(entity))
+    }
+
+    /// A node that lost touch with the store must not fire what others may have taken over.
+    fn may_fire(&self, now: Timestamp) -> bool {
+        !self.stopped && self.ours.is_none_or(|ours| now < ours.until)
+    }
+
+    /// Alarms that nobody served, taken over from whoever should have.
+    pub fn take_over(&mut self, alarms: &[DueAlarm]) -> Vec<EntityId> {
+        let free = alarms.iter().map(|alarm| alarm.entity).filter(|entity| !self.in_flight.contains(entity));
+        let taken: Vec<EntityId> = free.filter(|_| !self.stopped).collect();
+        self.in_flight.extend(taken.iter().copied());
+        taken
+    }
+
+    /// From now on nothing falls due.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    pub fn ring_len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// When there is something to do next.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.stopped {
+            return None;
+        }
+        let tick = self.looking.is_none().then_some(self.next_tick);
+        // What may not be fired any more must not keep the core awake.
+        let due = self.ring.next_due().filter(|due| self.may_fire(*due));
+        due.into_iter().chain(tick).min()
+    }
+
+    /// Starts a scan ahead if it is time for one. A tick that overran is followed by one tick, not by many.
+    pub fn tick(&mut self, now: Timestamp) -> Option<AlarmScan> {
+        // A clock that was set back must not stop the looking until it has caught up again.
+        let set_back = self.next_tick > now.plus(self.tick_rate);
+        if self.stopped || self.looking.is_some() || (now < self.next_tick && !set_back) {
+            return None;
+        }
+        self.next_tick = now.plus(self.tick_rate);
+        self.paused_look = None;
+        // Other nodes may have written alarms into what was covered.
+        let from_start = self.ours.is_some() || self.ticks.is_multiple_of(FULL_LOOK_EVERY);
+        let after = (!from_start).then(|| edge(self.covered));
+        self.ticks += 1;
+        self.begin(AlarmScan { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
+    }
+
+    fn begin(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
+        self.changed.clear();
+        self.look(scan)
+    }
+
+    fn look(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
+        self.looking = Some(scan);
+        Some(scan)
+    }
+
+    fn horizon(&self) -> Millis {
+        self.tick_rate.saturating_mul(2).max(HORIZON_MIN)
+    }
+
+    /// Takes a page of alarms in; answers the next page to read, if there is room for it.
+    pub fn seen(&mut self, scan: AlarmScan, page: &[DueAlarm]) -> Option<AlarmScan> {
+        self.looking = None;
+        for alarm in page {
+            if self.in_flight.contains(&alarm.entity)
+                || self.changed.contains(&alarm.entity)
+                || !self.is_ours(alarm.entity)
+            {
+                continue;
+            }
+            if !self.ring.add(*alarm) {
+                // The pages come in order of time: whatever is later waits until the ring is half empty.
+                self.covered = alarm.at.minus(Millis::from_ms(1));
+                self.paused_look = Some(AlarmScan { after: Some(edge(self.covered)), ..scan });
+                return None;
+            }
+        }
+        let Some(last) = page.last().filter(|_| page.len() >= scan.limit) else {
+            // Where room had to be made meanwhile, the ring is complete only up to there.
+            if self.paused_look.is_none() {
+                self.covered = self.covered.max(scan.until);
+            }
+            return None;
+        };
+        self.look(AlarmScan { after: Some(*last), ..scan })
+    }
+
+    /// The scan ahead could not be made; it is due again after a pause.
+    pub fn scan_failed(&mut self, now: Timestamp) {
+        self.looking = None;
+        self.next_tick = now.plus(FAULT_PAUSE);
+    }
+
+    /// What is due now, in order. Each is in flight until its wake is settled.
+    pub fn take_due(&mut self, now: Timestamp) -> Vec<EntityId> {
+        if !self.may_fire(now) {
+            return Vec::new();
+        }
+        let due = self.ring.take_due(now, FIRE_BATCH);
+        self.in_flight.extend(due.iter().copied());
+        due
+    }
+
+    /// An entity has a new alarm, or none any more.
+    pub fn alarm_changed(&mut self, entity: EntityId, alarm: Option<DueAlarm>, now: Timestamp) {
+        self.settled(entity);
+        match alarm.filter(|alarm| self.is_ours(alarm.entity)) {
+            // Without room the alarm stays in the store; `covered` goes back so that a later scan finds it.
+            Some(alarm) if alarm.at <= self.known_until().max(now) => {
+                if !self.ring.add(alarm) {
+                    self.make_room(alarm);
+                }
+            }
+            Some(_) | None => self.ring.remove(entity),
+        }
+    }
+
+    /// How far the ring is complete, or will be when the scan ahead under way has been taken in.
+    fn known_until(&self) -> Timestamp {
+        self.looking.map_or(self.covered, |scan| scan.until.max(self.covered))
+    }
+
+    fn settled(&mut self, entity: EntityId) {
+        self.in_flight.remove(&entity);
+        if self.looking.is_some() {
+            self.changed.insert(entity);
+        }
+    }
+
+    fn make_room(&mut self, alarm: DueAlarm) {
+        if let Some(cut) = self.ring.drop_latest(RING_CAPACITY - RING_CAPACITY / 10) {
+            self.covered = self.covered.min(cut.minus(Millis::from_ms(1)));
+            let after = Some(edge(self.covered));
+            self.paused_look = Some(AlarmScan { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
+        }
+        if alarm.at <= self.covered {
+            self.ring.add(alarm);
+        }
+    }
+
+    /// The wake of an entity could not be committed: it is tried again a little later.
+    pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
+        self.settled(entity);
+        if self.is_ours(entity) {
+            self.ring.add(DueAlarm { at: now.plus(FAULT_PAUSE), rank, entity });
+        }
+    }
+
+    /// A scan ahead that stopped for lack of room goes on when the ring is half empty.
+    pub fn refill(&mut self) -> Option<AlarmScan> {
+        if self.stopped || self.looking.is_some() || self.ring.len() > RING_CAPACITY / 2 {
+            return None;
+        }
+        let scan = self.paused_look.take()?;
+        self.begin(scan)
+    }
+}
+
+/// Where a scan that has seen everything up to `covered` goes on.
+fn edge(covered: Timestamp) -> DueAlarm {
+    DueAlarm { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::JobId;
+    use ordo_store::Partition;
+
+    const TICK: Millis = Millis::from_secs(1);
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_ms(1_000_000_000 + ms).unwrap()
+    }
+
+    fn alarm(id: u128, ms: i64) -> DueAlarm {
+        DueAlarm { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
+    }
+
+    /// A timekeeper that has looked ahead once and found these alarms.
+    fn looked(alarms: &[DueAlarm]) -> Timekeeper {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let scan = keeper.tick(at(0)).unwrap();
+        assert_eq!(scan.until, at(5_000));
+        assert_eq!(keeper.seen(scan, alarms), None);
+        keeper
+    }
+
+    #[test]
+    fn one_tick_at_a_time_and_no_backlog_of_ticks() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let scan = keeper.tick(at(0)).unwrap();
+        assert_eq!(keeper.tick(at(2_500)), None, "one is under way");
+        keeper.seen(scan, &[]);
+        assert!(keeper.tick(at(2_500)).is_some(), "it overran: the next follows at once");
+        keeper.seen(scan, &[]);
+        assert_eq!(keeper.tick(at(2_600)), None, "but only one");
+        assert_eq!(keeper.next_wake(), Some(at(3_500)));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_ticking() {
+        let mut keeper = looked(&[]);
+        assert!(keeper.tick(at(-3_600_000)).is_some());
+    }
+
+    #[test]
+    fn an_alarm_inside_the_horizon_rings_without_waiting_for_a_tick() {
+        let mut keeper = looked(&[]);
+        keeper.alarm_changed(alarm(1, 300).entity, Some(alarm(1, 300)), at(10));
+        keeper.alarm_changed(alarm(2, 60_000).entity, Some(alarm(2, 60_000)), at(10));
+        assert_eq!(keeper.next_wake(), Some(at(300)));
+        assert_eq!(keeper.take_due(at(300)), [alarm(1, 300).entity]);
+        assert_eq!(keeper.ring_len(), 0, "what lies beyond the horizon stays in the store");
+    }
+
+    #[test]
+    fn what_is_in_flight_is_not_taken_from_the_store_again() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(100)).len(), 1);
+        let scan = keeper.tick(at(1_000)).unwrap();
+        keeper.seen(scan, &[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(1_000)), []);
+        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
+        assert_eq!(keeper.take_due(at(1_100)).len(), 1);
+    }
+
+    #[test]
+    fn a_wake_that_could_not_be_committed_rings_again() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        let due = keeper.take_due(at(100));
+        keeper.wake_failed(due[0], 0, at(100));
+        assert_eq!(keeper.take_due(at(100)), []);
+        assert_eq!(keeper.take_due(at(600)), due);
+    }
+
+    #[test]
+    fn a_full_ring_leaves_the_rest_in_the_store_and_goes_on_when_half_empty() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        let mut scan = keeper.tick(at(0)).unwrap();
+        let many: Vec<DueAlarm> = (0..RING_CAPACITY as i64 + 10).map(|n| alarm(n as u128, n / 100)).collect();
+        let mut pages = many.chunks(ALARM_PAGE);
+        while let Some(next) = keeper.seen(scan, pages.next().unwrap()) {
+            scan = next;
+        }
+        assert_eq!(keeper.ring_len(), RING_CAPACITY);
+        assert_eq!(keeper.refill(), None);
+        let mut taken = 0;
+        while taken < RING_CAPACITY / 2 {
+            taken += keeper.take_due(at(10_000)).len();
+        }
+        let again = keeper.refill().expect("half empty");
+        assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
+    }
+
+    fn owning(partitions: PartitionSet, until: i64) -> Ownership {
+        Ownership { partitions, until: at(until) }
+    }
+
+    #[test]
+    fn a_node_fires_only_what_it_looks_after_and_only_while_its_leases_hold() {
+        let mut keeper = Timekeeper::new(TICK, at(0));
+        keeper.own(Ownership::none(), at(0));
+        let scan = keeper.tick(at(0)).unwrap();
+        keeper.seen(scan, &[alarm(1, 100)]);
+        assert_eq!(keeper.take_due(at(200)), [], "nothing is its own yet");
+        let mine: PartitionSet = [Partition::of(alarm(1, 0).entity)].into_iter().collect();
+        keeper.own(owning(mine, 5_000), at(200));
+        let scan = keeper.tick(at(200)).expect("what was gained is looked at now");
+        assert_eq!(scan.after, None);
+        keeper.seen(scan, &[alarm(1, 100), alarm(2, 100)]);
+        assert_eq!(keeper.take_due(at(200)), [alarm(1, 0).entity]);
+        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
+        assert_eq!(keeper.take_due(at(6_000)), [], "the lease is over");
+        assert_ne!(keeper.next_wake(), Some(at(4_000)), "and nobody is kept awake for it");
+        keeper.own(owning(mine, 20_000), at(6_100));
+        assert_eq!(keeper.take_due(at(6_100)), [alarm(1, 0).entity], "renewed");
+    }
+
+    #[test]
+    fn a_partition_that_is_lost_leaves_the_ring() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        keeper.own(owning(PartitionSet::all(), 5_000), at(0));
+        keeper.own(owning(PartitionSet::default(), 5_000), at(50));
+        assert_eq!(keeper.take_due(at(200)), []);
+        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
+        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [], "once");
+    }
+
+    #[test]
+    fn a_stopped_timekeeper_fires_nothing() {
+        let mut keeper = looked(&[alarm(1, 100)]);
+        keeper.stop();
+        assert_eq!(keeper.take_due(at(200)), []);
+        assert_eq!(keeper.next_wake(), None);
+        assert_eq!(keeper.tick(at(5_000)), None);
+    }
+}

@@ -1,6 +1,7 @@
 //! The rules of Ordo as pure functions: no clock, no disk, no network, no chance.
 //!
-//! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
+//! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument. The table of time zones
+//! (`zones`) is a constant of the process instead.
 
 pub mod api_token;
 pub mod executor;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, Time};
 use jiff::fmt::temporal::Pieces;
+use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An instant: milliseconds since 1970 in UTC.
@@ -76,13 +77,21 @@ impl Timestamp {
         self.to_jiff().as_millisecond() == self.0
     }
 
+    /// The instant at which the clocks of a zone show `wall`; at a change of the clock the one jiff calls compatible.
+    pub fn in_zone(wall: DateTime, zone: &TimeZone) -> Result<Timestamp, TimeError> {
+        match wall.to_zoned(zone.clone()) {
+            Ok(zoned) => Timestamp::from_jiff(zoned.timestamp()),
+            Err(_) => Timestamp::from_civil(wall, zone.to_offset(jiff::Timestamp::MAX)),
+        }
+    }
+
     /// The date and time in UTC.
     fn to_civil(self) -> DateTime {
         EPOCH.checked_add(SignedDuration::from_millis(self.0)).unwrap_or(DateTime::MAX)
     }
 
     /// The instant at which a clock that is ahead of UTC by `offset` shows `wall`.
-    fn from_civil(wall: DateTime, offset: jiff::tz::Offset) -> Result<Timestamp, TimeError> {
+    fn from_civil(wall: DateTime, offset: Offset) -> Result<Timestamp, TimeError> {
         let utc = wall.checked_sub(SignedDuration::from_secs(i64::from(offset.seconds())));
         let since = EPOCH.duration_until(utc.map_err(|_| TimeError::OutOfRange)?);
         i64::try_from(since.as_millis()).map_err(|_| TimeError::OutOfRange).and_then(Timestamp::from_ms)
@@ -274,6 +283,12 @@ mod tests {
             assert!(matches!(read(wrong), Err(TimeError::NotATime(_))), "{wrong}");
         }
         assert!(Timestamp::MAX.checked_add(Millis::from_ms(1)).is_none());
+        let wall: DateTime = "9999-12-31T23:59:59".parse().unwrap();
+        let in_zone = |wall, zone| Timestamp::in_zone(wall, zone).map(|at| at.to_string());
+        assert_eq!(in_zone(wall, &TimeZone::UTC).unwrap(), "9999-12-31T23:59:59.000Z");
+        assert_eq!(in_zone(wall, &TimeZone::fixed(Offset::constant(9))).unwrap(), "9999-12-31T14:59:59.000Z");
+        assert_eq!(in_zone(wall, &TimeZone::fixed(Offset::constant(-1))), Err(TimeError::OutOfRange));
+        assert!(in_zone("1969-12-31T23:59:59".parse().unwrap(), &TimeZone::UTC).is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "zones that are not the model's, and a seed from the environment")]
 
 #[path = "schedule_calendar/clock.rs"]
 mod clock;
@@ -79,7 +80,6 @@ fn random_expressions_occur_exactly_when_the_definition_of_cron_says() {
     assert!(compared > 0 || count < 10, "expressions that never occur prove nothing");
 }
 
-#[allow(clippy::disallowed_methods, reason = "a seed and a number are told to this test by the environment")]
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }

@@ -86,6 +86,14 @@ fn the_last_of_a_range_of_weekdays_includes_sunday() {
 }
 
 #[test]
+fn sunday_begins_a_range_and_ends_one() {
+    let days = |expr| next(expr, "2026-11-16T00:00:00Z", 3, 0..10);
+    assert_eq!(days("0 0 * * SUN-MON"), ["2026-11-16", "2026-11-22", "2026-11-23"]);
+    assert_eq!(days("0 0 * * SAT-SUN"), ["2026-11-21", "2026-11-22", "2026-11-28"]);
+    assert_eq!(days("0 0 * * SUN-SUN"), ["2026-11-22", "2026-11-29", "2026-12-06"]);
+}
+
+#[test]
 fn the_end_of_9999_may_be_the_time_the_start_and_the_end() {
     let last = instant("9999-12-31T23:59:59Z");
     let plain = |rule| Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };

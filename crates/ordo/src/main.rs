@@ -18,6 +18,7 @@ mod output;
 mod private_file;
 mod telemetry;
 mod zone;
+mod zone_data;
 
 use clap::Parser;
 

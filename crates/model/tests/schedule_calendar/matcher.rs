@@ -150,7 +150,7 @@ fn months_as_numbers(field: &str) -> String {
 }
 
 fn weekdays_as_numbers(part: &str) -> String {
-    let part = part.replace("-SUN", "-7");
+    let part = part.replace("SUN-SUN", "SUN").replace("-SUN", "-7");
     let names = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
     names.iter().zip(0..).fold(part, |text, (name, number)| text.replace(name, &number.to_string()))
 }

@@ -52,7 +52,7 @@ async fn world(senders: &[&Arc<Recorder>]) -> World {
 }
 
 async fn begin(world: &World, identifier: Option<&str>) -> Uuid {
-    world.engine.start_incident(start(identifier), |_| CommitExtras::default()).await.unwrap().kept.id
+    world.engine.start_incident(start(identifier), |_| CommitExtras::default()).await.unwrap().state.id
 }
 
 fn entity(id: Uuid) -> EntityId {
@@ -217,7 +217,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     for number in 0..7 {
         let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
         let start = Start { severity, ..start(None) };
-        ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id);
+        ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id);
     }
     let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
@@ -255,10 +255,10 @@ async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
     let start = Start { escalation: Some(escalation), ..start(None) };
-    let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id;
+    let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
-    let told = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
+    let committed = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
     assert_eq!(committed.state.next_turn(), None);
     let timeline = world.engine.queries().timeline(id).await.unwrap();
     let notified: Vec<String> = timeline

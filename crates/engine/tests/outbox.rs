@@ -50,7 +50,7 @@ async fn world(senders: &Senders) -> World {
 
 /// Starts an incident and adds notes: so many messages.
 async fn work(world: &World, messages: usize) -> Uuid {
-    let id = world.engine.start_incident(start(), |_| CommitExtras::default()).await.unwrap().kept.id;
+    let id = world.engine.start_incident(start(), |_| CommitExtras::default()).await.unwrap().state.id;
     for number in 1..messages {
         let note = IncidentCommand::AddNote { text: format!("note {number}"), by: by() };
         world.engine.command::<Incident>(id, note).await.unwrap();
@@ -165,7 +165,7 @@ async fn round(world: &World, good: &Gate, bad: &Gate, bad_takes_ms: u64) -> Mil
     let before = good.taken.load(Ordering::SeqCst);
     let watch = Stopwatch::start();
     let started = (0..INCIDENTS).map(|_| work(world, 1));
-    futures_util::future::join_all(assignment).await;
+    futures_util::future::join_all(started).await;
     good.until(before + INCIDENTS).await;
     watch.elapsed()
 }

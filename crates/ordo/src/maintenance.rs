@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::folder::Folder;
-use crate::opened::Opened;
+use crate::store_location::OpenStore;
 
 /// What a check of the file and of its meaning found.
 #[derive(Debug)]
@@ -84,14 +84,14 @@ pub(crate) fn stats_json(stats: &Stats) -> Value {
 /// Looks after the store of a running daemon.
 #[derive(Debug)]
 pub(crate) struct StoreKeeper {
-    store: Opened,
+    store: OpenStore,
     folder: Folder,
     /// One check at a time: there is one name for its copy.
     checking: Mutex<()>,
 }
 
 impl StoreKeeper {
-    pub(crate) fn new(store: Opened, folder: Folder) -> StoreKeeper {
+    pub(crate) fn new(store: OpenStore, folder: Folder) -> StoreKeeper {
         StoreKeeper { store, folder, checking: Mutex::new(()) }
     }
 
@@ -115,8 +115,8 @@ impl Maintenance for StoreKeeper {
             return Err(MaintenanceError::Refused(format!("the folder of {} does not exist", to.display())));
         }
         let store = match &self.store {
-            Opened::File(store) => store.clone(),
-            Opened::Database(_) => return Err(MaintenanceError::Refused(DUMP.to_owned())),
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(_) => return Err(MaintenanceError::Refused(DUMP.to_owned())),
         };
         self.copy_to(store, to.clone()).await?;
         let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
@@ -127,8 +127,8 @@ impl Maintenance for StoreKeeper {
     async fn check(&self) -> Result<Value, MaintenanceError> {
         let _alone = self.checking.lock().await;
         let store = match &self.store {
-            Opened::File(store) => store.clone(),
-            Opened::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.to_json()),
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.to_json()),
         };
         let copy = Copy::at(self.folder.checking());
         self.copy_to(store, copy.0.clone()).await?;

@@ -8,10 +8,10 @@ use ordo_engine::clock::Stopwatch;
 use ordo_model::{Millis, Timestamp};
 
 use crate::adapters::Adapters;
+use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
-use crate::maintenance::Maintenance;
+use crate::http::rate::{Limits, Rates};
 use crate::pages;
-use crate::rate::{Limits, Rates};
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]

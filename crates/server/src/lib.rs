@@ -1,82 +1,27 @@
-//! The HTTP API: what Ordo is on the wire. The only crate that knows it.
+//! The HTTP server: the API, the dashboard, and who may do what.
 //!
 //! Invariant: a handler translates; it decides nothing. A success is answered only after the engine said it is durable.
+//! `http` has what every request passes, `auth` who is calling and what they may do, `api` the handlers by resource,
+//! `pages` the dashboard.
 
-mod access;
 mod adapters;
+mod api;
 mod app;
-mod armour;
 mod auth;
-mod batch;
-mod body;
-mod caller;
-mod code;
-mod compression;
-mod cron;
-mod event_follow;
-mod events;
-mod executors;
-mod health;
-mod hex;
-mod hook_deliveries;
-mod hook_form;
-mod hook_json;
-mod hook_receive;
-mod hooks;
-mod idempotency;
-mod if_match;
-mod incident_json;
-mod incidents;
-mod job_form;
-mod job_json;
-mod job_list;
-mod job_orders;
-mod jobs;
-mod known_tokens;
-mod listen;
-mod log_follow;
-mod login;
-mod logs;
-mod maintenance;
-mod metrics;
-mod monitors;
-mod nodes;
-mod notifications;
-mod openapi;
-mod origin;
+mod http;
 mod pages;
-mod params;
-mod path;
-mod peer;
-mod problem;
-mod rate;
-mod reports;
-mod request_span;
 mod routes;
-mod runs;
-mod secrets;
-mod session;
-mod slack;
-mod sse;
-mod status;
-mod store;
-mod streams;
-mod subscriptions;
-mod tokens;
-mod tool_check;
-mod trace;
-mod unique;
 
-pub use access::{Need, is_listed, need};
 pub use adapters::Adapters;
+pub use api::maintenance::{Maintenance, MaintenanceError};
+pub use api::openapi::openapi;
 pub use app::{App, Node};
 pub use auth::Auth;
-pub use caller::Caller;
-pub use code::Code;
-pub use listen::{serve_tcp, serve_unix};
-pub use maintenance::{Maintenance, MaintenanceError};
-pub use openapi::openapi;
-pub use peer::Peer;
-pub use problem::{FieldError, Problem};
-pub use rate::Limits;
+pub use auth::access::{Need, is_listed, need};
+pub use auth::caller::Caller;
+pub use http::code::Code;
+pub use http::listen::{serve_tcp, serve_unix};
+pub use http::peer::Peer;
+pub use http::problem::{FieldError, Problem};
+pub use http::rate::Limits;
 pub use routes::{paths, router};

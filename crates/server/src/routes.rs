@@ -7,14 +7,16 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use tower::Layer;
 
-use crate::app::App;
-use crate::code::Code;
-use crate::problem::Problem;
-use crate::{
-    armour, auth, batch, compression, cron, events, executors, health, hook_deliveries, hook_receive, hooks, incidents,
-    job_list, job_orders, jobs, login, logs, metrics, monitors, nodes, notifications, openapi, pages, reports, runs,
-    secrets, slack, status, store, streams, subscriptions, tokens, trace,
+use crate::api::{
+    cron, events, executors, health, hooks, incidents, jobs, metrics, monitors, nodes, notifications, openapi, runs,
+    secrets, slack, status, store, subscriptions, tokens,
 };
+use crate::app::App;
+use crate::auth::{self, login};
+use crate::http::code::Code;
+use crate::http::problem::Problem;
+use crate::http::{compression, security_headers, trace};
+use crate::pages;
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -29,31 +31,31 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/login", get(login::by_link).post(login::by_form)),
         ("/logout", post(login::leave)),
         ("/v1/status", get(status::show)),
-        ("/v1/jobs", get(job_list::read).post(jobs::create)),
-        ("/v1/jobs/batch", post(batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/jobs", get(jobs::list::read).post(jobs::create)),
+        ("/v1/jobs/batch", post(jobs::batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
         ("/v1/jobs/{id}", get(jobs::show).patch(jobs::update).delete(jobs::cancel)),
-        ("/v1/jobs/{id}/trigger", post(job_orders::trigger)),
-        ("/v1/jobs/{id}/pause", post(job_orders::pause)),
-        ("/v1/jobs/{id}/resume", post(job_orders::resume)),
-        ("/v1/jobs/{id}/backfill", post(job_orders::backfill)),
-        ("/v1/jobs/{id}/preview", get(job_orders::preview)),
+        ("/v1/jobs/{id}/trigger", post(jobs::commands::trigger)),
+        ("/v1/jobs/{id}/pause", post(jobs::commands::pause)),
+        ("/v1/jobs/{id}/resume", post(jobs::commands::resume)),
+        ("/v1/jobs/{id}/backfill", post(jobs::commands::backfill)),
+        ("/v1/jobs/{id}/preview", get(jobs::commands::preview)),
         ("/v1/runs", get(runs::list)),
         ("/v1/runs/{id}", get(runs::show)),
-        ("/v1/runs/{id}/logs", get(logs::read)),
+        ("/v1/runs/{id}/logs", get(runs::logs::read)),
         ("/v1/runs/{id}/cancel", post(runs::cancel)),
         ("/v1/runs/{id}/retry", post(runs::retry)),
-        ("/v1/runs/report", post(reports::report).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
-        ("/v1/runs/logs", post(reports::logs).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/runs/report", post(executors::reports::report).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
+        ("/v1/runs/logs", post(executors::reports::logs).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
         ("/v1/executors", get(executors::list).post(executors::register)),
         ("/v1/executors/{id}", delete(executors::leave)),
         ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
         ("/v1/executors/{id}/poll", post(executors::poll)),
         ("/v1/executors/{id}/drain", post(executors::drain)),
-        ("/hooks/{slug}", post(hook_receive::receive)),
+        ("/hooks/{slug}", post(hooks::receive::receive)),
         ("/v1/hooks", get(hooks::list).post(hooks::create)),
         ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
-        ("/v1/hooks/{slug}/deliveries", get(hook_deliveries::list)),
-        ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hook_deliveries::replay)),
+        ("/v1/hooks/{slug}/deliveries", get(hooks::deliveries::list)),
+        ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hooks::deliveries::replay)),
         ("/v1/subscriptions", get(subscriptions::list).post(subscriptions::create)),
         ("/v1/subscriptions/{id}", get(subscriptions::show).patch(subscriptions::update).delete(subscriptions::remove)),
         ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
@@ -76,7 +78,7 @@ fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),
         ("/ping/{token}/start", get(monitors::started).post(monitors::started)),
         ("/ping/{token}/fail", get(monitors::failed).post(monitors::failed)),
-        ("/v1/streams/{stream}", get(streams::read)),
+        ("/v1/streams/{stream}", get(events::streams::read)),
         ("/v1/events", get(events::read)),
         ("/v1/nodes", get(nodes::list)),
         ("/v1/nodes/{name}/drain", post(nodes::drain)),
@@ -101,8 +103,8 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(app.clone(), auth::guard))
-        .layer(from_fn_with_state(app.clone(), pages::frame::around))
-        .layer(from_fn(armour::put_on))
+        .layer(from_fn_with_state(app.clone(), pages::layout::frame::around))
+        .layer(from_fn(security_headers::put_on))
         .layer(compression::layer())
         .layer(from_fn_with_state(app.clone(), trace::request))
         .with_state(app);

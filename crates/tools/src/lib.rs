@@ -18,7 +18,7 @@ pub use fields::InputError;
 pub use http::{Http, HttpOptions};
 pub use named::{DefinitionError, NamedDefinition, NamedTool};
 pub use noop::Noop;
-pub use ordo_reach::{Allowed, Forbidden, Lookup, Network, NotANetwork, NotAllowable, SystemLookup};
+pub use ordo_egress_guard::{Allowed, Forbidden, Lookup, Network, NotANetwork, NotAllowable, SystemLookup};
 pub use process::book::ProcessBook;
 pub use shell::environment::Environment;
 pub use shell::runner::{Invocation, Runner};

@@ -7,8 +7,8 @@ use ordo_model::incident::{Severity, Status};
 use ordo_model::notification::IncidentCard;
 use serde_json::{Value, json};
 
+use super::interactions::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
 use super::mrkdwn::{self, code_block, escape, line, plain};
-use super::pressed::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
 use crate::message::{Mood, Phrase, Piece, Words};
 
 /// A header has at most 150 characters.

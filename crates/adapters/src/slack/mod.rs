@@ -2,9 +2,9 @@
 
 pub mod api;
 mod card;
-pub mod heard;
+pub mod events;
+pub mod interactions;
 pub mod mrkdwn;
-pub mod pressed;
 pub mod receiver;
 pub mod sender;
 pub mod signature;

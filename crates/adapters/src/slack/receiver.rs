@@ -11,8 +11,8 @@ use ordo_model::{Millis, Timestamp};
 use ordo_store::Dedup;
 use uuid::Uuid;
 
-use super::heard::Mention;
-use super::pressed::{Deed, Pressed};
+use super::events::Mention;
+use super::interactions::{Interaction, InteractionAction};
 
 /// Slack tries again within an hour; a key is kept much longer.
 const EVENT_KEPT: Millis = Millis::from_days(1);
@@ -58,13 +58,15 @@ fn start(engine: &Engine, mention: &Mention) -> Start {
 }
 
 /// Does what a button or a menu stands for.
-pub async fn pressed(engine: &Engine, pressed: &Pressed) -> Result<(), IncidentError> {
+pub async fn pressed(engine: &Engine, pressed: &Interaction) -> Result<(), IncidentError> {
     let by = by(&pressed.user);
     let command = match &pressed.deed {
-        Deed::Acknowledge => IncidentCommand::Acknowledge { by },
-        Deed::AssignToMe => IncidentCommand::SetAssignee { assignee: Some(by.actor.clone()), by },
-        Deed::Severity(word) => IncidentCommand::SetSeverity { severity: known("severity", word.parse().ok())?, by },
-        Deed::Status(word) => {
+        InteractionAction::Acknowledge => IncidentCommand::Acknowledge { by },
+        InteractionAction::AssignToMe => IncidentCommand::SetAssignee { assignee: Some(by.actor.clone()), by },
+        InteractionAction::Severity(word) => {
+            IncidentCommand::SetSeverity { severity: known("severity", word.parse().ok())?, by }
+        }
+        InteractionAction::Status(word) => {
             IncidentCommand::UpdateStatus { status: known("status", Status::named(word))?, message: None, by }
         }
     };

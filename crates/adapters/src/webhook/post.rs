@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use ordo_egress_guard::{Guarded, explain, shown};
 use ordo_engine::sender::SendError;
 use ordo_model::Millis;
-use ordo_reach::{Guarded, explain, shown};
 use reqwest::{Response, StatusCode, Url};
 
 use super::signing::Signed;

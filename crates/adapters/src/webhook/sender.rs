@@ -1,13 +1,13 @@
 //! One subscription as a sender of its own, so that a receiver that is slow or gone delays nobody else.
 
 use async_trait::async_trait;
+use ordo_egress_guard::Guarded;
 use ordo_engine::clock::SharedClock;
 use ordo_engine::secrets::Vault;
 use ordo_engine::sender::{Outgoing, Retries, SendError, Sender, Sent};
 use ordo_model::notification::{Message, Notification};
 use ordo_model::subscription::Subscription;
 use ordo_model::{Millis, Timestamp};
-use ordo_reach::Guarded;
 use tokio::sync::mpsc::UnboundedSender;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! What Slack's requests do to incidents.
 
-use ordo_adapters::slack::heard::{self, Heard, Mention};
-use ordo_adapters::slack::pressed::{Deed, Pressed};
+use ordo_adapters::slack::events::{self, Mention, SlackEvent};
+use ordo_adapters::slack::interactions::{Interaction, InteractionAction};
 use ordo_adapters::slack::receiver;
 use ordo_engine::CommandError;
 use ordo_engine::incidents::IncidentFilter;
@@ -19,14 +19,14 @@ fn mention(event: &str, ts: &str, thread: Option<&str>, text: &str) -> Mention {
         event_body["thread_ts"] = thread.into();
     }
     let body = json!({"type": "event_callback", "event_id": event, "event": event_body});
-    match heard::read(body.to_string().as_bytes()).unwrap() {
-        Heard::Mention(mention) => mention,
+    match events::read(body.to_string().as_bytes()).unwrap() {
+        SlackEvent::Mention(mention) => mention,
         other => panic!("{other:?}"),
     }
 }
 
-fn press(incident: Uuid, deed: Deed) -> Pressed {
-    Pressed { incident, user: "U2".into(), deed }
+fn press(incident: Uuid, deed: InteractionAction) -> Interaction {
+    Interaction { incident, user: "U2".into(), deed }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,11 +67,11 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
     let world = World::with(Senders::default()).await;
     let id = world.incident("Checkout is down", None).await;
     for deed in [
-        Deed::Acknowledge,
-        Deed::AssignToMe,
-        Deed::Severity("sev1".into()),
-        Deed::Status("mitigating".into()),
-        Deed::Acknowledge,
+        InteractionAction::Acknowledge,
+        InteractionAction::AssignToMe,
+        InteractionAction::Severity("sev1".into()),
+        InteractionAction::Status("mitigating".into()),
+        InteractionAction::Acknowledge,
     ] {
         receiver::pressed(&world.engine, &press(id, deed)).await.unwrap();
     }
@@ -86,14 +86,20 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
 async fn what_is_not_possible_is_refused() {
     let world = World::with(Senders::default()).await;
     let id = world.incident("Checkout is down", None).await;
-    let refused = async |pressed: Pressed| match receiver::pressed(&world.engine, &pressed).await {
+    let refused = async |pressed: Interaction| match receiver::pressed(&world.engine, &pressed).await {
         Err(CommandError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refused(press(Uuid::from_u128(9), Deed::Acknowledge)).await, IncidentRefusal::NoSuchIncident);
-    assert!(matches!(refused(press(id, Deed::Severity("sev9".into()))).await, IncidentRefusal::Invalid(_)));
-    assert!(matches!(refused(press(id, Deed::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
-    receiver::pressed(&world.engine, &press(id, Deed::Status("resolved".into()))).await.unwrap();
-    let ended = refused(press(id, Deed::Acknowledge)).await;
+    assert_eq!(
+        refused(press(Uuid::from_u128(9), InteractionAction::Acknowledge)).await,
+        IncidentRefusal::NoSuchIncident
+    );
+    assert!(matches!(
+        refused(press(id, InteractionAction::Severity("sev9".into()))).await,
+        IncidentRefusal::Invalid(_)
+    ));
+    assert!(matches!(refused(press(id, InteractionAction::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
+    receiver::pressed(&world.engine, &press(id, InteractionAction::Status("resolved".into()))).await.unwrap();
+    let ended = refused(press(id, InteractionAction::Acknowledge)).await;
     assert!(matches!(ended, IncidentRefusal::Ended { status: Status::Resolved }));
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::{Postbag, sender_name};
 use ordo_adapters::webhook::signing::SigningKey;
+use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::subscription::{State, Subscription, SubscriptionCommand, Terms};
-use ordo_reach::{Guard, Guarded};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 

@@ -54,7 +54,7 @@ impl World {
             escalation: None,
             by: anna(),
         };
-        self.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().kept.id
+        self.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id
     }
 
     pub(crate) async fn tell(&self, id: Uuid, command: IncidentCommand) {

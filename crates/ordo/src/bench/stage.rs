@@ -15,8 +15,8 @@ use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use serde_json::json;
 
 use super::probe::Probe;
-use crate::opened::{Opened, Whereabouts};
 use crate::output::style::Paint;
+use crate::store_location::{OpenStore, StoreLocation};
 
 /// Where throw-away stores are made: below a folder, or in schemas of a database.
 #[derive(Debug, Clone)]
@@ -51,10 +51,10 @@ impl Scratch {
         }
     }
 
-    pub(super) fn place(&self) -> Whereabouts {
+    pub(super) fn place(&self) -> StoreLocation {
         match self {
-            Scratch::Folder(folder) => Whereabouts::File(folder.join("store.db")),
-            Scratch::Schema(url) => Whereabouts::Database(url.clone()),
+            Scratch::Folder(folder) => StoreLocation::File(folder.join("store.db")),
+            Scratch::Schema(url) => StoreLocation::Database(url.clone()),
         }
     }
 
@@ -89,29 +89,29 @@ impl Drop for Scratch {
 pub(super) struct Stage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
-    pub(super) opened: Opened,
+    pub(super) opened: OpenStore,
 }
 
 impl Stage {
-    pub(super) async fn open(place: &Whereabouts) -> anyhow::Result<Stage> {
+    pub(super) async fn open(place: &StoreLocation) -> anyhow::Result<Stage> {
         Stage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        place: &Whereabouts,
+        place: &StoreLocation,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<Stage> {
         Stage::start(place, more, Options::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &Whereabouts, name: &str) -> anyhow::Result<Stage> {
+    pub(super) async fn open_node(place: &StoreLocation, name: &str) -> anyhow::Result<Stage> {
         Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
     }
 
     async fn start(
-        place: &Whereabouts,
+        place: &StoreLocation,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
         options: Options,
     ) -> anyhow::Result<Stage> {

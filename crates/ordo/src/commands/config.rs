@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::cli::Format;
 use crate::config::{Config, Path, Setting};
 use crate::error::{Exit, Result};
-use crate::opened::without_password;
 use crate::output::style::Paint;
 use crate::output::{self, table};
+use crate::store_location::without_password;
 
 pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit> {
     let config = Config::load(file, &[])?;

@@ -7,9 +7,9 @@ use super::pages;
 use super::talk::Talk;
 use crate::cli::secret::{SecretCommand, SetArgs};
 use crate::error::{Exit, Result};
-use crate::hidden;
 use crate::locate::path_segment;
 use crate::output::{table, time};
+use crate::secret_input;
 
 pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
     match command {
@@ -36,7 +36,7 @@ fn path(name: &str) -> String {
 
 async fn set(talk: &Talk, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
-    let value = hidden::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
+    let value = secret_input::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
     let kept = talk.client.put(&path(name), &json!({ "value": value.as_str() })).await?;
     talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;
     Ok(Exit::Done)

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use ordo_adapters::email::SmtpOptions;
 use ordo_adapters::slack::SlackOptions;
+use ordo_egress_guard::Allowed;
 use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::incident::Escalation;
-use ordo_reach::Allowed;
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
 

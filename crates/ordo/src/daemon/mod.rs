@@ -2,10 +2,10 @@
 
 mod admin;
 mod journal;
-mod life;
+mod lifecycle;
 pub(crate) mod logging;
-mod outside;
 pub(crate) mod parts;
+mod senders;
 mod service;
 pub(crate) mod signals;
 mod socket;
@@ -18,7 +18,7 @@ use ordo_model::Millis;
 use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, Role, ServeArgs};
 use crate::config::{Config, Flag, Settings};
 use crate::error::{Error, Exit, Result};
-use crate::opened::Whereabouts;
+use crate::store_location::StoreLocation;
 
 /// What kind of daemon to be.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
     // A node that is not asked anything needs no port: its socket is enough.
     let listen = roles.api.then(|| settings.serve.listen.clone());
     let tick_rate = settings.serve.tick_rate;
-    life::live(Plan { settings, listen, tick_rate, roles })
+    lifecycle::run(Plan { settings, listen, tick_rate, roles })
 }
 
 pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
@@ -50,7 +50,7 @@ pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<
     put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
     let tick_rate = settings.orchestrate.tick_rate;
-    life::live(Plan { settings, listen: None, tick_rate, roles: Roles::default() })
+    lifecycle::run(Plan { settings, listen: None, tick_rate, roles: Roles::default() })
 }
 
 fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {
@@ -79,7 +79,7 @@ fn roles(given: &[Role]) -> Roles {
 }
 
 fn refuse_split_roles(roles: Roles, settings: &Settings) -> Result<()> {
-    if roles == Roles::default() || matches!(Whereabouts::of(&settings.store.path), Whereabouts::Database(_)) {
+    if roles == Roles::default() || matches!(StoreLocation::of(&settings.store.path), StoreLocation::Database(_)) {
         return Ok(());
     }
     Err(Error::failed("roles cannot be split on the embedded store")

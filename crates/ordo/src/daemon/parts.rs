@@ -14,22 +14,22 @@ use tokio::net::TcpListener;
 use crate::config::{DEFAULT_NODE, Settings};
 use crate::error::{Error, Result};
 use crate::folder::{Folder, shown};
-use crate::opened::{Opened, Whereabouts};
+use crate::store_location::{OpenStore, StoreLocation};
 
-pub(super) async fn store(settings: &Settings) -> Result<Opened> {
-    let place = Whereabouts::of(&settings.store.path);
+pub(super) async fn store(settings: &Settings) -> Result<OpenStore> {
+    let place = StoreLocation::of(&settings.store.path);
     let opened = place.open(settings.store.cache_bytes).await?;
     tracing::info!(store = %place.shown(), "store open");
     Ok(opened)
 }
 
 /// A name that was not given must still be one node's among those that share a database: the machine's.
-pub(super) fn node_name(settings: &Settings, store: &Opened) -> String {
+pub(super) fn node_name(settings: &Settings, store: &OpenStore) -> String {
     match store {
-        Opened::Database(_) if settings.node == DEFAULT_NODE => {
+        OpenStore::Database(_) if settings.node == DEFAULT_NODE => {
             rustix::system::uname().nodename().to_string_lossy().into_owned()
         }
-        Opened::Database(_) | Opened::File(_) => settings.node.clone(),
+        OpenStore::Database(_) | OpenStore::File(_) => settings.node.clone(),
     }
 }
 

@@ -10,15 +10,15 @@ use ordo_engine::executors::Listed;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
-use super::answer;
-use super::context::{Flash, PageContext};
-use super::html::Html;
-use super::outcome::{Badge, grouped};
-use super::shell::{Section, Shell};
-use crate::executors::{ExecutorId, not_there};
-use crate::job_json::pool_reason;
-use crate::path::Named;
-use crate::problem::Problem;
+use crate::api::executors::{ExecutorId, not_there};
+use crate::api::jobs::json::pool_reason;
+use crate::http::path::Named;
+use crate::http::problem::Problem;
+use crate::pages::layout::answer;
+use crate::pages::layout::context::{Flash, PageContext};
+use crate::pages::layout::html::Html;
+use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::runs::outcome::{Badge, grouped};
 
 #[derive(Template)]
 #[template(path = "executors.html")]

@@ -14,18 +14,20 @@ use ordo_model::limits::MISFIRE_WINDOW;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Fault;
 
-use super::charts::day::Day;
-use super::charts::minutes;
-use super::charts::ring::{self, Fire};
-use super::context::PageContext;
-use super::html::Html;
-use super::job_row::JobRow;
-use super::moment::length;
-use super::outcome::{Badge, grouped};
-use super::run_row::RunRow;
-use super::shell::{Section, Shell, queries};
-use super::{answer, incidents, trouble};
-use crate::problem::Problem;
+use crate::http::problem::Problem;
+use crate::pages::charts::day::Day;
+use crate::pages::charts::minutes;
+use crate::pages::charts::ring::{self, Fire};
+use crate::pages::incidents;
+use crate::pages::jobs::row::JobRow;
+use crate::pages::layout::answer;
+use crate::pages::layout::context::PageContext;
+use crate::pages::layout::html::Html;
+use crate::pages::layout::moment::length;
+use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::trouble;
+use crate::pages::runs::outcome::{Badge, grouped};
+use crate::pages::runs::row::RunRow;
 
 const INCIDENTS_SHOWN: usize = 5;
 const FAILING_SHOWN: usize = 8;
@@ -202,10 +204,10 @@ async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, F
     for job in jobs.iter().take(FAILING_SHOWN) {
         let Some(last) = &job.history.last else { continue };
         let run = queries(ctx).run(last.run_id).await?;
-        let reason = run.and_then(|run| super::outcome::reason(&run.status)).unwrap_or_default();
+        let reason = run.and_then(|run| crate::pages::runs::outcome::reason(&run.status)).unwrap_or_default();
         rows.push(Failing {
             row: JobRow::read(ctx, job).await?,
-            reason: super::outcome::shortened(&reason, 140),
+            reason: crate::pages::runs::outcome::shortened(&reason, 140),
             run_href: ctx.link(&format!("/runs/{}", last.run_id)),
         });
     }

@@ -11,18 +11,18 @@ use ordo_model::notification::{Notification, NotificationCommand, NotificationSt
 use ordo_store::Order;
 use uuid::Uuid;
 
-use super::context::{Flash, PageContext};
-use super::html::Html;
-use super::incident::notification_state;
-use super::job_actions::field;
-use super::listing::{self, About, Row, Shown, button, code, link, quiet, text};
-use super::outcome::Badge;
-use super::run_row::short_id;
-use super::shell::{Section, queries};
-use crate::hex;
-use crate::params::Params;
-use crate::path::{Named, NotificationId};
-use crate::problem::Problem;
+use crate::http::hex;
+use crate::http::params::Params;
+use crate::http::path::{Named, NotificationId};
+use crate::http::problem::Problem;
+use crate::pages::incidents::incident::notification_state;
+use crate::pages::jobs::actions::field;
+use crate::pages::layout::context::{Flash, PageContext};
+use crate::pages::layout::html::Html;
+use crate::pages::layout::listing::{self, About, Row, Shown, button, code, link, quiet, text};
+use crate::pages::layout::shell::{Section, queries};
+use crate::pages::runs::outcome::Badge;
+use crate::pages::runs::row::short_id;
 
 const PER_PAGE: usize = 50;
 const DELIVERIES_SHOWN: usize = 3;

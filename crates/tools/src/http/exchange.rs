@@ -3,9 +3,9 @@
 //! Invariant: every hop is checked like the first; to another origin go only headers that carry no secret, and a
 //! request never falls from https to http.
 
+use ordo_egress_guard::{Guarded, explain, shown};
 use ordo_engine::logs::{LogSink, LogStream};
 use ordo_engine::tool::Failure;
-use ordo_reach::{Guarded, explain, shown};
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, LOCATION, USER_AGENT};
 use reqwest::{Method, Response, StatusCode};
 

@@ -11,8 +11,8 @@ mod input;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ordo_egress_guard::{Allowed, Guard, Guarded, Lookup, SystemLookup, explain};
 use ordo_engine::tool::{Failure, Tool, Work};
-use ordo_reach::{Allowed, Guard, Guarded, Lookup, SystemLookup, explain};
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::Value;

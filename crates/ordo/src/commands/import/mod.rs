@@ -5,7 +5,7 @@
 mod carry;
 mod compare;
 mod origin;
-mod told;
+mod report;
 
 use super::talk::Talk;
 use crate::cli::import::{ImportArgs, ImportCommand};
@@ -40,6 +40,6 @@ async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: Wante
     if !args.dry_run {
         carry::out(talk, &mut items, args.held).await?;
     }
-    told::print(talk, &items, &reading.notes, args)?;
+    report::print(talk, &items, &reading.notes, args)?;
     Ok(if items.iter().any(compare::Item::is_refused) { Exit::Failed } else { Exit::Done })
 }

@@ -14,8 +14,8 @@ use super::{say, words};
 use crate::cli::store::CopyArgs;
 use crate::commands::talk::Talk;
 use crate::error::{Error, Exit, Result};
-use crate::opened::{Opened, Whereabouts};
 use crate::output::progress::Progress;
+use crate::store_location::{OpenStore, StoreLocation};
 
 const STREAMS_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 2_000;
@@ -25,11 +25,11 @@ const ENTRIES_PER_READ: usize = 500;
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
-    let (from, to) = (Whereabouts::of(&args.from), Whereabouts::of(&args.to));
+    let (from, to) = (StoreLocation::of(&args.from), StoreLocation::of(&args.to));
     if from == to {
         return Err(Error::failed("a store cannot be copied onto itself"));
     }
-    if let Whereabouts::File(path) = &from
+    if let StoreLocation::File(path) = &from
         && !path.exists()
     {
         return Err(Error::failed(format!("there is no store at {}", from.shown())));
@@ -42,15 +42,15 @@ pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
 }
 
 /// A database goes on while it is read: it is read as of one moment.
-async fn open_source(from: &Whereabouts) -> Result<Arc<dyn Transfer>> {
+async fn open_source(from: &StoreLocation) -> Result<Arc<dyn Transfer>> {
     match from.open(CACHE_BYTES).await? {
-        Opened::Database(store) => Ok(Arc::new(store.at_this_moment()?)),
-        opened @ Opened::File(_) => Ok(opened.moving()),
+        OpenStore::Database(store) => Ok(Arc::new(store.at_this_moment()?)),
+        opened @ OpenStore::File(_) => Ok(opened.moving()),
     }
 }
 
 /// How many entities were copied.
-async fn copy(source: &dyn Transfer, target: &dyn Transfer, to: &Whereabouts) -> Result<u64> {
+async fn copy(source: &dyn Transfer, target: &dyn Transfer, to: &StoreLocation) -> Result<u64> {
     if source.is_incomplete().await? {
         return Err(Error::failed("the source is incomplete: a rebuild of it was broken off")
             .hint("finish it first with: ordo store reindex --store FROM"));

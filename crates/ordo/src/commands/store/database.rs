@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::maintenance;
-use crate::opened::{Opened, Whereabouts};
 use crate::output::progress::Progress;
+use crate::store_location::{OpenStore, StoreLocation};
 
 #[derive(Debug)]
 pub(super) struct Database {
@@ -18,16 +18,16 @@ impl Database {
         Database { url }
     }
 
-    async fn open(&self) -> Result<Opened> {
-        Whereabouts::Database(self.url.clone()).open(0).await
+    async fn open(&self) -> Result<OpenStore> {
+        StoreLocation::Database(self.url.clone()).open(0).await
     }
 
     pub(super) async fn check(&self) -> Result<Value> {
         let progress = Progress::counted("checking");
         let mut tell = |done, total| progress.at(done, total);
         let checked = match self.open().await? {
-            Opened::Database(store) => maintenance::check_database(&store, &mut tell).await?,
-            Opened::File(store) => maintenance::check(&store, &mut tell).await?,
+            OpenStore::Database(store) => maintenance::check_database(&store, &mut tell).await?,
+            OpenStore::File(store) => maintenance::check(&store, &mut tell).await?,
         };
         Ok(checked.to_json())
     }

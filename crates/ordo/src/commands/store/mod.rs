@@ -13,7 +13,7 @@ use super::talk::Talk;
 use crate::cli::store::{BackupArgs, StoreArg, StoreCommand};
 use crate::error::{Error, Exit, Result};
 use crate::maintenance::DUMP;
-use crate::opened::Whereabouts;
+use crate::store_location::StoreLocation;
 use database::Database;
 use offline::File;
 use online::Daemon;
@@ -40,9 +40,9 @@ pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
 /// A named file is meant itself; otherwise the daemon is asked, and where none answers, its file.
 async fn place(talk: &Talk, asked: &StoreArg) -> Result<Place> {
     if let Some(path) = &asked.store {
-        return match Whereabouts::of(path) {
-            Whereabouts::File(path) => File::at(path).map(Place::File),
-            Whereabouts::Database(url) => Ok(Place::Database(Database::at(url))),
+        return match StoreLocation::of(path) {
+            StoreLocation::File(path) => File::at(path).map(Place::File),
+            StoreLocation::Database(url) => Ok(Place::Database(Database::at(url))),
         };
     }
     match Daemon::find(talk).await? {

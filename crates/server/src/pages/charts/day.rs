@@ -5,8 +5,8 @@
 use ordo_model::job::Job;
 use ordo_model::{Millis, Timestamp};
 
-use crate::pages::html::Html;
-use crate::pages::moment::Times;
+use crate::pages::layout::html::Html;
+use crate::pages::layout::moment::Times;
 
 const COLUMNS: usize = 96;
 const COLUMN_MS: i64 = 15 * 60_000;

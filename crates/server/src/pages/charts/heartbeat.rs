@@ -2,7 +2,7 @@
 
 use ordo_model::job::{Run, RunStatus};
 
-use crate::pages::html::Html;
+use crate::pages::layout::html::Html;
 
 /// How many beats a row has.
 pub(crate) const BEATS: usize = 30;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use ordo_model::job::{Run, RunStatus};
 
-use crate::pages::html::Html;
-use crate::pages::moment::Times;
+use crate::pages::layout::html::Html;
+use crate::pages::layout::moment::Times;
 
 /// How many days are shown.
 const DAYS: i64 = 7;

@@ -2,7 +2,7 @@
 
 use ordo_engine::series::{Minute, lateness_ms};
 
-use crate::pages::html::Html;
+use crate::pages::layout::html::Html;
 
 const HEIGHT: f64 = 100.0;
 const STEP: f64 = 10.0;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ordo_model::Timestamp;
 
-use crate::pages::html::Html;
+use crate::pages::layout::html::Html;
 
 const MIDDLE: f64 = 150.0;
 /// Where marks begin, seen from the middle.

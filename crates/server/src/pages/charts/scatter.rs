@@ -3,8 +3,8 @@
 use ordo_model::job::{Run, RunStatus};
 
 use super::percentile;
-use crate::pages::html::Html;
-use crate::pages::moment::length;
+use crate::pages::layout::html::Html;
+use crate::pages::layout::moment::length;
 
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 200.0;

@@ -1,0 +1,134 @@
+//! The life of a daemon: take the folder and the store, start the engine, serve, and end in order.
+//!
+//! Invariant: nothing fires before everything it needs is there; nothing is let go before what runs has come to its
+//! end or was recorded as ended.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+
+use ordo_engine::cluster::About;
+use ordo_engine::trace::Sampling;
+use ordo_engine::{Engine, Options, Senders};
+use ordo_server::{App, Auth, Node};
+use tokio::net::{TcpListener, UnixListener};
+use tokio_util::sync::CancellationToken;
+
+use super::senders::ConfiguredSenders;
+use super::signals::Signals;
+use super::{Plan, admin, logging, parts, service, socket};
+use crate::config::Settings;
+use crate::error::{Error, Exit, Result};
+use crate::folder::{self, Folder, shown};
+use crate::key_file::KeyFile;
+use crate::maintenance::StoreKeeper;
+use crate::telemetry::{self, Exporter};
+use crate::zone_data;
+
+pub(super) fn run(plan: Plan) -> Result<Exit> {
+    let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
+    logging::begin(&plan.settings, spans)?;
+    if let Some(warning) = zone_data::install(plan.settings.time.zones) {
+        tracing::warn!("{warning}");
+    }
+    tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
+    runtime.block_on(begin(plan, exporter))
+}
+
+async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
+    let mut signals = Signals::listen()?;
+    let settings = &plan.settings;
+    let folder = Folder::here();
+    folder.make()?;
+    let store = parts::store(settings).await?;
+    let _taken = folder.take()?;
+    let tools = parts::toolbox(settings, &folder)?;
+    let (unix, socket_file) = socket::bind(&folder.socket())?;
+    let tcp = match &plan.listen {
+        Some(listen) => Some(parts::listener(listen).await?),
+        None => None,
+    };
+    let exporting = exporter.map(Exporter::start);
+    let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
+    let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
+    let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
+    let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
+    let name = parts::node_name(settings, &store);
+    let options = Options {
+        node: name.clone(),
+        group: settings.group.clone(),
+        tick_rate: plan.tick_rate,
+        pools: settings.pools.sizes(),
+        about,
+        sampling: Sampling::part(settings.telemetry.sample),
+        keys,
+        senders: outside.senders.clone(),
+        escalations: parts::escalations(settings)?,
+    };
+    let engine = parts::engine(store.store(), tools, options).await?;
+    // Before anybody is answered: no address is served without a token.
+    let token = admin::admit(&engine, &folder, &name).await?;
+    let shutdown = CancellationToken::new();
+    let node = Node { name, tick_rate: plan.tick_rate };
+    let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
+        .below(&settings.serve.base_path)
+        .limited(settings.limits.into())
+        .with_adapters(outside.adapters());
+    let _following = outside.follow(engine.clone());
+    let work = async {
+        app.set_ready(true);
+        let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
+        ready(&place);
+        url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
+        service::ready(&place);
+        let _watchdog = service::watchdog(engine.clone());
+        wait(&mut signals, &app, &engine, settings).await;
+        shutdown.cancel();
+    };
+    tokio::join!(serve(&app, unix, tcp, &shutdown), work);
+    drop(socket_file);
+    if let Some(exporting) = exporting {
+        exporting.end().await;
+    }
+    tracing::info!("stopped");
+    Ok(Exit::Done)
+}
+
+/// Other programs wait for the first line; the second is for somebody who does this for the first time.
+fn ready(place: impl std::fmt::Display) {
+    eprintln!("ordo is ready at {place}");
+    if std::io::stderr().is_terminal() {
+        eprintln!("  now, in another terminal:  ordo job add hello --every 10s -- echo hi");
+        eprintln!("  stop with Ctrl-C; everything is kept in {}", shown(Path::new(folder::NAME)));
+    }
+}
+
+/// Until the shutdown fires and what was asked has been answered.
+async fn serve(app: &App, unix: UnixListener, tcp: Option<TcpListener>, shutdown: &CancellationToken) {
+    let socket = ordo_server::serve_unix(unix, app.clone(), shutdown.clone());
+    match tcp {
+        Some(tcp) => drop(tokio::join!(socket, ordo_server::serve_tcp(tcp, app.clone(), shutdown.clone()))),
+        None => socket.await,
+    }
+}
+
+/// Until a signal; then until what runs has ended, or a second signal.
+async fn wait(signals: &mut Signals, app: &App, engine: &Engine, settings: &Settings) {
+    let signal = signals.next().await;
+    app.set_ready(false);
+    service::stopping();
+    let grace = settings.serve.grace;
+    let running: usize = engine.load().await.pools.iter().map(|(_, running, _)| running).sum();
+    tracing::info!(signal, running, %grace, "stopping: what runs may finish; the same signal again ends it now");
+    let insisted = tokio::select! {
+        () = engine.shutdown(grace.to_std()) => false,
+        _ = signals.next() => true,
+    };
+    if insisted {
+        tracing::warn!("stopping now");
+        engine.shutdown(std::time::Duration::ZERO).await;
+    }
+}

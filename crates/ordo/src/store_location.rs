@@ -1,0 +1,121 @@
+//! The store that was asked for: a file, or a database by its URL.
+//!
+//! Invariant: only this file chooses between drivers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ordo_store::{Fault, Store, Transfer};
+use ordo_store_postgres::PostgresStore;
+use ordo_store_redb::RedbStore;
+
+use crate::error::{Error, Result};
+use crate::folder::shown;
+
+/// Where a store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoreLocation {
+    File(PathBuf),
+    Database(String),
+}
+
+/// A store that is open.
+#[derive(Debug, Clone)]
+pub(crate) enum OpenStore {
+    File(Arc<RedbStore>),
+    Database(Arc<PostgresStore>),
+}
+
+impl StoreLocation {
+    /// As a flag or a setting names it.
+    pub(crate) fn of(path: &Path) -> StoreLocation {
+        match path.to_str().filter(|text| ordo_store_postgres::is_url(text)) {
+            Some(url) => StoreLocation::Database(url.to_owned()),
+            None => StoreLocation::File(path.to_owned()),
+        }
+    }
+
+    pub(crate) async fn open(&self, cache_bytes: usize) -> Result<OpenStore> {
+        match self {
+            StoreLocation::File(path) => {
+                let store = RedbStore::open(path, ordo_store_redb::Options { cache_bytes })?;
+                Ok(OpenStore::File(Arc::new(store)))
+            }
+            StoreLocation::Database(url) => {
+                let store = PostgresStore::open(url, ordo_store_postgres::Options::default()).await;
+                Ok(OpenStore::Database(Arc::new(store.map_err(cannot_open)?)))
+            }
+        }
+    }
+
+    /// For a person; without a password.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            StoreLocation::File(path) => shown(path),
+            StoreLocation::Database(url) => without_password(url),
+        }
+    }
+}
+
+impl OpenStore {
+    pub(crate) fn moving(&self) -> Arc<dyn Transfer> {
+        match self {
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(store) => store.clone(),
+        }
+    }
+
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        match self {
+            OpenStore::File(store) => store.clone(),
+            OpenStore::Database(store) => store.clone(),
+        }
+    }
+}
+
+fn cannot_open(fault: Fault) -> Error {
+    match fault {
+        Fault::Misuse { what } => Error::failed(what),
+        fault @ Fault::Unavailable { .. } => {
+            Error::from(fault).hint("see whether the database runs and the URL has its user, password and name")
+        }
+        fault => Error::from(fault),
+    }
+}
+
+/// `postgres://user@host/database`, whatever else the URL says.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let Some(at) = rest[..end].rfind('@') else { return without_secrets(url) };
+    let user = rest[..at].split(':').next().unwrap_or_default();
+    without_secrets(&format!("{scheme}://{user}{}", &rest[at..]))
+}
+
+/// A password may stand among the parameters too.
+fn without_secrets(url: &str) -> String {
+    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("password=")).collect();
+    if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_a_database_and_all_else_a_file() {
+        let of = |text: &str| StoreLocation::of(Path::new(text));
+        assert_eq!(of("postgres://h/d"), StoreLocation::Database("postgres://h/d".into()));
+        assert_eq!(of("postgres"), StoreLocation::File("postgres".into()));
+        assert_eq!(of(".ordo/orchestrator.db"), StoreLocation::File(".ordo/orchestrator.db".into()));
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        assert_eq!(without_password("postgres://me:s3cret@h:1/d?schema=x"), "postgres://me@h:1/d?schema=x");
+        assert_eq!(without_password("postgres://me:p@ss:w@h/d"), "postgres://me@h/d");
+        assert_eq!(without_password("postgres://h/d?password=s3cret&schema=x"), "postgres://h/d?schema=x");
+        assert_eq!(without_password("postgres://h/d?user=a@b"), "postgres://h/d?user=a@b");
+    }
+}

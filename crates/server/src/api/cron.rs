@@ -1,0 +1,36 @@
+//! What a cron expression means, before a job is made of it.
+
+use axum::Json;
+use axum::extract::State;
+use ordo_model::Timestamp;
+use ordo_model::limits::PREVIEW_MAX;
+use ordo_model::schedule::{Rule, Schedule, ScheduleError};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::http::code::Code;
+use crate::http::params::Params;
+use crate::http::problem::Problem;
+
+const SHOWN_DEFAULT: usize = 5;
+
+pub(crate) async fn explain(State(app): State<App>, mut params: Params) -> Result<Json<Value>, Problem> {
+    let needed = || Problem::field(Code::InvalidQuery, "expr", "is needed: the cron expression");
+    let expr = params.take_text("expr").ok_or_else(needed)?;
+    let timezone = params.take_text("tz").unwrap_or_else(|| "UTC".to_owned());
+    let n = params.take_count("n", SHOWN_DEFAULT, PREVIEW_MAX)?;
+    let from = params.take::<Timestamp>("from")?.unwrap_or_else(|| app.now());
+    params.finish()?;
+    let rule = Rule::Cron { expr: expr.clone(), timezone: timezone.clone(), dst: Default::default() };
+    let schedule = Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };
+    schedule.validate().map_err(|error| refused(&error))?;
+    let items = schedule.preview(from, n, Uuid::nil());
+    let described = schedule.describe();
+    Ok(Json(json!({ "expr": expr, "timezone": timezone, "schedule": described, "items": items, "next_cursor": null })))
+}
+
+fn refused(error: &ScheduleError) -> Problem {
+    let field = if error.field == "timezone" { "tz" } else { "expr" };
+    Problem::field(Code::InvalidQuery, field, error.message.clone())
+}

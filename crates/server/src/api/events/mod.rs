@@ -1,0 +1,60 @@
+//! The log of all events: a page of it, or all of it as it is written.
+
+pub(crate) mod follow;
+pub(crate) mod streams;
+
+use axum::Json;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use ordo_store::{Fault, Position};
+
+use crate::api::events::streams::EventJson;
+use crate::app::App;
+use crate::auth::access::is_told;
+use crate::http::code::Code;
+use crate::http::params::{List, Params};
+use crate::http::peer::Peer;
+use crate::http::problem::Problem;
+use crate::http::sse::{last_event_id, not_an_id, wants_events};
+
+/// From the event behind the position `after` on; from the oldest that is kept when it is left out.
+pub(crate) async fn read(
+    State(app): State<App>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let limit = params.take_limit()?;
+    let cursor = params.take_cursor::<String>()?;
+    let after = params.take_text("after").or(cursor).unwrap_or_default();
+    params.finish()?;
+    if !wants_events(&headers) {
+        return page(&app, Position(after), limit).await;
+    }
+    let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
+    match last_event_id::<String>(&headers)? {
+        Some(last) => follow::answer(&app, Position(last), closing).await.map_err(|fault| unless(fault, not_an_id)),
+        None => follow::answer(&app, Position(after), closing).await.map_err(|fault| unless(fault, not_a_position)),
+    }
+}
+
+async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Problem> {
+    let found = app.engine.queries().store().events(&after, limit + 1).await;
+    let mut events = found.map_err(|fault| unless(fault, not_a_position))?;
+    let is_cut = events.len() > limit;
+    events.truncate(limit);
+    let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
+    events.retain(|event| is_told(event.entity.kind));
+    let items = events.into_iter().map(EventJson::of).collect::<Result<Vec<EventJson>, Fault>>()?;
+    Ok(Json(List { items, next_cursor }).into_response())
+}
+
+/// The fault as a problem; a position that is none is the client's mistake, told by where it stood.
+fn unless(fault: Fault, no_position: impl FnOnce() -> Problem) -> Problem {
+    if matches!(fault, Fault::NotAPosition { .. }) { no_position() } else { fault.into() }
+}
+
+fn not_a_position() -> Problem {
+    Problem::field(Code::InvalidCursor, "after", "is not a position that this server gave out")
+}

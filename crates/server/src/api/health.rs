@@ -1,0 +1,30 @@
+//! Whether the process is alive, and whether it takes work.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use ordo_engine::batcher::chain;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::http::code::Code;
+use crate::http::problem::Problem;
+
+/// A store that needs longer to say that it is there is no help to anybody.
+const STORE_PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) async fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    if !app.is_ready() {
+        return Err(Problem::new(Code::NotReady, "the server is starting or going down"));
+    }
+    match tokio::time::timeout(STORE_PATIENCE, app.engine.queries().store().ping()).await {
+        Ok(Ok(())) => Ok(Json(json!({ "status": "ready" }))),
+        Ok(Err(fault)) => Err(Problem::new(Code::NotReady, chain(&fault))),
+        Err(_) => Err(Problem::new(Code::NotReady, "the store does not answer")),
+    }
+}

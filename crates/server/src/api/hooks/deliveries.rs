@@ -1,0 +1,92 @@
+//! Deliveries of a hook: what came, what became of it, and once more.
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::object::deliveries_prefix;
+use ordo_engine::object_queries::Section;
+use ordo_engine::{CommandError, CommitExtras, Versioned};
+use ordo_model::hook::{Delivery, DeliveryRefusal};
+use ordo_store::Order;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::api::hooks;
+use crate::api::hooks::json;
+use crate::app::App;
+use crate::http::code::Code;
+use crate::http::idempotency::{self, Once};
+use crate::http::params::{KeyCursor, List, Params};
+use crate::http::path::{Named, Slug};
+use crate::http::problem::Problem;
+
+/// Newest first.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Named(Slug(slug)): Named<Slug>,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let limit = params.take_limit()?;
+    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    params.finish()?;
+    hooks::find(&app, &slug).await?;
+    let prefix = deliveries_prefix(&slug);
+    if after.as_ref().is_some_and(|after| !after.starts_with(&prefix)) {
+        return Err(Problem::field(Code::InvalidCursor, "cursor", "is not one that this list gave out"));
+    }
+    let order = Order::Descending;
+    let section = Section { prefix: &prefix, after: after.as_deref(), order, ..Section::all(0, limit) };
+    let found = app.engine.queries().objects::<Delivery>(&section).await?;
+    let items: Vec<Value> = found.items.iter().map(|kept| json::delivery(kept.id, kept)).collect();
+    Ok(Json(List { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+}
+
+pub(crate) async fn replay(
+    State(app): State<App>,
+    named: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let Path((slug, id)) = named.map_err(|_| missing())?;
+    let once = Once::read(&headers, &format!("POST /v1/hooks/{slug}/deliveries/{id}/replay"), &[])?;
+    let delivery = find(&app, &slug, &id).await?;
+    if let Some(once) = &once
+        && once.earlier::<Uuid>(&app).await?.is_some()
+    {
+        return Ok(idempotency::replayed(accepted(&delivery)));
+    }
+    let dedup = once.as_ref().map(|once| once.dedup(delivery.id, app.now()));
+    let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
+    match app.engine.replay(&slug, delivery.id, extras).await {
+        Ok(committed) => Ok(accepted(&committed.state)),
+        Err(CommandError::Duplicate(_)) if once.is_some() => {
+            Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
+        }
+        Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),
+    }
+}
+
+async fn find(app: &App, slug: &str, id: &str) -> Result<Versioned<Delivery>, Problem> {
+    let id: Uuid = id.parse().map_err(|_| missing())?;
+    let found = app.engine.queries().object::<Delivery>(id).await?;
+    found.filter(|delivery| delivery.hook == slug).ok_or_else(missing)
+}
+
+fn missing() -> Problem {
+    Problem::new(Code::DeliveryNotFound, "the hook has no such delivery")
+}
+
+fn accepted(delivery: &Versioned<Delivery>) -> Response {
+    (StatusCode::ACCEPTED, Json(json::delivery(delivery.id, delivery))).into_response()
+}
+
+fn refused(refusal: &DeliveryRefusal) -> Problem {
+    let code = match refusal {
+        DeliveryRefusal::NoSuchDelivery => Code::DeliveryNotFound,
+        DeliveryRefusal::NotOver => Code::WrongState,
+        DeliveryRefusal::PayloadGone => Code::PayloadGone,
+        DeliveryRefusal::Duplicate => Code::Internal,
+    };
+    Problem::new(code, refusal.to_string())
+}

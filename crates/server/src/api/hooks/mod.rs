@@ -1,0 +1,178 @@
+//! Hooks: add, look at, change, remove.
+//!
+//! Invariant: a secret that comes with a hook goes to the secret store before the hook names it, and never comes back.
+
+pub(crate) mod deliveries;
+pub(crate) mod form;
+pub(crate) mod json;
+pub(crate) mod receive;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::object_queries::Section;
+use ordo_engine::secrets::{SecretText, SecretsError};
+use ordo_engine::{CommandError, CommitExtras, SubmitError, Versioned};
+use ordo_model::hook::{Hook, HookCommand, HookRefusal};
+use ordo_model::object::Object;
+use serde_json::Value;
+
+use crate::api::hooks::form::{Asked, ChangedHook, NewHook};
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::idempotency::{self, Once};
+use crate::http::params::{KeyCursor, List, Params};
+use crate::http::path::{Name, Named, Slug};
+use crate::http::problem::Problem;
+
+pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+    let limit = params.take_limit()?;
+    let after = params.take_cursor::<KeyCursor>()?;
+    params.finish()?;
+    let section = Section { after: after.as_ref().map(|after| after.0.as_slice()), ..Section::all(0, limit) };
+    let found = app.engine.queries().objects::<Hook>(&section).await?;
+    let mut items = Vec::with_capacity(found.items.len());
+    for hook in &found.items {
+        items.push(told(&app, hook).await?);
+    }
+    Ok(Json(List { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+}
+
+pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
+    Ok(Json(told(&app, &find(&app, &slug).await?).await?))
+}
+
+pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Problem> {
+    app.engine.queries().hook(slug).await?.ok_or_else(|| Slug::missing(slug))
+}
+
+pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    let form: NewHook = body.parse()?;
+    let once = Once::read(&headers, "POST /v1/hooks", &body.bytes)?;
+    if let Some(once) = &once
+        && let Some(slug) = once.earlier::<String>(&app).await?
+    {
+        return Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?));
+    }
+    let own_secret = Hook::own_secret(&form.slug);
+    let (slug, asked) = form.asked(&own_secret)?;
+    let command = HookCommand::Add { slug: slug.clone(), terms: asked.terms.clone() };
+    let before = app.engine.queries().hook(&slug).await?;
+    // Judged before the secret is kept: a hook that is refused must not leave one behind, or replace another's.
+    Hook::decide(Hook::id(&slug).id, before.as_deref(), command.clone(), app.now()).map_err(refused)?;
+    keep_secret(&app, &own_secret, &asked).await?;
+    let dedup = once.as_ref().map(|once| once.dedup(&slug, app.now()));
+    let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
+    match (app.engine.command_with::<Hook>(Hook::id(&slug).id, command, extras).await, once) {
+        (Ok(added), _) => created(&app, &added.state).await,
+        (Err(CommandError::Duplicate(value)), Some(once)) => {
+            let slug: String = once.resolve(&value)?;
+            Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?))
+        }
+        (Err(error), _) => Err(lost(error, refused)),
+    }
+}
+
+pub(crate) async fn update(
+    State(app): State<App>,
+    Named(Slug(slug)): Named<Slug>,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    let form: ChangedHook = body.parse()?;
+    let own_secret = Hook::own_secret(&slug);
+    let asked = form.asked(&own_secret)?;
+    let before = find(&app, &slug).await?;
+    let command = HookCommand::Update { terms: asked.terms.clone() };
+    Hook::decide(before.id, Some(&before), command.clone(), app.now()).map_err(refused)?;
+    keep_secret(&app, &own_secret, &asked).await?;
+    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| lost(error, refused))?;
+    if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
+        forget_secret(&app, &own_secret).await;
+    }
+    Ok(Json(told(&app, &updated.state).await?))
+}
+
+pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
+    let before = find(&app, &slug).await?;
+    let removed =
+        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| lost(error, refused))?;
+    let own_secret = Hook::own_secret(&slug);
+    if uses(&before, &own_secret) {
+        forget_secret(&app, &own_secret).await;
+    }
+    Ok(Json(told(&app, &removed.state).await?))
+}
+
+fn uses(hook: &Hook, secret: &str) -> bool {
+    hook.terms.verify.as_ref().is_some_and(|verify| verify.secret == secret)
+}
+
+/// Keeps a secret that came extras; one that is only named must be there.
+async fn keep_secret(app: &App, own_secret: &str, asked: &Asked) -> Result<(), Problem> {
+    let Some(verify) = &asked.terms.verify else { return Ok(()) };
+    let secrets = app.engine.secrets();
+    match &asked.secret {
+        Some(value) => drop(secrets.put(own_secret, &SecretText::new(value.clone())).await.map_err(of_secrets)?),
+        None if secrets.reveal(&verify.secret).await.map_err(of_secrets)?.is_none() => {
+            return Err(of_secrets(SecretsError::Unknown { name: verify.secret.clone() }));
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// The hook is gone; its secret is of no more use. Should it stay, that is said, and does no harm.
+async fn forget_secret(app: &App, name: &str) {
+    if let Err(error) = app.engine.secrets().remove(name).await {
+        tracing::warn!(%error, secret = name, "the secret of a removed hook is still kept");
+    }
+}
+
+async fn told(app: &App, hook: &Versioned<Hook>) -> Result<Value, Problem> {
+    Ok(json::hook(hook, &app.engine.queries().listeners(&hook.slug).await?))
+}
+
+async fn created(app: &App, hook: &Versioned<Hook>) -> Result<Response, Problem> {
+    let mut answer = (StatusCode::CREATED, Json(told(app, hook).await?)).into_response();
+    if let Ok(place) = HeaderValue::from_str(&format!("/v1/hooks/{}", hook.slug)) {
+        answer.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(answer)
+}
+
+fn refused(refusal: HookRefusal) -> Problem {
+    match refusal {
+        HookRefusal::NoSuchHook => Problem::new(Code::HookNotFound, refusal.to_string()),
+        HookRefusal::Exists { .. } => Problem::new(Code::HookExists, refusal.to_string()),
+        HookRefusal::Invalid { field, message } => Problem::field(Code::InvalidHook, field, message),
+    }
+}
+
+/// Why an ask on an object was not carried out.
+pub(crate) fn lost<R: std::error::Error>(error: CommandError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+    match error {
+        CommandError::Refused(refusal) => refused(refusal),
+        CommandError::Duplicate(value) => SubmitError::Duplicate(value).into(),
+        CommandError::Store(fault) => SubmitError::Store(fault).into(),
+        CommandError::Contended => SubmitError::Contended.into(),
+        CommandError::Stopped => SubmitError::Stopped.into(),
+    }
+}
+
+pub(crate) fn of_secrets(error: SecretsError) -> Problem {
+    let text = error.to_string();
+    match error {
+        SecretsError::Refused(_) | SecretsError::Length | SecretsError::Unknown { .. } => {
+            Problem::field(Code::InvalidHook, "verify.secret", text)
+        }
+        SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Chance(_) => {
+            tracing::error!(error = %text, "the secret of a hook could not be used");
+            Problem::new(Code::HookSecretUnavailable, text)
+        }
+        SecretsError::Store(fault) => SubmitError::Store(fault).into(),
+        SecretsError::Contended => SubmitError::Contended.into(),
+        SecretsError::Stopped => SubmitError::Stopped.into(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Orders to a job: trigger, pause, resume, backfill; and what it will do next.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::SubmitError;
+use ordo_model::job::{Command, Job, Order, decide};
+use ordo_model::limits::{BACKFILL_MAX, PREVIEW_MAX};
+use ordo_model::schedule::Occurrence;
+use ordo_model::{JobId, RunId, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::jobs::json::{answer, sentence};
+use crate::api::jobs::tool_check;
+use crate::api::jobs::unique;
+use crate::api::jobs::{find, named};
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::idempotency::{self, Once};
+use crate::http::params::Params;
+use crate::http::path::Named;
+use crate::http::problem::Problem;
+use crate::http::request_span::Caller;
+
+/// How many occurrences a preview shows unless told.
+const PREVIEW_DEFAULT: usize = 10;
+/// How many occurrences the answer to a backfill lists.
+const LISTED_MAX: usize = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TriggerForm {
+    tool_input: Option<Value>,
+}
+
+pub(crate) async fn trigger(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/trigger"), &body.bytes)?;
+    let TriggerForm { tool_input } = body.parse_or_default()?;
+    if let Some(run) = earlier(&app, once.as_ref()).await? {
+        return Ok(run);
+    }
+    let job = find(&app, id).await?;
+    if let Some(input) = &tool_input {
+        tool_check::check(&app.engine, &job.definition, input).await?;
+    }
+    if let Some(unique) = &job.definition.unique_key {
+        return unique::trigger(&app, &headers, &job, unique, tool_input, caller.0).await;
+    }
+    let command = Command::Trigger { tool_input, traceparent: caller.0 };
+    begin_run(&app, id, command, once).await?.map_err(|error| named(id, error))
+}
+
+/// The answer to an earlier request with the same key.
+pub(crate) async fn earlier(app: &App, once: Option<&Once>) -> Result<Option<Response>, Problem> {
+    let Some(once) = once else { return Ok(None) };
+    Ok(once.earlier_run(app).await?.map(|run| idempotency::replayed(begun(run))))
+}
+
+/// Has a run begun; once only, if there is a key.
+pub(crate) async fn begin_run(
+    app: &App,
+    id: JobId,
+    command: Command,
+    once: Option<Once>,
+) -> Result<Result<Response, SubmitError>, Problem> {
+    let answer = match &once {
+        None => app.engine.submit(id, command).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim_run(app.now())).await,
+    };
+    match (answer, once) {
+        (Ok(accepted), _) => match accepted.run_begun() {
+            Some(run) => Ok(Ok(begun(run.id))),
+            None => Err(Problem::new(Code::Internal, "the order was carried out but led to no run")),
+        },
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
+            Ok(Ok(idempotency::replayed(begun(once.resolve_run(&value)?))))
+        }
+        (Err(error), _) => Ok(Err(error)),
+    }
+}
+
+fn begun(run: RunId) -> Response {
+    (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response()
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PauseForm {
+    reason: Option<String>,
+}
+
+pub(crate) async fn pause(State(app): State<App>, Named(id): Named<JobId>, body: Body) -> Result<Response, Problem> {
+    let PauseForm { reason } = body.parse_or_default()?;
+    order(&app, id, Command::Pause { reason }).await
+}
+
+pub(crate) async fn resume(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    order(&app, id, Command::Resume).await
+}
+
+async fn order(app: &App, id: JobId, command: Command) -> Result<Response, Problem> {
+    let accepted = app.engine.submit(id, command).await.map_err(|error| named(id, error))?;
+    Ok(answer(StatusCode::OK, &accepted.job))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackfillForm {
+    from: Timestamp,
+    /// Not included; the present moment when left out.
+    to: Option<Timestamp>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub(crate) async fn backfill(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/backfill"), &body.bytes)?;
+    let form: BackfillForm = body.parse()?;
+    let now = app.now();
+    if let Some(once) = &once
+        && let Some(told) = once.earlier::<Value>(&app).await?
+    {
+        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()));
+    }
+    let to = form.to.unwrap_or(now).min(now);
+    let command = Command::Backfill { from: form.from, to };
+    let job = find(&app, id).await?;
+    let found = occurrences(&job, form.from, to);
+    let listed = &found[..found.len().min(LISTED_MAX)];
+    let told = json!({ "from": form.from, "to": to, "dry_run": form.dry_run, "count": found.len(), "items": listed });
+    if form.dry_run {
+        // What would be refused is refused here too, by the same rule.
+        decide(id, Some(job), Order { command, reservation: None }, now)?;
+        return Ok(Json(told).into_response());
+    }
+    let answer = match &once {
+        None => app.engine.submit(id, command).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim(&told, now)).await,
+    };
+    match (answer, once) {
+        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(told)).into_response()),
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
+            let told: Value = once.resolve(&value)?;
+            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()))
+        }
+        (Err(error), _) => Err(named(id, error)),
+    }
+}
+
+fn occurrences(job: &Job, from: Timestamp, to: Timestamp) -> Vec<Occurrence> {
+    let schedule = job.definition.trigger.schedule();
+    schedule.map_or_else(Vec::new, |schedule| schedule.between(from, to, BACKFILL_MAX, job.id.0))
+}
+
+pub(crate) async fn preview(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let n = params.take_count("n", PREVIEW_DEFAULT, PREVIEW_MAX)?;
+    let from = params.take::<Timestamp>("from")?.unwrap_or_else(|| app.now());
+    params.finish()?;
+    let job = find(&app, id).await?;
+    let trigger = &job.definition.trigger;
+    let items = trigger.schedule().map_or_else(Vec::new, |schedule| schedule.preview(from, n, id.0));
+    Ok(Json(json!({ "schedule": sentence(trigger), "items": items, "next_cursor": null })).into_response())
+}

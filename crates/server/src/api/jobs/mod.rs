@@ -1,0 +1,128 @@
+//! Jobs: create, read, change, cancel.
+
+pub(crate) mod batch;
+pub(crate) mod commands;
+pub(crate) mod form;
+pub(crate) mod json;
+pub(crate) mod list;
+pub(crate) mod tool_check;
+pub(crate) mod unique;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use ordo_engine::SubmitError;
+use ordo_engine::clock::new_id;
+use ordo_model::JobId;
+use ordo_model::job::{Command, Job, Refusal};
+use serde_json::{Map, Value};
+
+use crate::api::jobs::form::{JobForm, check_patch, concerns_tool};
+use crate::api::jobs::json::{answer, created};
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::idempotency::{self, Once};
+use crate::http::if_match::IfMatch;
+use crate::http::params::Params;
+use crate::http::path::Named;
+use crate::http::problem::Problem;
+
+/// How often a change without a condition is laid on what somebody else wrote meanwhile.
+const UPDATE_TRIES: u32 = 8;
+
+pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    let fields: Map<String, Value> = body.parse()?;
+    if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
+        let form = JobForm::read(fields)?;
+        let definition = form.definition.clone();
+        let command = form.into_command(&app.engine).await?;
+        if let Some(unique) = &definition.unique_key {
+            return unique::create(&app, &headers, &definition, unique, command).await;
+        }
+        return Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job));
+    }
+    match Once::read(&headers, "POST /v1/jobs", &body.bytes)? {
+        None => {
+            let command = JobForm::read(fields)?.into_command(&app.engine).await?;
+            Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job))
+        }
+        Some(once) => create_once(&app, fields, &once).await,
+    }
+}
+
+/// An earlier answer comes before all checks: what was right then may be refused by now.
+async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Result<Response, Problem> {
+    if let Some(earlier) = once.earlier(app).await? {
+        return replayed(app, earlier).await;
+    }
+    let command = JobForm::read(fields)?.into_command(&app.engine).await?;
+    let id = JobId(new_id());
+    match app.engine.submit_once(id, command, once.claim(id, app.now())).await {
+        Ok(accepted) => Ok(created(&accepted.job)),
+        Err(SubmitError::Duplicate(value)) => replayed(app, once.resolve(&value)?).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn replayed(app: &App, id: JobId) -> Result<Response, Problem> {
+    Ok(idempotency::replayed(created(&find(app, id).await?)))
+}
+
+pub(crate) async fn show(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {
+    Ok(answer(StatusCode::OK, &find(&app, id).await?))
+}
+
+pub(crate) async fn find(app: &App, id: JobId) -> Result<Job, Problem> {
+    app.engine.job(id).await?.ok_or_else(|| Problem::no_job(id))
+}
+
+pub(crate) async fn update(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let patch: Map<String, Value> = body.parse()?;
+    check_patch(&patch)?;
+    let condition = IfMatch::read(&headers)?;
+    for _ in 0..UPDATE_TRIES {
+        let job = find(&app, id).await?;
+        condition.check(job.revision)?;
+        check_change(&app, &job, &patch).await?;
+        // The tool judged this revision; should the job move on meanwhile, it is asked again.
+        let command = Command::Update { patch: patch.clone(), if_revision: Some(job.revision) };
+        match app.engine.submit(id, command).await {
+            Ok(accepted) => return Ok(answer(StatusCode::OK, &accepted.job)),
+            Err(SubmitError::Refused(Refusal::RevisionMoved { .. })) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(SubmitError::Contended.into())
+}
+
+async fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Result<(), Problem> {
+    if !concerns_tool(patch) {
+        return Ok(());
+    }
+    let definition = job.definition.patched(patch)?;
+    tool_check::check(&app.engine, &definition, &definition.tool_input).await
+}
+
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let reason = params.take_text("reason");
+    params.finish()?;
+    let accepted = app.engine.submit(id, Command::Cancel { reason }).await.map_err(|error| named(id, error))?;
+    Ok(answer(StatusCode::OK, &accepted.job))
+}
+
+/// The engine's error, with the job's id where it is about the job not being there.
+pub(crate) fn named(id: JobId, error: SubmitError) -> Problem {
+    match error {
+        SubmitError::Refused(Refusal::NoSuchJob) => Problem::no_job(id),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,94 @@
+//! `unique_key`: within its window there is one job, and for each job one run that was asked for, with the same key.
+//!
+//! Invariant: the key is claimed in the same commit that creates the job or the run.
+
+use axum::Json;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::SubmitError;
+use ordo_engine::clock::new_id;
+use ordo_engine::planner::Claim;
+use ordo_model::job::{Command, Definition, Job, OnConflict, UniqueKey};
+use ordo_model::{JobId, RunId, Timestamp, TraceParent};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::api::jobs::json::{answer, created};
+use crate::api::jobs::{find, named};
+use crate::app::App;
+use crate::http::code::Code;
+use crate::http::idempotency;
+use crate::http::problem::Problem;
+
+/// Creates the job unless there is one with the key.
+pub(crate) async fn create(
+    app: &App,
+    headers: &HeaderMap,
+    definition: &Definition,
+    unique: &UniqueKey,
+    command: Command,
+) -> Result<Response, Problem> {
+    // The key of the job says already what is the same request.
+    idempotency::refuse(headers)?;
+    let id = JobId(new_id());
+    let key = unique.key.of(&definition.label, &definition.tool_input);
+    let claim = claim(None, &key, unique, app.now(), id.0.as_bytes().to_vec());
+    match app.engine.submit_once(id, command, claim).await {
+        Ok(accepted) => Ok(created(&accepted.job)),
+        Err(SubmitError::Duplicate(value)) => {
+            let first = JobId(read(&value)?);
+            match unique.on_conflict {
+                OnConflict::Merge => Ok(answer(StatusCode::OK, &find(app, first).await?)),
+                OnConflict::Refuse => Err(taken(&format!("job {first}"), &key, unique)),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Triggers the job unless it has a run with the key.
+pub(crate) async fn trigger(
+    app: &App,
+    headers: &HeaderMap,
+    job: &Job,
+    unique: &UniqueKey,
+    tool_input: Option<Value>,
+    traceparent: Option<TraceParent>,
+) -> Result<Response, Problem> {
+    idempotency::refuse(headers)?;
+    let input = tool_input.as_ref().unwrap_or(&job.definition.tool_input);
+    let key = unique.key.of(&job.definition.label, input);
+    let claim = claim(Some(job.id), &key, unique, app.now(), Vec::new());
+    let begun = |run: RunId| (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response();
+    match app.engine.submit_once(job.id, Command::Trigger { tool_input, traceparent }, claim).await {
+        Ok(accepted) => match accepted.run_begun() {
+            Some(run) => Ok(begun(run.id)),
+            None => Err(Problem::new(Code::Internal, "the order was carried out but led to no run")),
+        },
+        Err(SubmitError::Duplicate(value)) => {
+            let first = RunId(read(&value)?);
+            match unique.on_conflict {
+                OnConflict::Merge => Ok(begun(first)),
+                OnConflict::Refuse => Err(taken(&format!("run {first}"), &key, unique)),
+            }
+        }
+        Err(error) => Err(named(job.id, error)),
+    }
+}
+
+/// A key that belongs to a job names the run that the order brings about.
+fn claim(job: Option<JobId>, key: &str, unique: &UniqueKey, now: Timestamp, value: Vec<u8>) -> Claim {
+    let scope = job.map_or_else(|| "job/".to_owned(), |job| format!("run/{job}/"));
+    let key = format!("unique/{scope}{key}").into_bytes();
+    Claim { key, until: now.plus(unique.window), value, names_run: job.is_some() }
+}
+
+fn read(value: &[u8]) -> Result<Uuid, Problem> {
+    Uuid::from_slice(value)
+        .map_err(|e| Problem::new(Code::StoreDamaged, format!("a remembered key cannot be read: {e}")))
+}
+
+fn taken(what: &str, key: &str, unique: &UniqueKey) -> Problem {
+    let detail = format!("{what} has the key {key} within the last {}", unique.window);
+    Problem::new(Code::UniqueKeyTaken, detail)
+}

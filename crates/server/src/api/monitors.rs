@@ -1,0 +1,121 @@
+//! Monitors: what is expected, and the pings that say it happened.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use ordo_engine::clock::new_id;
+use ordo_engine::{CommitExtras, Versioned};
+use ordo_model::limits::PING_BODY_MAX_BYTES;
+use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
+use ordo_store::Chunk;
+use serde_json::{Value, json};
+
+use crate::api::incidents::KeyCursor;
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::hex;
+use crate::http::params::{List, Params};
+use crate::http::problem::Problem;
+
+const TOKEN_BYTES: usize = 16;
+
+/// Adds a monitor, or gives the one of that name other settings.
+pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Response, Problem> {
+    let settings: MonitorSettings = body.parse()?;
+    let mut random = [0; TOKEN_BYTES];
+    getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    let id = Monitor::id(&settings.name);
+    let committed =
+        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
+    let is_new = committed.state.version == 1 && !committed.events.is_empty();
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(monitor(&committed.state))).into_response())
+}
+
+pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+    let limit = params.take_limit()?;
+    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    params.finish()?;
+    let found = app.engine.queries().monitors(after.as_deref(), limit).await?;
+    let items: Vec<Value> = found.items.iter().map(monitor).collect();
+    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+}
+
+pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
+    let found = app.engine.queries().object::<Monitor>(Monitor::id(&name)).await?;
+    let kept = found.ok_or_else(|| none(&name))?;
+    let mut form = monitor(&kept);
+    let said = kept.pings.iter().rev().find_map(|ping| ping.body);
+    form["pings"] = json!(kept.pings);
+    form["last_said"] = match said {
+        Some(owner) => {
+            let chunks = app.engine.queries().store().chunks(owner, 0, 1).await?;
+            json!(chunks.first().map(|chunk| String::from_utf8_lossy(&chunk.bytes).into_owned()))
+        }
+        None => Value::Null,
+    };
+    Ok(Json(form).into_response())
+}
+
+pub(crate) async fn remove(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
+    let committed = app.engine.command::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
+    Ok(Json(monitor(&committed.state)).into_response())
+}
+
+fn none(name: &str) -> Problem {
+    let shown: String = name.chars().take(60).collect();
+    Problem::new(Code::MonitorNotFound, format!("there is no monitor {shown:?}"))
+}
+
+fn monitor(kept: &Versioned<Monitor>) -> Value {
+    let mut form = json!({
+        "id": kept.id,
+        "status": kept.status.name(),
+        "due_at": kept.due_at,
+        "last_ping": kept.pings.last(),
+        "started_at": kept.started_at,
+        "failures_in_row": kept.failures_in_row,
+        "ping_path": format!("/ping/{}", kept.token),
+        "created_at": kept.created_at,
+        "updated_at": kept.updated_at,
+        "version": kept.version,
+    });
+    if let (Value::Object(form), Ok(Value::Object(settings))) = (&mut form, serde_json::to_value(&kept.settings)) {
+        form.extend(settings);
+    }
+    form
+}
+
+pub(crate) async fn succeeded(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
+    ping(&app, &token, Signal::Success, &body).await
+}
+
+pub(crate) async fn started(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
+    ping(&app, &token, Signal::Start, &body).await
+}
+
+pub(crate) async fn failed(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
+    ping(&app, &token, Signal::Fail, &body).await
+}
+
+/// The end of what is said is kept: there stands why.
+async fn ping(app: &App, token: &str, signal: Signal, body: &Body) -> Result<Response, Problem> {
+    let unknown = || Problem::new(Code::MonitorNotFound, "no monitor has this token");
+    // Nothing that a token cannot be is looked for.
+    let is_token = token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_token {
+        return Err(unknown());
+    }
+    let found = app.engine.queries().monitor_of_token(token).await?.ok_or_else(unknown)?;
+    let said = &body.bytes[body.bytes.len().saturating_sub(PING_BODY_MAX_BYTES)..];
+    let owner = (!said.is_empty()).then(new_id);
+    let chunks = owner.map(|owner| Chunk { owner, seq: 0, bytes: said.to_vec() }).into_iter().collect();
+    let command = MonitorCommand::Ping { signal, body: owner };
+    let committed = app
+        .engine
+        .command_with::<Monitor>(found.id, command, CommitExtras { chunks, ..CommitExtras::default() })
+        .await?;
+    Ok(Json(json!({ "status": committed.state.status.name(), "due_at": committed.state.due_at })).into_response())
+}

@@ -1,0 +1,120 @@
+//! The log of a run as server-sent events, from any line on until the run is over.
+//!
+//! Invariant: hints only wake; what is sent comes from the store. So a hint that was missed costs a read, not a line.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use ordo_engine::Engine;
+use ordo_engine::change_hint::ChangeHint;
+use ordo_engine::log_reader::{LogReader, NumberedLine};
+use ordo_model::RunId;
+use ordo_model::job::Run;
+use ordo_store::Fault;
+use serde_json::json;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::runs::logs::LineJson;
+use crate::app::App;
+use crate::http::problem::Problem;
+
+struct Follow {
+    engine: Engine,
+    run: RunId,
+    reader: LogReader,
+    hints: Receiver<ChangeHint>,
+    closing: CancellationToken,
+    ready: VecDeque<NumberedLine>,
+    over: bool,
+}
+
+/// What there is to send, after a look into the store.
+enum Seen {
+    Lines,
+    Nothing,
+    End(Box<Run>),
+    /// The run was forgotten meanwhile.
+    Gone,
+}
+
+pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: CancellationToken) -> Response {
+    let follow = Follow {
+        // Watching begins before the first look, so nothing falls between the two.
+        hints: app.engine.watch(),
+        engine: app.engine.clone(),
+        run,
+        reader: LogReader::after(app.engine.queries().store().clone(), run, last),
+        closing,
+        ready: VecDeque::new(),
+        over: false,
+    };
+    let events = stream::unfold(follow, |mut follow| async move {
+        let event = follow.next().await?;
+        Some((Ok::<Event, Infallible>(event), follow))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
+
+impl Follow {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Some(line_event(line));
+            }
+            if self.over {
+                return None;
+            }
+            match self.look().await {
+                Ok(Seen::Lines) => {}
+                Ok(Seen::Nothing) => self.wait().await?,
+                Ok(Seen::End(run)) => return Some(self.end("end", &json!({ "status": run.status }))),
+                Ok(Seen::Gone) => return None,
+                Err(fault) => return Some(self.end("error", &Problem::from(fault).to_json())),
+            }
+        }
+    }
+
+    /// The run is looked at before its lines: one that is over had all of its lines stored before.
+    async fn look(&mut self) -> Result<Seen, Fault> {
+        let run = self.engine.queries().run(self.run).await?;
+        self.ready.extend(self.reader.next().await?);
+        Ok(match run {
+            _ if !self.ready.is_empty() => Seen::Lines,
+            Some(run) if run.status.is_terminal() => Seen::End(Box::new(run)),
+            Some(_) => Seen::Nothing,
+            None => Seen::Gone,
+        })
+    }
+
+    /// Waits until looking again is worth it; nothing when the server goes down.
+    async fn wait(&mut self) -> Option<()> {
+        loop {
+            let hint = tokio::select! {
+                () = self.closing.cancelled() => return None,
+                hint = self.hints.recv() => hint,
+            };
+            match hint {
+                Ok(ChangeHint::Log(run) | ChangeHint::Run(run)) if run == self.run => return Some(()),
+                Ok(ChangeHint::Log(_) | ChangeHint::Run(_) | ChangeHint::Job(_) | ChangeHint::Object(_)) => {}
+                Ok(ChangeHint::Elsewhere) | Err(RecvError::Lagged(_)) => return Some(()),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    fn end(&mut self, name: &str, told: &serde_json::Value) -> Event {
+        self.over = true;
+        Event::default().event(name).data(told.to_string())
+    }
+}
+
+fn line_event(line: NumberedLine) -> Event {
+    let line = LineJson::from(line);
+    let text = serde_json::to_string(&line).expect("a line is plain data");
+    Event::default().id(line.id).event("line").data(text)
+}

@@ -1,0 +1,72 @@
+//! The log of a run: a page of it, or all of it as it is written.
+
+use axum::Json;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use ordo_engine::log_reader::{LogReader, NumberedLine};
+use ordo_engine::logs::LogStream;
+use ordo_model::{RunId, Timestamp};
+use serde::Serialize;
+
+use crate::api::runs::find;
+use crate::api::runs::log_follow;
+use crate::app::App;
+use crate::http::params::{List, Params};
+use crate::http::path::Named;
+use crate::http::peer::Peer;
+use crate::http::problem::Problem;
+use crate::http::sse::{last_event_id, wants_events};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct LineJson {
+    /// Where to go on reading behind this line: a cursor and a `Last-Event-ID`.
+    pub(crate) id: String,
+    at: Timestamp,
+    stream: LogStream,
+    text: String,
+    attempt: u32,
+}
+
+impl From<NumberedLine> for LineJson {
+    fn from(NumberedLine { seq, line }: NumberedLine) -> LineJson {
+        LineJson { id: seq.to_string(), at: line.at, stream: line.stream, text: line.text, attempt: line.attempt }
+    }
+}
+
+pub(crate) async fn read(
+    State(app): State<App>,
+    Named(id): Named<RunId>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let follow = params.take::<bool>("follow")?.unwrap_or_else(|| wants_events(&headers));
+    let limit = params.take_limit()?;
+    let cursor = params.take_cursor::<u64>()?;
+    params.finish()?;
+    let run = find(&app, id).await?;
+    if follow {
+        let last = last_event_id(&headers)?.or(cursor);
+        let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
+        return Ok(log_follow::answer(&app, run.id, last, closing));
+    }
+    page(&app, id, cursor, limit).await
+}
+
+async fn page(app: &App, id: RunId, after: Option<u64>, limit: usize) -> Result<Response, Problem> {
+    let mut reader = LogReader::after(app.engine.queries().store().clone(), id, after);
+    let mut lines = Vec::new();
+    while lines.len() <= limit {
+        let more = reader.next().await?;
+        if more.is_empty() {
+            break;
+        }
+        lines.extend(more);
+    }
+    let is_cut = lines.len() > limit;
+    lines.truncate(limit);
+    let items: Vec<LineJson> = lines.into_iter().map(LineJson::from).collect();
+    let next_cursor = items.last().filter(|_| is_cut).map(|line| line.id.clone());
+    Ok(Json(List { items, next_cursor }).into_response())
+}

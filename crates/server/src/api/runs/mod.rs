@@ -1,0 +1,136 @@
+//! Runs: list, read, cancel, run again.
+
+pub(crate) mod log_follow;
+pub(crate) mod logs;
+
+use std::str::FromStr;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::SubmitError;
+use ordo_engine::queries::RunFilter;
+use ordo_model::job::{Command, Refusal, Run, RunStatus};
+use ordo_model::{JobId, Millis, RunId, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::jobs::commands::{begin_run, earlier};
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::idempotency::Once;
+use crate::http::params::{Cursor, List, Params, next_cursor};
+use crate::http::path::Named;
+use crate::http::problem::Problem;
+use crate::http::request_span::Caller;
+
+const CANCELLED: &str = "cancelled on request";
+
+pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+    let since = params.take::<Since>("since")?.map(|since| since.moment(app.now()));
+    let filter = RunFilter { job_id: params.take::<JobId>("job_id")?, status: take_status(&mut params)?, since };
+    let limit = params.take_limit()?;
+    let before = params.take_cursor::<Cursor>()?.map(|cursor| cursor.0);
+    params.finish()?;
+    let page = app.engine.queries().runs(&filter, before, limit).await?;
+    let mut items = Vec::with_capacity(page.items.len());
+    for run in &page.items {
+        items.push(shown(&app, run).await?);
+    }
+    Ok(Json(List { items, next_cursor: next_cursor(page.next) }).into_response())
+}
+
+/// The run as it is answered: a pending one says what it waits for.
+async fn shown(app: &App, run: &Run) -> Result<Value, Problem> {
+    let mut form = serde_json::to_value(run).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    if let RunStatus::Pending { .. } = run.status
+        && let Some(job) = app.engine.job(run.job_id).await?
+        && let Some(waiting_for) = app.engine.waits_for(&job, run.id)
+    {
+        form["status"]["waiting_for"] = Value::from(waiting_for);
+    }
+    Ok(form)
+}
+
+fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
+    let Some(given) = params.take_text("status") else { return Ok(None) };
+    let unknown =
+        || Problem::field(Code::InvalidQuery, "status", format!("must be one of {}", RunStatus::NAMES.join(", ")));
+    RunStatus::code_of(&given).map(Some).ok_or_else(unknown)
+}
+
+/// A moment, or how long ago it was.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    At(Timestamp),
+    Ago(Millis),
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Since, String> {
+        let ago = || text.parse().map(Since::Ago).map_err(|_| "must be a time or a duration, such as 1h".to_owned());
+        text.parse().map(Since::At).or_else(|_| ago())
+    }
+}
+
+impl Since {
+    fn moment(self, now: Timestamp) -> Timestamp {
+        match self {
+            Since::At(at) => at,
+            Since::Ago(length) => now.minus(length),
+        }
+    }
+}
+
+pub(crate) async fn show(State(app): State<App>, Named(id): Named<RunId>) -> Result<Response, Problem> {
+    let run = app.engine.queries().run_with_result(id).await?;
+    Ok(Json(shown(&app, &run.ok_or_else(|| Problem::no_run(id))?).await?).into_response())
+}
+
+pub(crate) async fn find(app: &App, id: RunId) -> Result<Run, Problem> {
+    app.engine.queries().run(id).await?.ok_or_else(|| Problem::no_run(id))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CancelForm {
+    reason: Option<String>,
+}
+
+/// Accepted: a run that executes ends a moment later.
+pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body: Body) -> Result<Response, Problem> {
+    let CancelForm { reason } = body.parse_or_default()?;
+    let run = find(&app, id).await?;
+    let command = Command::CancelRun { run_id: id, reason: reason.unwrap_or_else(|| CANCELLED.to_owned()) };
+    app.engine.submit(run.job_id, command).await.map_err(|error| named(id, error))?;
+    Ok((StatusCode::ACCEPTED, Json(find(&app, id).await?)).into_response())
+}
+
+pub(crate) async fn retry(
+    State(app): State<App>,
+    Named(id): Named<RunId>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let once = Once::read(&headers, &format!("POST /v1/runs/{id}/retry"), &[])?;
+    if let Some(run) = earlier(&app, once.as_ref()).await? {
+        return Ok(run);
+    }
+    // Asked for again means asked for by somebody else: it belongs to the new caller's trace, or to none.
+    let run = Run { traceparent: caller.0, ..find(&app, id).await? };
+    let job = run.job_id;
+    let command = Command::RetryRun { run: Box::new(run) };
+    begin_run(&app, job, command, once).await?.map_err(|error| named(id, error))
+}
+
+/// A run whose job is forgotten is about to be forgotten too.
+fn named(id: RunId, error: SubmitError) -> Problem {
+    match error {
+        SubmitError::Refused(Refusal::NoSuchJob | Refusal::NoSuchRun) => Problem::no_run(id),
+        error => error.into(),
+    }
+}

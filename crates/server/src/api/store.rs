@@ -1,0 +1,36 @@
+//! The store as a whole: how large, a copy of it, a proof that it is sound.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::problem::Problem;
+
+pub(crate) async fn stats(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    Ok(Json(app.maintenance.stats().await?))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackupForm {
+    to: PathBuf,
+}
+
+pub(crate) async fn backup(State(app): State<App>, body: Body) -> Result<Json<Value>, Problem> {
+    let BackupForm { to } = body.parse()?;
+    if !to.is_absolute() {
+        // The server's folder is not the client's.
+        return Err(Problem::field(Code::InvalidBody, "to", "must be an absolute path on the server's machine"));
+    }
+    Ok(Json(app.maintenance.backup(to).await?))
+}
+
+pub(crate) async fn check(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    Ok(Json(app.maintenance.check().await?))
+}

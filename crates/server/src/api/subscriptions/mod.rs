@@ -1,0 +1,132 @@
+//! Subscriptions: who hears of what by webhook.
+//!
+//! Invariant: a signing secret is answered once, by the request that made it, and never again.
+
+mod change;
+mod form;
+mod secret;
+mod view;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::Versioned;
+use ordo_engine::clock::new_id;
+use ordo_engine::object_queries::Section;
+use ordo_model::limits::SUBSCRIPTIONS_MAX;
+use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::http::body::Body;
+use crate::http::code::Code;
+use crate::http::idempotency;
+use crate::http::params::{Cursor, List, Params, next_cursor};
+use crate::http::path::{Name, Named};
+use crate::http::problem::Problem;
+
+pub(crate) use change::update;
+use form::NewForm;
+use view::SubscriptionJson;
+
+/// The id of a subscription in a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SubscriptionId(Uuid);
+
+impl std::str::FromStr for SubscriptionId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<SubscriptionId, uuid::Error> {
+        text.parse().map(SubscriptionId)
+    }
+}
+
+impl Name for SubscriptionId {
+    fn missing(given: &str) -> Problem {
+        let shown: String = given.chars().take(60).collect();
+        Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {shown:?}: its id is a UUID"))
+    }
+}
+
+pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+    let limit = params.take_limit()?;
+    let after = params.take_cursor::<Cursor>()?;
+    params.finish()?;
+    let after = after.as_ref().map(|cursor| cursor.0.as_bytes().as_slice());
+    let found = app.engine.queries().objects::<Subscription>(&Section { after, ..Section::all(0, limit) }).await?;
+    let next = found.next.and(found.items.last().map(|kept| kept.id));
+    let items: Vec<SubscriptionJson> = found.items.iter().map(SubscriptionJson::of).collect();
+    Ok(Json(List { items, next_cursor: next_cursor(next) }).into_response())
+}
+
+pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    idempotency::refuse(&headers)?;
+    let (terms, given) = body.parse::<NewForm>()?.split();
+    let id = new_id();
+    refuse_too_many(&app).await?;
+    let made = secret::keep(&app, id, 1, given).await?;
+    let command = SubscriptionCommand::Add { terms, secret: made.name };
+    let kept = order(&app, id, command).await?;
+    Ok((StatusCode::CREATED, Json(SubscriptionJson::of(&kept).with_secret(made.value))).into_response())
+}
+
+/// Each event is held against all of them.
+async fn refuse_too_many(app: &App) -> Result<(), Problem> {
+    let all = app.engine.queries().objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
+    if all.items.len() < SUBSCRIPTIONS_MAX {
+        return Ok(());
+    }
+    let detail = format!("there are {SUBSCRIPTIONS_MAX} subscriptions already: remove one first");
+    Err(Problem::new(Code::TooManySubscriptions, detail))
+}
+
+pub(crate) async fn show(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
+    Ok(Json(SubscriptionJson::of(&find(&app, id.0).await?)).into_response())
+}
+
+pub(crate) async fn remove(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
+    let before = find(&app, id.0).await?;
+    order(&app, id.0, SubscriptionCommand::Remove).await?;
+    secret::forget(&app, &before).await;
+    Ok(Json(json!({ "id": id.0, "removed": true })).into_response())
+}
+
+/// Sends one message now and says how it went; nothing is tried again.
+pub(crate) async fn test(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
+    let kept = find(&app, id.0).await?;
+    let Some(directory) = &app.adapters.directory else {
+        return Err(Problem::new(Code::NotReady, "this node sends no webhooks"));
+    };
+    let answer = match directory.sender(kept.id, kept.value).test(new_id()).await {
+        Ok(status) => json!({ "delivered": true, "status": status }),
+        Err(error) => json!({ "delivered": false, "error": error.text }),
+    };
+    Ok(Json(answer).into_response())
+}
+
+async fn find(app: &App, id: Uuid) -> Result<Versioned<Subscription>, Problem> {
+    let found = app.engine.queries().object::<Subscription>(id).await?;
+    found.ok_or_else(|| Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {id}")))
+}
+
+/// Has a command carried out; whoever sends knows of it before it is answered.
+async fn order(app: &App, id: Uuid, command: SubscriptionCommand) -> Result<Versioned<Subscription>, Problem> {
+    let committed = app.engine.command::<Subscription>(id, command).await?;
+    if let Some(directory) = &app.adapters.directory {
+        directory.refresh(app.engine.queries(), id).await?;
+    }
+    Ok(Versioned::clone(&committed.state))
+}
+
+impl From<SubscriptionRefusal> for Problem {
+    fn from(refusal: SubscriptionRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            SubscriptionRefusal::NoSuchSubscription => Problem::new(Code::SubscriptionNotFound, text),
+            SubscriptionRefusal::Exists => Problem::new(Code::WrongState, text),
+            SubscriptionRefusal::Invalid { field, why } => Problem::field(Code::InvalidSubscription, field, why),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Who may ask: whoever sits behind the Unix socket, holds a token, or showed one in this browser.
+//!
+//! Invariant: nothing behind this guard runs for a request whose route, role and origin were not judged. The text of a
+//! token is not kept, only its hash.
+
+pub(crate) mod access;
+pub(crate) mod caller;
+pub(crate) mod known_tokens;
+pub(crate) mod login;
+pub(crate) mod origin;
+pub(crate) mod session;
+
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use ordo_engine::Versioned;
+use ordo_engine::tokens::TokenHash;
+use ordo_model::Right;
+use ordo_model::api_token::ApiToken;
+
+use crate::app::App;
+use crate::auth::access::{Need, need};
+use crate::auth::caller::Caller;
+use crate::auth::known_tokens::{KnownTokens, TokenKey};
+use crate::auth::session::Session;
+use crate::http::code::Code;
+use crate::http::peer::Peer;
+use crate::http::problem::Problem;
+use crate::http::rate::Allowance;
+
+/// Where hooks come in.
+const HOOK_ROUTE: &str = "/hooks/{slug}";
+
+/// Routes for callers that are no users: signed, or known by a secret in the path.
+const CALLED_BY_OTHERS: [&str; 3] = ["/hooks/", "/ping/", "/slack/"];
+
+/// How tokens are recognised. Which tokens there are stands in the store.
+#[derive(Debug, Default)]
+pub struct Auth {
+    /// The token in the server's own folder: it has no limit.
+    local: Option<TokenHash>,
+    pub(crate) known: KnownTokens,
+}
+
+impl Auth {
+    /// The token in the server's own folder. It must be among the tokens of the engine, like every other.
+    pub fn token(secret: &str) -> Auth {
+        let secret = secret.trim();
+        Auth { local: (!secret.is_empty()).then(|| TokenHash::of(secret)), ..Auth::default() }
+    }
+
+    /// The server has no token of its own.
+    pub fn socket_only() -> Auth {
+        Auth::default()
+    }
+
+    fn is_local(&self, token: &ApiToken) -> bool {
+        self.local.as_ref().is_some_and(|local| local.as_str() == token.hash)
+    }
+}
+
+/// What a request that was let in brings extras.
+struct Admitted {
+    caller: Option<Caller>,
+    allowance: Option<Allowance>,
+}
+
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Admitted { caller, allowance } = match admit(&app, &parts).await {
+        Ok(admitted) => admitted,
+        Err(refusal) => return *refusal,
+    };
+    if let Some(caller) = caller {
+        parts.extensions.insert(caller);
+    }
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(allowance) = allowance {
+        allowance.tell(response.headers_mut());
+    }
+    response
+}
+
+type Refusal = Box<Response>;
+
+async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
+    let (method, headers) = (&request.method, &request.headers);
+    let peer = request.extensions.get::<Peer>().cloned().unwrap_or_default();
+    let route = request.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    // Others call by whatever name leads here, and prove themselves in ways of their own.
+    if !route.is_some_and(|route| CALLED_BY_OTHERS.iter().any(|prefix| route.starts_with(prefix))) {
+        peer.check_host(headers).map_err(answer)?;
+    }
+    origin::refuse_foreign(method, headers).map_err(answer)?;
+    let need = route.map(|route| need(method, route));
+    if peer.is_local() {
+        return Ok(Admitted { caller: Some(Caller::socket()), allowance: None });
+    }
+    if need == Some(Need::Open) {
+        let allowance = within(hook_share(app, route, request.uri.path()))?;
+        return Ok(Admitted { caller: None, allowance });
+    }
+    let shown = show(app, headers).await.map_err(answer)?;
+    if shown.by_cookie && !method.is_safe() {
+        origin::require_own(method, headers).map_err(answer)?;
+    }
+    let is_local = app.auth.is_local(&shown.token);
+    let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
+    let caller = Caller::with(&shown.token);
+    match need {
+        // What is not there may be told to whoever was let in.
+        Some(Need::Open) | None => {}
+        Some(Need::Right(right)) => check_right(&caller, right).map_err(answer)?,
+    }
+    Ok(Admitted { caller: Some(caller), allowance })
+}
+
+/// Each hook has a share of its own.
+fn hook_share(app: &App, route: Option<&str>, path: &str) -> Option<Allowance> {
+    let slug = path.rsplit('/').next().filter(|_| route == Some(HOOK_ROUTE))?;
+    app.rates.of_hook(slug)
+}
+
+fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, Refusal> {
+    match allowance.and_then(|allowance| allowance.refusal()) {
+        Some(refusal) => Err(Box::new(refusal)),
+        None => Ok(allowance),
+    }
+}
+
+fn answer(problem: Problem) -> Refusal {
+    Box::new(problem.into_response())
+}
+
+fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
+    if caller.may(right) {
+        return Ok(());
+    }
+    let detail = format!("the token {:?} has the role {}; this needs {}", caller.name, caller.role, right.least());
+    Err(Problem::new(Code::Forbidden, detail))
+}
+
+/// A token that lets somebody in, and how it was shown.
+struct Shown {
+    token: Arc<Versioned<ApiToken>>,
+    by_cookie: bool,
+}
+
+/// A token that was sent counts before a cookie: whoever sends one means it.
+async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        let token = bearer(headers).ok_or_else(|| refuse("send the token as `Authorization: Bearer <token>`"))?;
+        let token = find(app, token).await?.ok_or_else(|| refuse("the token is not one of this server's, or ended"))?;
+        return Ok(Shown { token, by_cookie: false });
+    }
+    let Some(cookie) = session::sent(headers) else {
+        return Err(refuse(
+            "send the token as `Authorization: Bearer <token>`; the server keeps its own in .ordo/token",
+        ));
+    };
+    let token = of_session(app, cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
+    Ok(Shown { token, by_cookie: true })
+}
+
+fn refuse(text: &str) -> Problem {
+    Problem::new(Code::Unauthorized, text)
+}
+
+/// The token with this text, if it lets anybody in.
+pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
+    let key = TokenKey::Hash(TokenHash::of(text));
+    Ok(app.auth.known.find(app.engine.tokens(), key, app.now()).await?)
+}
+
+async fn of_session(app: &App, cookie: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
+    let keys = app.engine.secrets().keyring().keys().map_err(ordo_engine::secrets::SecretsError::from)?;
+    let Some(session) = Session::opened(cookie, &keys, app.now()) else { return Ok(None) };
+    let found = app.auth.known.find(app.engine.tokens(), TokenKey::Id(session.token), app.now()).await?;
+    Ok(found.filter(|token| session.is_of(token)))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    (scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_does_not_show_in_debug_output() {
+        assert!(!format!("{:?}", Auth::token("s3cret")).contains("s3cret"));
+        assert!(Auth::token("  ").local.is_none() && Auth::socket_only().local.is_none());
+    }
+}

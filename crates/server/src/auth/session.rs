@@ -1,0 +1,128 @@
+//! The cookie of a browser: a sealed note that says which token was shown, and until when that counts.
+//!
+//! Invariant: the cookie does not hold the token. It is worth nothing once the token is revoked, replaced or expired,
+//! and it survives a restart, because it is sealed with the key file and nothing is kept on the server.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use ordo_engine::Versioned;
+use ordo_engine::secrets::{Key, SecretsError, open};
+use ordo_model::api_token::ApiToken;
+use ordo_model::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::http::hex;
+
+pub(crate) const COOKIE: &str = "ordo_session";
+const LIFE: Millis = Millis::from_days(14);
+const PURPOSE: &str = "ordo-session";
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) token: Uuid,
+    /// Of the token that was shown: another one of the same name is not meant.
+    hash: String,
+    until: Timestamp,
+}
+
+impl Session {
+    pub(crate) fn of(token: &Versioned<ApiToken>, now: Timestamp) -> Session {
+        let until = now.plus(LIFE);
+        let until = token.expires_at.map_or(until, |end| until.min(end));
+        Session { token: token.id, hash: token.hash.clone(), until }
+    }
+
+    pub(crate) fn sealed(&self, key: &Key) -> Result<String, SecretsError> {
+        let clear = serde_json::to_vec(self).expect("a session is plain data");
+        Ok(hex::encode(&key.seal(PURPOSE, &clear)?))
+    }
+
+    /// The session in a cookie, if it still counts.
+    pub(crate) fn opened(cookie: &str, keys: &[Key], now: Timestamp) -> Option<Session> {
+        let clear = open(keys, PURPOSE, &hex::decode(cookie)?).ok()?;
+        let session: Session = serde_json::from_slice(&clear).ok()?;
+        (now < session.until).then_some(session)
+    }
+
+    pub(crate) fn is_of(&self, token: &ApiToken) -> bool {
+        self.hash == token.hash
+    }
+
+    /// How the browser is told to keep it.
+    pub(crate) fn cookie(&self, sealed: &str, headers: &HeaderMap, now: Timestamp) -> Option<HeaderValue> {
+        set(sealed, self.until.since(now).ms() / 1_000, headers)
+    }
+}
+
+/// How the browser is told to forget it.
+pub(crate) fn forgotten(headers: &HeaderMap) -> Option<HeaderValue> {
+    set("", 0, headers)
+}
+
+/// What the browser sent.
+pub(crate) fn sent(headers: &HeaderMap) -> Option<&str> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut values = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    values.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.trim())
+}
+
+fn set(value: &str, seconds: u64, headers: &HeaderMap) -> Option<HeaderValue> {
+    let secure = if is_https(headers) { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
+    let mut value = HeaderValue::try_from(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Whether the browser came over TLS, as far as the proxy before the server says.
+fn is_https(headers: &HeaderMap) -> bool {
+    let says = |name: &HeaderName, wanted: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|text| text.to_ascii_lowercase().contains(wanted))
+    };
+    says(&FORWARDED_PROTO, "https") || says(&header::FORWARDED, "proto=https") || says(&header::ORIGIN, "https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_ms(ms).unwrap()
+    }
+
+    fn session(until: i64) -> Session {
+        Session { token: Uuid::from_u128(7), hash: "abc".into(), until: at(until) }
+    }
+
+    #[test]
+    fn a_session_counts_until_its_end_and_under_its_key_only() {
+        let (key, other) = (Key::of([1; 32]), Key::of([2; 32]));
+        let sealed = session(10).sealed(&key).unwrap();
+        assert_eq!(Session::opened(&sealed, &[other.clone(), key.clone()], at(9)), Some(session(10)));
+        assert_eq!(Session::opened(&sealed, std::slice::from_ref(&key), at(10)), None);
+        assert_eq!(Session::opened(&sealed, &[other], at(9)), None);
+        assert_eq!(Session::opened("nonsense", std::slice::from_ref(&key), at(9)), None);
+        assert_eq!(Session::opened(&sealed[..sealed.len() - 2], &[key], at(9)), None);
+    }
+
+    #[test]
+    fn the_cookie_is_for_this_server_alone() {
+        let plain = session(61_000).cookie("x", &HeaderMap::new(), at(1_000)).unwrap();
+        assert_eq!(plain, "ordo_session=x; HttpOnly; SameSite=Strict; Path=/; Max-Age=60");
+        let tls = HeaderMap::from_iter([(FORWARDED_PROTO, HeaderValue::from_static("https"))]);
+        assert!(session(61_000).cookie("x", &tls, at(1_000)).unwrap().to_str().unwrap().ends_with("; Secure"));
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others() {
+        let sent_as = |text: &'static str| {
+            sent(&HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(text))])).map(str::to_owned)
+        };
+        assert_eq!(sent_as("a=b; ordo_session=xyz; c=d").as_deref(), Some("xyz"));
+        assert_eq!(sent_as("my_ordo_session=xyz"), None);
+    }
+}

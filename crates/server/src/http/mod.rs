@@ -1,0 +1,18 @@
+//! What every request passes: listener, limits, bodies, headers, problems.
+
+pub(crate) mod body;
+pub(crate) mod code;
+pub(crate) mod compression;
+pub(crate) mod hex;
+pub(crate) mod idempotency;
+pub(crate) mod if_match;
+pub(crate) mod listen;
+pub(crate) mod params;
+pub(crate) mod path;
+pub(crate) mod peer;
+pub(crate) mod problem;
+pub(crate) mod rate;
+pub(crate) mod request_span;
+pub(crate) mod security_headers;
+pub(crate) mod sse;
+pub(crate) mod trace;

@@ -1,0 +1,146 @@
+//! Names in paths: ids of jobs, runs and the like, names of streams and secrets. What cannot be one names nothing.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use ordo_model::hook::is_slug;
+use ordo_model::{EntityId, JobId, RunId};
+use uuid::Uuid;
+
+use crate::http::code::Code;
+use crate::http::problem::Problem;
+
+/// The thing that the path names.
+#[derive(Debug)]
+pub(crate) struct Named<T>(pub(crate) T);
+
+pub(crate) trait Name: FromStr {
+    fn missing(given: &str) -> Problem;
+}
+
+impl Name for JobId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::JobNotFound, format!("there is no job {}: its id is a UUID", shortened(given)))
+    }
+}
+
+impl Name for RunId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::RunNotFound, format!("there is no run {}: its id is a UUID", shortened(given)))
+    }
+}
+
+/// An incident.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IncidentId(pub(crate) Uuid);
+
+impl FromStr for IncidentId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<IncidentId, uuid::Error> {
+        text.parse().map(IncidentId)
+    }
+}
+
+impl Name for IncidentId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::IncidentNotFound, format!("there is no incident {}: its id is a UUID", shortened(given)))
+    }
+}
+
+/// A notification.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotificationId(pub(crate) Uuid);
+
+impl FromStr for NotificationId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<NotificationId, uuid::Error> {
+        text.parse().map(NotificationId)
+    }
+}
+
+impl Name for NotificationId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(
+            Code::NotificationNotFound,
+            format!("there is no notification {}: its id is a UUID", shortened(given)),
+        )
+    }
+}
+
+impl Name for EntityId {
+    fn missing(given: &str) -> Problem {
+        let shown = shortened(given);
+        Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
+    }
+}
+
+/// The slug of a hook.
+#[derive(Debug)]
+pub(crate) struct Slug(pub(crate) String);
+
+impl FromStr for Slug {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Slug, ()> {
+        is_slug(text).then(|| Slug(text.to_owned())).ok_or(())
+    }
+}
+
+impl Name for Slug {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
+    }
+}
+
+/// The name of a secret, right or wrong: the model says which.
+#[derive(Debug)]
+pub(crate) struct SecretName(pub(crate) String);
+
+impl FromStr for SecretName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<SecretName, Self::Err> {
+        Ok(SecretName(text.to_owned()))
+    }
+}
+
+impl Name for SecretName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+    }
+}
+
+/// The id of a token.
+#[derive(Debug)]
+pub(crate) struct TokenId(pub(crate) Uuid);
+
+impl FromStr for TokenId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<TokenId, uuid::Error> {
+        text.parse().map(TokenId)
+    }
+}
+
+impl Name for TokenId {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::TokenNotFound, format!("there is no token {}: its id is a UUID", shortened(given)))
+    }
+}
+
+impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| T::missing(""))?;
+        text.parse().map(Named).map_err(|_| T::missing(&text))
+    }
+}
+
+fn shortened(given: &str) -> String {
+    const SHOWN_CHARS: usize = 60;
+    format!("{:?}", given.chars().take(SHOWN_CHARS).collect::<String>())
+}

@@ -1,0 +1,262 @@
+//! A refusal or a fault as clients see it: RFC 9457, with a stable code.
+//!
+//! Invariant: every answer that is not a success is made here.
+
+use axum::Json;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use ordo_engine::batcher::chain;
+use ordo_engine::secrets::SecretsError;
+use ordo_engine::tokens::TokensError;
+use ordo_engine::{CommandError, SubmitError};
+use ordo_model::api_token::ApiTokenRefusal;
+use ordo_model::incident::IncidentRefusal;
+use ordo_model::job::{Invalid, Refusal};
+use ordo_model::monitor::MonitorRefusal;
+use ordo_model::notification::NotificationRefusal;
+use ordo_model::secret::SecretRefusal;
+use ordo_store::Fault;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::api::maintenance::MaintenanceError;
+use crate::http::code::Code;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub code: Code,
+    /// What was wrong this time, and what to do.
+    pub detail: String,
+    pub errors: Vec<FieldError>,
+}
+
+/// One field that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    pub field: String,
+    pub message: String,
+}
+
+impl Problem {
+    pub fn new(code: Code, detail: impl Into<String>) -> Problem {
+        Problem { code, detail: detail.into(), errors: Vec::new() }
+    }
+
+    /// A problem of one field; the text stands alone, the field is named beside it.
+    pub fn field(code: Code, field: impl Into<String>, message: impl Into<String>) -> Problem {
+        let error = FieldError { field: field.into(), message: message.into() };
+        Problem { code, detail: format!("{}: {}", error.field, error.message), errors: vec![error] }
+    }
+
+    pub(crate) fn no_job(id: impl std::fmt::Display) -> Problem {
+        Problem::new(Code::JobNotFound, format!("there is no job {id}"))
+    }
+
+    pub(crate) fn no_run(id: impl std::fmt::Display) -> Problem {
+        Problem::new(Code::RunNotFound, format!("there is no run {id}"))
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut form = json!({
+            "type": format!("urn:ordo:error:{}", self.code.text()),
+            "title": self.code.title(),
+            "status": self.code.status().as_u16(),
+            "detail": self.detail,
+            "code": self.code.text(),
+        });
+        if !self.errors.is_empty() {
+            form["errors"] = json!(self.errors);
+        }
+        form
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut answer = (self.code.status(), Json(self.to_json())).into_response();
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(secs) = self.code.retry_after_secs() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"ordo\""));
+        }
+        // For a page that says it to people.
+        answer.extensions_mut().insert(self);
+        answer
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Problem {
+        Problem::field(Code::InvalidJob, invalid.field, invalid.message)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            Refusal::NoSuchJob => Problem::new(Code::JobNotFound, text),
+            Refusal::NoSuchRun => Problem::new(Code::RunNotFound, text),
+            Refusal::Invalid(invalid) => invalid.into(),
+            Refusal::Exists | Refusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+            Refusal::RevisionMoved { .. } => Problem::new(Code::RevisionMoved, text),
+            Refusal::RunOver => Problem::new(Code::RunOver, text),
+            Refusal::StaleToken => Problem::new(Code::StaleToken, text),
+            Refusal::TooManyBackfills => Problem::new(Code::TooManyBackfills, text),
+            Refusal::QueueFull | Refusal::ChainTooLong => Problem::new(Code::WrongState, text),
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Problem {
+        match error {
+            SubmitError::Refused(refusal) => refusal.into(),
+            // Logged where the round failed.
+            SubmitError::Store(fault) => of_fault(&fault),
+            SubmitError::Contended => Problem::new(Code::Contended, error.to_string()),
+            SubmitError::Stopped => Problem::new(Code::ShuttingDown, error.to_string()),
+            SubmitError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, error.to_string()),
+        }
+    }
+}
+
+impl From<SecretsError> for Problem {
+    fn from(error: SecretsError) -> Problem {
+        let text = error.to_string();
+        match error {
+            SecretsError::Refused(SecretRefusal::NoSuchSecret) => Problem::new(Code::SecretNotFound, text),
+            SecretsError::Refused(SecretRefusal::BadName { .. }) => Problem::field(Code::InvalidSecret, "name", text),
+            SecretsError::Length => Problem::field(Code::InvalidSecret, "value", text),
+            SecretsError::Unknown { .. } => Problem::new(Code::UnknownSecret, text),
+            SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Chance(_) => {
+                tracing::error!(error = %text, "a secret could not be used");
+                Problem::new(Code::SecretsUnavailable, text)
+            }
+            SecretsError::Store(fault) => of_fault(&fault),
+            SecretsError::Contended => Problem::new(Code::Contended, text),
+            SecretsError::Stopped => Problem::new(Code::ShuttingDown, text),
+        }
+    }
+}
+
+impl<R: std::error::Error + Into<Problem>> From<CommandError<R>> for Problem {
+    fn from(error: CommandError<R>) -> Problem {
+        let text = error.to_string();
+        match error {
+            CommandError::Refused(refusal) => refusal.into(),
+            // Logged where the round failed.
+            CommandError::Store(fault) => of_fault(&fault),
+            CommandError::Contended => Problem::new(Code::Contended, text),
+            CommandError::Stopped => Problem::new(Code::ShuttingDown, text),
+            CommandError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+        }
+    }
+}
+
+impl From<IncidentRefusal> for Problem {
+    fn from(refusal: IncidentRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            IncidentRefusal::NoSuchIncident => Problem::new(Code::IncidentNotFound, text),
+            IncidentRefusal::Invalid(invalid) => Problem::field(Code::InvalidIncident, invalid.field, invalid.message),
+            IncidentRefusal::NoSuchMove { .. } | IncidentRefusal::Ended { .. } | IncidentRefusal::TooManyLinks => {
+                Problem::new(Code::WrongState, text)
+            }
+        }
+    }
+}
+
+impl From<TokensError> for Problem {
+    fn from(error: TokensError) -> Problem {
+        let text = error.to_string();
+        match error {
+            TokensError::Refused(ApiTokenRefusal::NoSuchToken) => Problem::new(Code::TokenNotFound, text),
+            TokensError::Refused(ApiTokenRefusal::Exists { .. }) => Problem::field(Code::TokenExists, "name", text),
+            TokensError::Refused(ApiTokenRefusal::BadName { .. }) => Problem::field(Code::InvalidToken, "name", text),
+            TokensError::Refused(ApiTokenRefusal::BadExpiry) => Problem::field(Code::InvalidToken, "expires_at", text),
+            TokensError::Chance(_) => Problem::new(Code::Internal, text),
+            TokensError::Store(fault) => of_fault(&fault),
+            TokensError::Contended => Problem::new(Code::Contended, text),
+            TokensError::Stopped => Problem::new(Code::ShuttingDown, text),
+        }
+    }
+}
+
+impl From<NotificationRefusal> for Problem {
+    fn from(refusal: NotificationRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            NotificationRefusal::NoSuchNotification => Problem::new(Code::NotificationNotFound, text),
+            NotificationRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+        }
+    }
+}
+
+impl From<MonitorRefusal> for Problem {
+    fn from(refusal: MonitorRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            MonitorRefusal::NoSuchMonitor => Problem::new(Code::MonitorNotFound, text),
+            MonitorRefusal::Invalid(invalid) => Problem::field(Code::InvalidMonitor, invalid.field, invalid.message),
+        }
+    }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Problem {
+        tracing::error!(error = %chain(&fault), "the store could not answer a request");
+        of_fault(&fault)
+    }
+}
+
+fn of_fault(fault: &Fault) -> Problem {
+    let code = match fault {
+        Fault::Unavailable { .. } | Fault::Held { .. } => Code::StoreUnavailable,
+        Fault::Damaged { .. } => Code::StoreDamaged,
+        Fault::NotAPosition { .. } => Code::InvalidCursor,
+        Fault::Misuse { .. } => Code::Internal,
+    };
+    // With its causes: "no space left" is what the caller can do something about.
+    Problem::new(code, chain(fault))
+}
+
+impl From<MaintenanceError> for Problem {
+    fn from(error: MaintenanceError) -> Problem {
+        match error {
+            MaintenanceError::Refused(text) => Problem::new(Code::MaintenanceRefused, text),
+            MaintenanceError::Store(fault) => fault.into(),
+            MaintenanceError::Failed(text) => {
+                tracing::error!(error = %text, "work on the store failed");
+                Problem::new(Code::MaintenanceFailed, text)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_refuses_keeps_its_meaning() {
+        let refused = |refusal: Refusal| Problem::from(SubmitError::Refused(refusal)).code;
+        assert_eq!(refused(Refusal::NoSuchJob), Code::JobNotFound);
+        assert_eq!(refused(Refusal::NoSuchRun), Code::RunNotFound);
+        assert_eq!(refused(Refusal::Exists), Code::WrongState);
+        assert_eq!(refused(Refusal::StaleToken), Code::StaleToken);
+        assert_eq!(refused(Refusal::RevisionMoved { actual: 2 }), Code::RevisionMoved);
+        assert_eq!(Problem::from(SubmitError::Contended).code, Code::Contended);
+    }
+
+    #[test]
+    fn a_fault_of_the_store_is_not_blamed_on_the_client() {
+        let lost = Fault::unavailable("committing", "disk full");
+        let answer = Problem::from(SubmitError::Store(std::sync::Arc::new(lost))).into_response();
+        assert_eq!((answer.status().as_u16(), &answer.headers()["retry-after"]), (503, &HeaderValue::from(5)));
+        assert_eq!(Problem::from(Fault::NotAPosition { given: "x".into() }).code, Code::InvalidCursor);
+    }
+}

@@ -1,0 +1,382 @@
+//! The form of a job: what somebody typed, and the job it stands for.
+//!
+//! Invariant: nothing that was typed is lost: a form that is refused comes back as it was.
+
+use ordo_model::job::{Block, Definition, Misfire, Routing, Trigger};
+use ordo_model::schedule::Rule;
+use serde_json::{Map, Value, json};
+
+use crate::http::code::Code;
+use crate::http::problem::{FieldError, Problem};
+use crate::pages::jobs::actions::wall_time;
+use crate::pages::layout::moment::Times;
+
+/// Everything as text, as a form has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub(crate) label: String,
+    pub(crate) description: String,
+    /// `script`, `http` or `json`.
+    pub(crate) action: String,
+    pub(crate) script: String,
+    pub(crate) http_method: String,
+    pub(crate) http_url: String,
+    pub(crate) http_headers: String,
+    pub(crate) http_body: String,
+    pub(crate) tool_name: String,
+    pub(crate) tool_input: String,
+    /// `every`, `cron`, `at`, `webhook` or `manual`.
+    pub(crate) when: String,
+    pub(crate) every: String,
+    pub(crate) cron: String,
+    pub(crate) timezone: String,
+    pub(crate) at: String,
+    pub(crate) hook: String,
+    pub(crate) jitter: String,
+    pub(crate) misfire: String,
+    pub(crate) block: String,
+    pub(crate) concurrent: String,
+    pub(crate) attempts: String,
+    pub(crate) backoff: String,
+    pub(crate) timeout: String,
+    pub(crate) priority: String,
+    pub(crate) group: String,
+    pub(crate) routing: String,
+    pub(crate) retain_runs: String,
+    pub(crate) retain_age: String,
+    pub(crate) idempotent: bool,
+    pub(crate) held: bool,
+}
+
+impl Fields {
+    /// An empty form: what most people want.
+    pub(crate) fn blank(zone: &str) -> Fields {
+        Fields {
+            label: String::new(),
+            description: String::new(),
+            action: "script".into(),
+            script: String::new(),
+            http_method: "GET".into(),
+            http_url: String::new(),
+            http_headers: String::new(),
+            http_body: String::new(),
+            tool_name: String::new(),
+            tool_input: "{}".into(),
+            when: "cron".into(),
+            every: "10m".into(),
+            cron: "0 2 * * *".into(),
+            timezone: zone.into(),
+            at: String::new(),
+            hook: String::new(),
+            jitter: String::new(),
+            misfire: "fire_once_now".into(),
+            block: "serial".into(),
+            concurrent: "4".into(),
+            attempts: "1".into(),
+            backoff: "2s".into(),
+            timeout: "1h".into(),
+            priority: "5".into(),
+            group: Definition::DEFAULT_GROUP.into(),
+            routing: routing_name(Routing::default()),
+            retain_runs: "1000".into(),
+            retain_age: "30d".into(),
+            idempotent: false,
+            held: false,
+        }
+    }
+
+    pub(crate) fn read(pairs: &[(String, String)]) -> Fields {
+        let text = |name: &str| pairs.iter().find(|(key, _)| key == name).map_or_else(String::new, |(_, v)| v.clone());
+        let line = |name: &str| text(name).trim().to_owned();
+        let lines = |name: &str| text(name).replace("\r\n", "\n");
+        Fields {
+            label: line("label"),
+            description: line("description"),
+            action: line("action"),
+            script: lines("script"),
+            http_method: line("http_method"),
+            http_url: line("http_url"),
+            http_headers: lines("http_headers"),
+            http_body: lines("http_body"),
+            tool_name: line("tool_name"),
+            tool_input: lines("tool_input"),
+            when: line("when"),
+            every: line("every"),
+            cron: line("cron"),
+            timezone: line("timezone"),
+            at: line("at"),
+            hook: line("hook"),
+            jitter: line("jitter"),
+            misfire: line("misfire"),
+            block: line("block"),
+            concurrent: line("concurrent"),
+            attempts: line("attempts"),
+            backoff: line("backoff"),
+            timeout: line("timeout"),
+            priority: line("priority"),
+            group: line("group"),
+            routing: line("routing"),
+            retain_runs: line("retain_runs"),
+            retain_age: line("retain_age"),
+            idempotent: !line("idempotent").is_empty(),
+            held: !line("held").is_empty(),
+        }
+    }
+
+    pub(crate) fn of(definition: &Definition, times: &Times, zone: &str) -> Fields {
+        let mut fields = Fields {
+            label: definition.label.clone(),
+            description: definition.description.clone().unwrap_or_default(),
+            tool_name: definition.tool_name.clone(),
+            tool_input: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
+            attempts: definition.retry.max_attempts.to_string(),
+            backoff: definition.retry.backoff.to_string(),
+            timeout: definition.timeout.to_string(),
+            priority: definition.priority.to_string(),
+            group: definition.group.clone(),
+            routing: routing_name(definition.routing),
+            retain_runs: definition.retention.runs.to_string(),
+            retain_age: definition.retention.age.to_string(),
+            idempotent: definition.idempotent,
+            ..Fields::blank(zone)
+        };
+        fields.misfire = match definition.misfire {
+            Misfire::FireOnceNow => "fire_once_now",
+            Misfire::DoNothing => "do_nothing",
+            Misfire::FireAll { .. } => "fire_all",
+        }
+        .into();
+        (fields.block, fields.concurrent) = match definition.block {
+            Block::Serial => ("serial".into(), fields.concurrent),
+            Block::Discard => ("discard".into(), fields.concurrent),
+            Block::Cover => ("cover".into(), fields.concurrent),
+            Block::Concurrent { max } => ("concurrent".into(), max.to_string()),
+        };
+        fields.take_action(definition);
+        fields.take_trigger(&definition.trigger, times);
+        fields
+    }
+
+    /// A simple input has its own fields; any other is shown as JSON.
+    fn take_action(&mut self, definition: &Definition) {
+        let input = definition.tool_input.as_object().cloned().unwrap_or_default();
+        let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
+        let only = |known: &[&str]| input.keys().all(|key| known.contains(&key.as_str()));
+        let headers = input.get("headers").map_or(Some(String::new()), headers_text);
+        match (definition.tool_name.as_str(), text("script"), text("url")) {
+            ("shell", Some(script), _) if only(&["script"]) => {
+                (self.action, self.script) = ("script".into(), script);
+            }
+            ("http", _, Some(url)) if only(&["method", "url", "headers", "body"]) && headers.is_some() => {
+                if input.get("body").is_some_and(|body| !body.is_string()) {
+                    self.action = "json".into();
+                    return;
+                }
+                self.action = "http".into();
+                self.http_url = url;
+                self.http_method = text("method").unwrap_or_else(|| "GET".into());
+                self.http_body = text("body").unwrap_or_default();
+                self.http_headers = headers.unwrap_or_default();
+            }
+            _ => self.action = "json".into(),
+        }
+    }
+
+    fn take_trigger(&mut self, trigger: &Trigger, times: &Times) {
+        let schedule = match trigger {
+            Trigger::Scheduled(schedule) => schedule,
+            Trigger::Webhook { hook } => {
+                (self.when, self.hook) = ("webhook".into(), hook.clone());
+                return;
+            }
+            Trigger::Manual => {
+                self.when = "manual".into();
+                return;
+            }
+        };
+        self.jitter = schedule.jitter.map_or_else(String::new, |jitter| jitter.to_string());
+        match &schedule.rule {
+            Rule::At { at } => {
+                (self.when, self.at) = ("at".into(), times.local(*at).strftime("%Y-%m-%dT%H:%M:%S").to_string());
+            }
+            Rule::Every { every } => (self.when, self.every) = ("every".into(), every.to_string()),
+            Rule::Cron { expr, timezone, .. } => {
+                (self.when, self.cron, self.timezone) = ("cron".into(), expr.clone(), timezone.clone());
+            }
+        }
+    }
+
+    /// The job as a client would write it down; `zone` is that of wall-clock times.
+    pub(crate) fn to_json(&self, zone: &str) -> Result<Map<String, Value>, Problem> {
+        let mut job = Map::new();
+        let mut put = |name: &str, value: Value| drop(job.insert(name.to_owned(), value));
+        let (tool_name, tool_input) = self.tool()?;
+        put("label", json!(self.label));
+        if !self.description.is_empty() {
+            put("description", json!(self.description));
+        }
+        put("tool_name", json!(tool_name));
+        put("tool_input", tool_input);
+        put("trigger", self.trigger(zone)?);
+        put("misfire", if self.misfire == "fire_all" { json!({ "fire_all": {} }) } else { json!(self.misfire) });
+        put("block", self.block()?);
+        put("retry", json!({ "max_attempts": number(&self.attempts, "attempts")?, "backoff": self.backoff }));
+        put("timeout", json!(self.timeout));
+        put("priority", json!(number(&self.priority, "priority")?));
+        put("group", json!(self.group));
+        if !self.routing.is_empty() {
+            put("routing", json!(self.routing));
+        }
+        put("idempotent", json!(self.idempotent));
+        put("retention", json!({ "runs": number(&self.retain_runs, "retain_runs")?, "age": self.retain_age }));
+        Ok(job)
+    }
+
+    fn tool(&self) -> Result<(String, Value), Problem> {
+        match self.action.as_str() {
+            "script" if self.script.trim().is_empty() => Err(wrong("script", "must not be empty: what shall run?")),
+            "script" => Ok(("shell".into(), json!({ "script": self.script }))),
+            "http" => Ok(("http".into(), self.http()?)),
+            _ => {
+                let unread = |error: serde_json::Error| wrong("tool_input", &format!("is not JSON: {error}"));
+                Ok((self.tool_name.clone(), serde_json::from_str(&self.tool_input).map_err(unread)?))
+            }
+        }
+    }
+
+    fn http(&self) -> Result<Value, Problem> {
+        let mut input = json!({ "method": self.http_method, "url": self.http_url });
+        let mut headers = Map::new();
+        for line in self.http_headers.lines().filter(|line| !line.trim().is_empty()) {
+            let pair = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+            let (name, value) = pair.ok_or_else(|| wrong("http_headers", "each line is written as Name: value"))?;
+            headers.insert(name.to_owned(), json!(value));
+        }
+        if !headers.is_empty() {
+            input["headers"] = Value::Object(headers);
+        }
+        if !self.http_body.is_empty() {
+            input["body"] = json!(self.http_body);
+        }
+        Ok(input)
+    }
+
+    fn trigger(&self, zone: &str) -> Result<Value, Problem> {
+        let mut trigger = match self.when.as_str() {
+            "every" => json!({ "type": "scheduled", "every": self.every }),
+            "cron" => json!({ "type": "scheduled", "cron": self.cron, "timezone": self.timezone }),
+            "at" => {
+                let at = wall_time(&self.at, zone).ok_or_else(|| wrong("at", "must be a date and a time"))?;
+                json!({ "type": "scheduled", "at": at })
+            }
+            "webhook" => return Ok(json!({ "type": "webhook", "hook": self.hook })),
+            _ => return Ok(json!({ "type": "manual" })),
+        };
+        if !self.jitter.is_empty() {
+            trigger["jitter"] = json!(self.jitter);
+        }
+        Ok(trigger)
+    }
+
+    fn block(&self) -> Result<Value, Problem> {
+        match self.block.as_str() {
+            "concurrent" => Ok(json!({ "concurrent": { "max": number(&self.concurrent, "concurrent")? } })),
+            name => Ok(json!(name)),
+        }
+    }
+
+    /// The field of the form that a field of the job stands in.
+    pub(crate) fn field_of(&self, field: &str) -> &'static str {
+        let of_action = || match self.action.as_str() {
+            "script" => "script",
+            "http" => "http_url",
+            _ => "tool_input",
+        };
+        let of_trigger = || match self.when.as_str() {
+            "every" => "every",
+            "cron" => "cron",
+            "at" => "at",
+            "webhook" => "hook",
+            _ => "when",
+        };
+        match field {
+            "label" => "label",
+            "description" => "description",
+            "script" => "script",
+            "http_headers" => "http_headers",
+            "tool_input" => of_action(),
+            "tool_name" => "tool_name",
+            "trigger.timezone" => "timezone",
+            "trigger.jitter" => "jitter",
+            "trigger.hook" => "hook",
+            "misfire" => "misfire",
+            "block" | "concurrent" => "concurrent",
+            "retry.max_attempts" | "attempts" => "attempts",
+            "retry.backoff" => "backoff",
+            "timeout" => "timeout",
+            "priority" => "priority",
+            "group" => "group",
+            "routing" => "routing",
+            "retention.runs" | "retain_runs" => "retain_runs",
+            "retention.age" => "retain_age",
+            other if other.starts_with("trigger") || other == "at" => of_trigger(),
+            other if other.starts_with("tool_input") => of_action(),
+            _ => "",
+        }
+    }
+}
+
+fn routing_name(routing: Routing) -> String {
+    serde_json::to_value(routing).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn number(text: &str, field: &str) -> Result<u64, Problem> {
+    text.parse().map_err(|_| wrong(field, "must be a whole number"))
+}
+
+fn wrong(field: &str, message: &str) -> Problem {
+    let errors = vec![FieldError { field: field.to_owned(), message: message.to_owned() }];
+    Problem { code: Code::InvalidJob, detail: message.to_owned(), errors }
+}
+
+fn headers_text(headers: &Value) -> Option<String> {
+    let pairs = headers.as_object()?.iter().map(|(name, value)| Some(format!("{name}: {}", value.as_str()?)));
+    pairs.collect::<Option<Vec<String>>>().map(|lines| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::Timestamp;
+
+    fn definition(text: &str) -> Definition {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_job_read_into_the_form_and_back_is_the_same_job() {
+        let times = Times::new(Timestamp::MIN, "UTC", false);
+        for text in [
+            r#"{"label":"a","tool_name":"shell","tool_input":{"script":"echo hi\n"},"trigger":{"type":"manual"}}"#,
+            r#"{"label":"b","tool_name":"shell","tool_input":{"command":"ls","args":["-l"]},
+                "trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin","jitter":"1m"}}"#,
+            r#"{"label":"c","tool_name":"http","tool_input":{"method":"POST","url":"http://x","headers":{"A":"b"}},
+                "trigger":{"type":"webhook","hook":"gh"},"block":{"concurrent":{"max":7}},"priority":9,"group":"gpu","routing":"lru"}"#,
+            r#"{"label":"d","tool_name":"noop","trigger":{"type":"scheduled","at":"2030-01-01T12:00:00.000Z"},
+                "retry":{"max_attempts":3,"backoff":"5s"},"misfire":"do_nothing","idempotent":true}"#,
+        ] {
+            let before = definition(text);
+            let job = Fields::of(&before, &times, "UTC").to_json("UTC").unwrap();
+            assert_eq!(serde_json::from_value::<Definition>(Value::Object(job)).unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn a_problem_of_the_job_is_shown_at_the_field_of_the_form() {
+        let mut fields = Fields::blank("UTC");
+        assert_eq!((fields.field_of("trigger.cron"), fields.field_of("tool_input")), ("cron", "script"));
+        (fields.when, fields.action) = ("at".into(), "http".into());
+        assert_eq!((fields.field_of("trigger.at"), fields.field_of("tool_input.url")), ("at", "http_url"));
+        assert_eq!(fields.field_of("nobody"), "");
+    }
+}

@@ -1,0 +1,102 @@
+//! Scripts, styles and icons, part of the binary.
+//!
+//! Invariant: the address of a file holds the hash of all of them, so a browser may keep what it has for good, and a
+//! new version is fetched whole: modules that import each other always fit together.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use crate::http::code::Code;
+use crate::http::hex;
+use crate::http::problem::Problem;
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const PICTURE: &str = "image/svg+xml";
+
+macro_rules! file {
+    ($name:literal, $kind:expr) => {
+        ($name, $kind, include_str!(concat!("../../../assets/", $name)))
+    };
+}
+
+/// (name, content type, content)
+const FILES: [(&str, &str, &str); 20] = [
+    file!("app.js", SCRIPT),
+    file!("ansi.js", SCRIPT),
+    file!("copy.js", SCRIPT),
+    file!("form.js", SCRIPT),
+    file!("keys.js", SCRIPT),
+    file!("live.js", SCRIPT),
+    file!("log.js", SCRIPT),
+    file!("morph.js", SCRIPT),
+    file!("palette.js", SCRIPT),
+    file!("ring.js", SCRIPT),
+    file!("select.js", SCRIPT),
+    file!("times.js", SCRIPT),
+    file!("tokens.css", STYLE),
+    file!("layout.css", STYLE),
+    file!("parts.css", STYLE),
+    file!("charts.css", STYLE),
+    file!("pages.css", STYLE),
+    file!("log.css", STYLE),
+    file!("favicon.svg", PICTURE),
+    file!("favicon-trouble.svg", PICTURE),
+];
+
+/// Stands in the address of every file.
+static MARK: LazyLock<String> = LazyLock::new(|| {
+    let hash = FILES.iter().fold(Sha256::new(), |hash, (_, _, content)| hash.chain_update(content));
+    hex::encode(&hash.finalize()[..6])
+});
+
+/// The address of a file below the base path.
+pub(crate) fn address(name: &str) -> String {
+    format!("/assets/{}/{name}", *MARK)
+}
+
+pub(crate) async fn show(Path((mark, name)): Path<(String, String)>) -> Response {
+    let found = FILES.iter().find(|(known, _, _)| *known == name && mark == *MARK);
+    let Some((_, kind, content)) = found else {
+        return Problem::new(Code::RouteNotFound, "there is no such file; load the page anew").into_response();
+    };
+    let headers = HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ]);
+    (StatusCode::OK, headers, *content).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// What a page may cost its reader.
+    const GZIPPED_MAX_BYTES: usize = 60_000;
+
+    #[test]
+    fn all_scripts_and_styles_are_small_enough() {
+        let gzipped = |content: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(content.as_bytes()).unwrap();
+            encoder.finish().unwrap().len()
+        };
+        let total: usize = FILES.iter().map(|(_, _, content)| gzipped(content)).sum();
+        println!("{total} bytes, gzipped");
+        assert!(total < GZIPPED_MAX_BYTES, "{total} bytes");
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere() {
+        for (name, _, content) in FILES {
+            let content = content.replace("http://www.w3.org/", "");
+            assert!(!content.contains("http://") && !content.contains("https://"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Around the pages: a refusal becomes a page for whoever asked for one, and a message is shown once.
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::app::App;
+use crate::http::code::Code;
+use crate::http::problem::Problem;
+use crate::pages::layout::answer;
+use crate::pages::layout::context::{FLASH, PageContext};
+use crate::pages::layout::cookies;
+use crate::pages::layout::login;
+use crate::pages::layout::shell::{Section, Shell};
+
+pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let wants_page = wants_page(&parts.headers, parts.uri.path());
+    let is_login = parts.uri.path() == "/login" && (parts.method == Method::POST || parts.uri.query().is_some());
+    let ctx = match wants_page {
+        true => PageContext::from_request_parts(&mut parts, &app).await.ok(),
+        false => None,
+    };
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let Some(ctx) = ctx else { return response };
+    if let Some(problem) = response.extensions().get::<Problem>().cloned() {
+        response = told(&ctx, problem, is_login).unwrap_or(response);
+    }
+    if ctx.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
+        let path = format!("{}/", app.base_path);
+        response.headers_mut().append(header::SET_COOKIE, cookies::gone(FLASH, &path));
+    }
+    response
+}
+
+/// A browser that asks for a page; programs get JSON.
+fn wants_page(headers: &HeaderMap, path: &str) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.contains("text/html") && !path.starts_with("/v1/")
+}
+
+#[derive(askama::Template)]
+#[template(path = "problem.html")]
+struct ProblemPage {
+    shell: Shell,
+    status: u16,
+    title: &'static str,
+    problem: Problem,
+    code: &'static str,
+}
+
+fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
+    let status = problem.code.status();
+    if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
+        return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
+    }
+    let title = problem.code.title();
+    let shell = Shell::around(ctx, Section::Elsewhere, title.to_owned(), 0);
+    let code = problem.code.text();
+    answer::page(status, &ProblemPage { shell, status: status.as_u16(), title, problem, code }).ok()
+}

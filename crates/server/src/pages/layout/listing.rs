@@ -1,0 +1,96 @@
+//! A page that is one table, or says how to fill it.
+
+use askama::Template;
+use axum::response::Response;
+
+use crate::http::problem::Problem;
+use crate::pages::layout::answer;
+use crate::pages::layout::context::PageContext;
+use crate::pages::layout::html::Html;
+use crate::pages::layout::shell::{Section, Shell};
+
+pub(crate) struct Row {
+    pub(crate) id: String,
+    pub(crate) cells: Vec<Html>,
+}
+
+/// What a list is called and is for, and the exact commands to get started.
+pub(crate) struct About {
+    pub(crate) section: Section,
+    pub(crate) heading: &'static str,
+    pub(crate) icon: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) commands: &'static [(&'static str, &'static str)],
+    pub(crate) heads: &'static [&'static str],
+}
+
+#[derive(Template)]
+#[template(path = "listing.html")]
+struct ListingPage {
+    shell: Shell,
+    heading: &'static str,
+    icon: &'static str,
+    about: &'static str,
+    commands: &'static [(&'static str, &'static str)],
+    heads: &'static [&'static str],
+    chips: Vec<(&'static str, String, bool)>,
+    extra: Html,
+    rows: Vec<Row>,
+    next: Option<String>,
+}
+
+/// What a list shows this time.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) chips: Vec<(&'static str, String, bool)>,
+    /// A form above the table.
+    pub(crate) extra: Html,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) next: Option<String>,
+}
+
+pub(crate) async fn page(ctx: &PageContext, about: &About, shown: Shown) -> Result<Response, Problem> {
+    let Shown { chips, extra, rows, next } = shown;
+    answer::ok(&ListingPage {
+        shell: Shell::new(ctx, about.section, about.heading).await?,
+        heading: about.heading,
+        icon: about.icon,
+        about: about.about,
+        commands: about.commands,
+        heads: about.heads,
+        chips,
+        extra,
+        rows,
+        next,
+    })
+}
+
+pub(crate) fn text(text: &str) -> Html {
+    Html::new().text(text)
+}
+
+pub(crate) fn quiet(words: &str) -> Html {
+    Html::new().raw("<span class=\"quiet\">").text(words).raw("</span>")
+}
+
+pub(crate) fn code(words: &str) -> Html {
+    Html::new().raw("<code class=\"break\">").text(words).raw("</code>")
+}
+
+pub(crate) fn link(href: &str, words: &str) -> Html {
+    Html::new().raw("<a class=\"strong\" href=\"").text(href).raw("\">").text(words).raw("</a>")
+}
+
+/// A button that acts and comes back.
+pub(crate) fn button(action: &str, back: &str, words: &str, about: &str) -> Html {
+    Html::new()
+        .raw("<form method=\"post\" action=\"")
+        .text(action)
+        .raw("\"><input type=\"hidden\" name=\"back\" value=\"")
+        .text(back)
+        .raw("\"><button class=\"button small\" aria-label=\"")
+        .text(&format!("{words} {about}"))
+        .raw("\">")
+        .text(words)
+        .raw("</button></form>")
+}

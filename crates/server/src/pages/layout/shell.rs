@@ -1,0 +1,155 @@
+//! What stands around every page: navigation, the state of things, the viewer's choices.
+
+use ordo_engine::queries::Queries;
+use ordo_model::Timestamp;
+use ordo_store::Fault;
+
+use crate::pages::layout::assets;
+use crate::pages::layout::context::{Flash, PageContext};
+use crate::pages::layout::preferences::{THEMES, ZONES};
+use crate::pages::layout::trouble;
+
+/// A page in the navigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Home,
+    Jobs,
+    Runs,
+    Incidents,
+    Monitors,
+    Hooks,
+    Executors,
+    Nodes,
+    Notifications,
+    Tokens,
+    /// Not in the navigation.
+    Elsewhere,
+}
+
+const SECTIONS: [(Section, &str, &str, &str); 10] = [
+    (Section::Home, "/", "Home", "home"),
+    (Section::Jobs, "/jobs", "Jobs", "jobs"),
+    (Section::Runs, "/runs", "Runs", "runs"),
+    (Section::Incidents, "/incidents", "Incidents", "incidents"),
+    (Section::Monitors, "/monitors", "Monitors", "monitors"),
+    (Section::Hooks, "/hooks", "Hooks", "hooks"),
+    (Section::Executors, "/executors", "Executors", "executors"),
+    (Section::Nodes, "/nodes", "Nodes", "nodes"),
+    (Section::Notifications, "/notifications", "Notifications", "dead"),
+    (Section::Tokens, "/tokens", "Tokens", "tokens"),
+];
+
+#[derive(Debug, Clone)]
+pub(crate) struct NavItem {
+    pub(crate) href: String,
+    pub(crate) label: &'static str,
+    pub(crate) icon: &'static str,
+    pub(crate) is_current: bool,
+    pub(crate) badge: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) value: &'static str,
+    pub(crate) label: String,
+    pub(crate) is_chosen: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Shell {
+    pub(crate) base: String,
+    pub(crate) title: String,
+    pub(crate) nav: Vec<NavItem>,
+    pub(crate) theme: &'static str,
+    pub(crate) themes: Vec<Choice>,
+    pub(crate) zone: String,
+    pub(crate) zones: Vec<Choice>,
+    pub(crate) flash: Option<Flash>,
+    pub(crate) viewer: String,
+    pub(crate) may_operate: bool,
+    pub(crate) may_leave: bool,
+    pub(crate) here: String,
+    pub(crate) node: String,
+    /// How many jobs are failing now.
+    pub(crate) trouble: usize,
+    pub(crate) now: Timestamp,
+}
+
+impl Shell {
+    pub(crate) async fn new(ctx: &PageContext, section: Section, title: impl Into<String>) -> Result<Shell, Fault> {
+        let trouble = trouble::failing_count(&ctx.app).await?;
+        Ok(Shell::around(ctx, section, title.into(), trouble))
+    }
+
+    /// Without asking the store: also for pages that say it does not answer.
+    pub(crate) fn around(ctx: &PageContext, section: Section, title: String, trouble: usize) -> Shell {
+        let zone = ctx.preferences.zone_name().to_owned();
+        Shell {
+            base: ctx.app.base_path.to_string(),
+            title,
+            nav: nav(ctx, section, trouble),
+            theme: ctx.preferences.theme,
+            themes: THEMES.map(|(value, label)| choice(value, label.to_owned(), ctx.preferences.theme)).to_vec(),
+            zones: ZONES
+                .map(|(value, label)| choice(value, zone_label(value, label, &zone), ctx.preferences.zone))
+                .to_vec(),
+            zone,
+            flash: ctx.flash.clone(),
+            viewer: ctx.viewer.name.clone(),
+            may_operate: ctx.viewer.may_operate,
+            may_leave: ctx.viewer.may_leave,
+            here: ctx.here.clone(),
+            node: ctx.app.node.name.clone(),
+            trouble,
+            now: ctx.now,
+        }
+    }
+
+    pub(crate) fn link(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    pub(crate) fn asset(&self, name: &str) -> String {
+        self.link(&assets::address(name))
+    }
+
+    pub(crate) fn favicon(&self) -> String {
+        self.asset(if self.trouble > 0 { "favicon-trouble.svg" } else { "favicon.svg" })
+    }
+
+    /// Trouble comes first: it is what a row of tabs still shows.
+    pub(crate) fn full_title(&self) -> String {
+        match self.trouble {
+            0 => format!("{} · Ordo", self.title),
+            count => format!("({count}) {} · Ordo", self.title),
+        }
+    }
+}
+
+fn nav(ctx: &PageContext, section: Section, trouble: usize) -> Vec<NavItem> {
+    let shown = SECTIONS.iter().filter(|(one, ..)| *one != Section::Tokens || ctx.viewer.may_admin);
+    let item = |(one, path, label, icon): &(Section, &str, &'static str, &'static str)| NavItem {
+        href: ctx.link(path),
+        label,
+        icon,
+        is_current: *one == section,
+        badge: (*one == Section::Home && trouble > 0).then_some(trouble),
+    };
+    shown.map(item).collect()
+}
+
+fn choice(value: &'static str, label: String, chosen: &str) -> Choice {
+    Choice { value, label, is_chosen: value == chosen }
+}
+
+fn zone_label(value: &str, label: &str, zone: &str) -> String {
+    match value {
+        "browser" if zone != "UTC" => format!("{label} ({zone})"),
+        _ => label.to_owned(),
+    }
+}
+
+/// What a page reads from.
+pub(crate) fn queries(ctx: &PageContext) -> &Queries {
+    ctx.app.engine.queries()
+}

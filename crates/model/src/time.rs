@@ -284,11 +284,11 @@ mod tests {
         }
         assert!(Timestamp::MAX.checked_add(Millis::from_ms(1)).is_none());
         let wall: DateTime = "9999-12-31T23:59:59".parse().unwrap();
-        let in_zone = |wall, zone| Timestamp::in_zone(wall, zone).map(|at| at.to_string());
-        assert_eq!(in_zone(wall, &TimeZone::UTC).unwrap(), "9999-12-31T23:59:59.000Z");
-        assert_eq!(in_zone(wall, &TimeZone::fixed(Offset::constant(9))).unwrap(), "9999-12-31T14:59:59.000Z");
-        assert_eq!(in_zone(wall, &TimeZone::fixed(Offset::constant(-1))), Err(TimeError::OutOfRange));
-        assert!(in_zone("1969-12-31T23:59:59".parse().unwrap(), &TimeZone::UTC).is_err());
+        let in_zone = |wall, zone: TimeZone| Timestamp::in_zone(wall, &zone).map(|at| at.to_string());
+        assert_eq!(in_zone(wall, TimeZone::UTC).unwrap(), "9999-12-31T23:59:59.000Z");
+        assert_eq!(in_zone(wall, TimeZone::fixed(Offset::constant(9))).unwrap(), "9999-12-31T14:59:59.000Z");
+        assert_eq!(in_zone(wall, TimeZone::fixed(Offset::constant(-1))), Err(TimeError::OutOfRange));
+        assert!(in_zone("1969-12-31T23:59:59".parse().unwrap(), TimeZone::UTC).is_err());
     }
 
     #[test]

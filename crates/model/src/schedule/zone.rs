@@ -49,9 +49,8 @@ impl Zone {
             return at(second).to_zoned(self.rules.clone()).to_string();
         }
         let offset = self.offset_at(second);
-        let wall = jiff::SignedDuration::from_secs(second + offset);
-        let wall =
-            jiff::civil::date(1970, 1, 1).to_datetime(Default::default()).checked_add(wall).unwrap_or(DateTime::MAX);
+        let epoch = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
+        let wall = epoch.checked_add(jiff::SignedDuration::from_secs(second + offset)).unwrap_or(DateTime::MAX);
         let (sign, ahead) = if offset < 0 { ('-', -offset) } else { ('+', offset) };
         let name = self.rules.iana_name().unwrap_or("UTC");
         format!("{wall}{sign}{:02}:{:02}[{name}]", ahead / 3_600, ahead / 60 % 60)

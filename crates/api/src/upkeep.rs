@@ -27,6 +27,7 @@ pub enum HealthStatus {
 pub struct StatusView {
     pub node: String,
     pub version: String,
+    pub time_zones: TimeZones,
     pub ready: bool,
     pub now: Timestamp,
     pub tick_rate: Millis,
@@ -37,6 +38,16 @@ pub struct StatusView {
     pub pools: Vec<PoolView>,
     pub tools: Vec<String>,
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Which rules of time zones the server follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TimeZones {
+    /// The release of the IANA database: 2026a.
+    #[schema(required)]
+    pub version: Option<String>,
+    /// `bundled` or `system`.
+    pub source: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -258,7 +258,7 @@ async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
     let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
-    let told = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
+    let committed = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
     assert_eq!(committed.state.next_turn(), None);
     let timeline = world.engine.queries().timeline(id).await.unwrap();
     let notified: Vec<String> = timeline

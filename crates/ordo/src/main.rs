@@ -12,12 +12,14 @@ mod import;
 mod key_file;
 mod locate;
 mod maintenance;
+mod nearby;
 mod output;
 mod private_file;
 mod secret_input;
 mod store_location;
 mod telemetry;
 mod zone;
+mod zone_data;
 
 use clap::Parser;
 

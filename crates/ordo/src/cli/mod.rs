@@ -19,8 +19,10 @@ pub(crate) mod token;
 pub(crate) mod values;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ordo_model::zones::Zones;
 
 const AFTER: &str = "\
 First steps:
@@ -31,9 +33,13 @@ First steps:
 
 Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
 
+/// What `--version` says; `-V` says only the first line.
+static LONG_VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zones::bundled()));
+
 /// Runs work at its time and tells people when it did not.
 #[derive(Debug, Parser)]
-#[command(name = "ordo", version, after_help = AFTER, propagate_version = true, subcommand_required = true)]
+#[command(name = "ordo", version, long_version = LONG_VERSION.as_str(), after_help = AFTER, propagate_version = true, subcommand_required = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -47,9 +53,12 @@ pub(crate) struct Common {
     /// How to print data
     #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// The daemon to talk to [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
+    /// The daemon to talk to: https://…, http://… or unix:PATH [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
     #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<String>,
+    /// Trust the authority with this certificate (PEM) too when talking to a daemon over https://
+    #[arg(long, global = true, env = "ORDO_CA_FILE", value_name = "FILE", hide_env_values = true)]
+    pub(crate) ca_file: Option<PathBuf>,
     /// Another configuration file than ./ordo.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cli::{Common, Format};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::locate;
 use crate::output::style::Paint;
 use crate::{output, zone};
@@ -31,15 +31,15 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    pub(crate) fn new(common: &Common) -> Talk {
-        let server = locate::server(common.server.as_deref());
-        Talk {
+    pub(crate) fn new(common: &Common) -> Result<Talk> {
+        let server = locate::server(common)?;
+        Ok(Talk {
             client: server.client,
             named: server.named,
             format: common.output,
             paint: Paint::for_stdout(),
             zone: zone::local(),
-        }
+        })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -52,14 +52,14 @@ impl Talk {
 
     /// The same, read as what it is.
     pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let answer = self.client.get(path).await?;
-        let unread =
-            |error: serde_json::Error| Error::failed("the server answered something else").detail(error.to_string());
-        serde_json::from_value(answer).map_err(unread)
+        Ok(self.client.get(path).await?)
     }
 
     pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value> {
-        Ok(self.client.post(path, body).await?)
+        Ok(match body {
+            Some(body) => self.client.post(path, body).await?,
+            None => self.client.post_empty(path).await?,
+        })
     }
 
     /// Prints one piece of data.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use ordo_api::upkeep::{PoolView, StatusView};
+use ordo_api::upkeep::{PoolView, StatusView, TimeZones};
 use ordo_engine::metrics::Metrics;
+use ordo_model::zones;
 
 use crate::app::App;
 
@@ -17,9 +18,14 @@ pub(crate) async fn show(State(app): State<App>) -> Json<StatusView> {
         waiting: *waiting,
     };
     let uptime = app.since.elapsed();
+    let zones = zones::current();
     Json(StatusView {
         node: app.node.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        time_zones: TimeZones {
+            version: zones.version().map(str::to_owned),
+            source: zones.source().name().to_owned(),
+        },
         ready: app.is_ready(),
         now: app.now(),
         tick_rate: app.node.tick_rate,

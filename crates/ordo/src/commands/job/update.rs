@@ -13,7 +13,7 @@ pub(crate) async fn run(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let path = format!("/v1/jobs/{id}");
     let patch = patch(talk, args, &talk.read(&path).await?).await?;
-    let job = talk.client.patch(&path, &wire(&patch.fields), args.if_revision.or(patch.of_revision)).await?;
+    let job = talk.client.patch::<Value, _>(&path, &patch.fields, args.if_revision.or(patch.of_revision)).await?;
     talk.value(&job, || words::told(talk, "updated", &job))?;
     Ok(Exit::Done)
 }

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use jiff::tz::TimeZone;
 use ordo_api::incidents::{
     Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
 };
@@ -12,7 +11,7 @@ use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommandError, CommitExtras, Versioned};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start, Status, postmortem};
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
 use crate::app::App;
@@ -132,11 +131,11 @@ pub(crate) async fn export(
 ) -> Result<Response, Problem> {
     let zone = params.take_text("timezone").unwrap_or_else(|| "UTC".to_owned());
     params.finish()?;
-    let unknown = |_| {
+    let unknown = || {
         let message = "is no time zone: write it as in the IANA database, Europe/Berlin for example";
         Problem::field(Code::InvalidQuery, "timezone", message)
     };
-    let zone = TimeZone::get(&zone).map_err(unknown)?;
+    let zone = zones::current().get(&zone).ok_or_else(unknown)?;
     let kept = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
     let timeline: Vec<_> = timeline.into_iter().map(|happened| (happened.at, happened.event)).collect();

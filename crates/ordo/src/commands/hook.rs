@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::find::text;
 use super::pages;
-use super::talk::{Talk, wire};
+use super::talk::Talk;
 use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, UpdateArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};

@@ -22,10 +22,7 @@ pub(crate) async fn show(State(app): State<App>) -> Json<StatusView> {
     Json(StatusView {
         node: app.node.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        time_zones: TimeZones {
-            version: zones.version().map(str::to_owned),
-            source: zones.source().name().to_owned(),
-        },
+        time_zones: TimeZones { version: zones.version().map(str::to_owned), source: zones.source().name().to_owned() },
         ready: app.is_ready(),
         now: app.now(),
         tick_rate: app.node.tick_rate,

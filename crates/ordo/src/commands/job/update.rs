@@ -2,6 +2,7 @@
 
 use ordo_api::jobs::{JobPatch, JobView};
 use ordo_model::job::Trigger;
+use serde_json::Value;
 
 use super::{request, when, words};
 use crate::cli::job::UpdateArgs;

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{component, defaults, limits, paths, variants};
 use crate::events::ServerSentEvent;
@@ -157,17 +157,15 @@ fn as_answered(part: &Value) -> Value {
     part
 }
 
-/// One of one is that one; what is said of one of two is said of both; a default is a plain value (null as a default
-/// would have clients send it, and null takes away).
+/// One of one is that one; what is said of one of two is said of both.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.retain(|key, value| !(value.is_null() && ["oneOf", "anyOf", "type"].contains(&key.as_str())));
-            fields
-                .retain(|key, value| key != "default" || value.is_string() || value.is_number() || value.is_boolean());
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
+            say_default(fields);
             let described =
                 fields.get_mut("oneOf").and_then(|all| all.get_mut(1)?.as_object_mut()?.remove("description"));
             if let Some(description) = described {
@@ -184,6 +182,18 @@ fn plain(schema: &mut Value) {
         Value::Array(all) => all.iter_mut().for_each(plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// A default is told in words: some generators take a field with a `default` for one that is always there, and others
+/// send it, which for null would take something away.
+fn say_default(fields: &mut Map<String, Value>) {
+    let Some(default) = fields.remove("default") else { return };
+    if default.is_null() || default.is_array() || default.is_object() {
+        return;
+    }
+    let said = fields.get("description").and_then(Value::as_str).map(|said| format!("{said} ")).unwrap_or_default();
+    let plain = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+    fields.insert("description".to_owned(), Value::String(format!("{said}When left out: `{plain}`.")));
 }
 
 /// The components that the operations lead to.

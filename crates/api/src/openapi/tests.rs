@@ -84,8 +84,8 @@ fn a_job_is_answered_with_its_defaults_and_asked_for_without() {
     for field in ["description", "on_failure", "paused_since"] {
         assert!(!required("Job").contains(&field.into()), "{field}");
     }
-    assert_eq!(schemas["NewJob"]["properties"]["priority"]["default"], 5);
-    assert_eq!(schemas["Retry"]["properties"]["max_attempts"]["default"], 1);
+    assert_eq!(schemas["NewJob"]["properties"]["priority"]["description"], "When left out: `5`.");
+    assert_eq!(schemas["Retry"]["properties"]["max_attempts"]["description"], "When left out: `1`.");
     assert!(schemas["JobPatch"]["required"].is_null());
 }
 

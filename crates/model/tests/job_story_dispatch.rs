@@ -201,7 +201,7 @@ fn a_broadcast_is_one_run_for_each_executor_and_done_when_all_are() {
     assert_eq!(job.status_name(run), "running");
     for (index, shard) in shards.iter().enumerate() {
         let seen = &job.runs[shard];
-        assert_eq!((seen.parent_id, seen.shard.clone()), (Some(run), Some(json!({"index": index, "total": 3}))));
+        assert_eq!((seen.parent_id, seen.shard), (Some(run), Some(ShardPosition { index, total: 3 })));
         assert_eq!(job.status_name(*shard), "pending");
     }
     for shard in &shards {

@@ -79,7 +79,9 @@ fn page(item: &str) -> Value {
 fn loosen_patch(schemas: &mut Schemas) {
     let Some(patch) = schemas.get_mut("JobPatch") else { return };
     patch["description"] = json!("Any fields of a job's definition. Null means the default.");
-    patch.as_object_mut().map(|patch| patch.remove("required"));
+    if let Some(patch) = patch.as_object_mut() {
+        patch.remove("required");
+    }
     for (name, schema) in patch["properties"].as_object_mut().into_iter().flatten() {
         if !NO_DEFAULT.contains(&name.as_str()) && !may_be_null(schema) {
             *schema = json!({ "anyOf": [schema.take(), { "type": "null" }] });
@@ -151,7 +153,9 @@ fn as_answered(part: &Value) -> Value {
                 schema["type"] = only.clone();
             }
         }
-        schema.as_object_mut().map(|schema| schema.retain(|_, value| !value.is_null()));
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|_, value| !value.is_null());
+        }
     }
     part["required"] = Value::Array(required);
     part

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use ordo_engine::batcher::chain;
+use ordo_engine::error_chain;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -24,7 +24,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, Problem
     }
     match tokio::time::timeout(STORE_PATIENCE, app.engine.queries().store().ping()).await {
         Ok(Ok(())) => Ok(Json(json!({ "status": "ready" }))),
-        Ok(Err(fault)) => Err(Problem::new(Code::NotReady, chain(&fault))),
+        Ok(Err(fault)) => Err(Problem::new(Code::NotReady, error_chain(&fault))),
         Err(_) => Err(Problem::new(Code::NotReady, "the store does not answer")),
     }
 }

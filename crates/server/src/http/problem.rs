@@ -5,10 +5,10 @@
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::batcher::chain;
+use ordo_engine::SubmitError;
+use ordo_engine::error_chain;
 use ordo_engine::secrets::SecretsError;
 use ordo_engine::tokens::TokensError;
-use ordo_engine::{CommandError, SubmitError};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
@@ -143,16 +143,16 @@ impl From<SecretsError> for Problem {
     }
 }
 
-impl<R: std::error::Error + Into<Problem>> From<CommandError<R>> for Problem {
-    fn from(error: CommandError<R>) -> Problem {
+impl<R: std::error::Error + Into<Problem>> From<SubmitError<R>> for Problem {
+    fn from(error: SubmitError<R>) -> Problem {
         let text = error.to_string();
         match error {
-            CommandError::Refused(refusal) => refusal.into(),
+            SubmitError::Refused(refusal) => refusal.into(),
             // Logged where the round failed.
-            CommandError::Store(fault) => of_fault(&fault),
-            CommandError::Contended => Problem::new(Code::Contended, text),
-            CommandError::Stopped => Problem::new(Code::ShuttingDown, text),
-            CommandError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+            SubmitError::Store(fault) => of_fault(&fault),
+            SubmitError::Contended => Problem::new(Code::Contended, text),
+            SubmitError::Stopped => Problem::new(Code::ShuttingDown, text),
+            SubmitError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
         }
     }
 }
@@ -208,7 +208,7 @@ impl From<MonitorRefusal> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        tracing::error!(error = %chain(&fault), "the store could not answer a request");
+        tracing::error!(error = %error_chain(&fault), "the store could not answer a request");
         of_fault(&fault)
     }
 }
@@ -221,7 +221,7 @@ fn of_fault(fault: &Fault) -> Problem {
         Fault::Misuse { .. } => Code::Internal,
     };
     // With its causes: "no space left" is what the caller can do something about.
-    Problem::new(code, chain(fault))
+    Problem::new(code, error_chain(fault))
 }
 
 impl From<MaintenanceError> for Problem {

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use ordo_engine::CommandError;
+use ordo_engine::SubmitError;
 use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_engine::tool::Payload;
 use ordo_model::executor::{ExecutorRefusal, Offer};
@@ -92,15 +92,15 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
     Ok((StatusCode::CREATED, Json(told)).into_response())
 }
 
-fn refused(error: CommandError<ExecutorRefusal>) -> Problem {
+fn refused(error: SubmitError<ExecutorRefusal>) -> Problem {
     match error {
-        CommandError::Refused(ExecutorRefusal::Invalid { field, message }) => {
+        SubmitError::Refused(ExecutorRefusal::Invalid { field, message }) => {
             Problem::field(Code::InvalidBody, field, message)
         }
-        CommandError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
-        CommandError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
-        CommandError::Duplicate(_) | CommandError::Contended => ordo_engine::SubmitError::Contended.into(),
-        CommandError::Stopped => ordo_engine::SubmitError::Stopped.into(),
+        SubmitError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
+        SubmitError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
+        SubmitError::Duplicate(_) | SubmitError::Contended => ordo_engine::SubmitError::Contended.into(),
+        SubmitError::Stopped => ordo_engine::SubmitError::Stopped.into(),
     }
 }
 

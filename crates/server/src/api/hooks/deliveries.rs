@@ -5,9 +5,9 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::object::deliveries_prefix;
+use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{CommandError, CommitExtras, Versioned};
+use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
 use ordo_store::Order;
 use serde_json::Value;
@@ -60,7 +60,7 @@ pub(crate) async fn replay(
     let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
     match app.engine.replay(&slug, delivery.id, extras).await {
         Ok(committed) => Ok(accepted(&committed.state)),
-        Err(CommandError::Duplicate(_)) if once.is_some() => {
+        Err(SubmitError::Duplicate(_)) if once.is_some() => {
             Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
         }
         Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),

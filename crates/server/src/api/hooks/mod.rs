@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_engine::object_queries::Section;
 use ordo_engine::secrets::{SecretText, SecretsError};
-use ordo_engine::{CommandError, CommitExtras, SubmitError, Versioned};
+use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Hook, HookCommand, HookRefusal};
 use ordo_model::object::Object;
 use serde_json::Value;
@@ -67,7 +67,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
     match (app.engine.command_with::<Hook>(Hook::id(&slug).id, command, extras).await, once) {
         (Ok(added), _) => created(&app, &added.state).await,
-        (Err(CommandError::Duplicate(value)), Some(once)) => {
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
             let slug: String = once.resolve(&value)?;
             Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?))
         }
@@ -151,13 +151,13 @@ fn refused(refusal: HookRefusal) -> Problem {
 }
 
 /// Why an ask on an object was not carried out.
-pub(crate) fn lost<R: std::error::Error>(error: CommandError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+pub(crate) fn lost<R: std::error::Error>(error: SubmitError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
-        CommandError::Refused(refusal) => refused(refusal),
-        CommandError::Duplicate(value) => SubmitError::Duplicate(value).into(),
-        CommandError::Store(fault) => SubmitError::Store(fault).into(),
-        CommandError::Contended => SubmitError::Contended.into(),
-        CommandError::Stopped => SubmitError::Stopped.into(),
+        SubmitError::Refused(refusal) => refused(refusal),
+        SubmitError::Duplicate(value) => SubmitError::Duplicate(value).into(),
+        SubmitError::Store(fault) => SubmitError::Store(fault).into(),
+        SubmitError::Contended => SubmitError::Contended.into(),
+        SubmitError::Stopped => SubmitError::Stopped.into(),
     }
 }
 

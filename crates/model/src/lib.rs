@@ -1,6 +1,7 @@
 //! The rules of Ordo as pure functions: no clock, no disk, no network, no chance.
 //!
-//! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument.
+//! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument. The table of time zones
+//! (`zones`) is a constant of the process instead.
 
 pub mod api_token;
 pub mod executor;
@@ -21,6 +22,7 @@ pub mod secret_reference;
 pub mod subscription;
 pub mod time;
 pub mod trace;
+pub mod zones;
 
 pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
 pub use role::{Right, Role};

@@ -1,18 +1,25 @@
 //! Instants and lengths of time, to the millisecond.
 //!
-//! Invariant: a `Timestamp` lies between 1970 and the end of 9999 (of every zone). What does not fit is refused, never wrapped.
+//! Invariant: a `Timestamp` lies between 1970 and the end of 9999, both in UTC. What does not fit is refused, never
+//! wrapped. jiff's instants end 26 hours earlier, so that each has a wall-clock time in every zone; what lies behind
+//! that is read and written over its calendar, which has no such end.
 
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, Time};
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An instant: milliseconds since 1970 in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// 9999-12-30T22:00:00Z: the last moment that has a wall-clock time before the year 10000 in every zone.
-const LAST_MS: i64 = 253_402_207_200_000;
+/// 9999-12-31T23:59:59.999Z
+const LAST_MS: i64 = 253_402_300_799_999;
+const EPOCH: DateTime = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
@@ -60,8 +67,34 @@ impl Timestamp {
         Millis::from_ms(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
+    /// For reading it in a zone; in the last 26 hours of 9999, the last moment that has a time in every zone.
     pub fn to_jiff(self) -> jiff::Timestamp {
-        jiff::Timestamp::from_millisecond(self.0).expect("1970 to 9999 is inside jiff's range")
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)
+    }
+
+    /// Whether it is [`Timestamp::to_jiff`] exactly, and so has a time in every zone.
+    pub fn has_local_times(self) -> bool {
+        self.to_jiff().as_millisecond() == self.0
+    }
+
+    /// The instant at which the clocks of a zone show `wall`; at a change of the clock the one jiff calls compatible.
+    pub fn in_zone(wall: DateTime, zone: &TimeZone) -> Result<Timestamp, TimeError> {
+        match wall.to_zoned(zone.clone()) {
+            Ok(zoned) => Timestamp::from_jiff(zoned.timestamp()),
+            Err(_) => Timestamp::from_civil(wall, zone.to_offset(jiff::Timestamp::MAX)),
+        }
+    }
+
+    /// The date and time in UTC.
+    fn to_civil(self) -> DateTime {
+        EPOCH.checked_add(SignedDuration::from_millis(self.0)).unwrap_or(DateTime::MAX)
+    }
+
+    /// The instant at which a clock that is ahead of UTC by `offset` shows `wall`.
+    fn from_civil(wall: DateTime, offset: Offset) -> Result<Timestamp, TimeError> {
+        let utc = wall.checked_sub(SignedDuration::from_secs(i64::from(offset.seconds())));
+        let since = EPOCH.duration_until(utc.map_err(|_| TimeError::OutOfRange)?);
+        i64::try_from(since.as_millis()).map_err(|_| TimeError::OutOfRange).and_then(Timestamp::from_ms)
     }
 
     pub fn from_jiff(at: jiff::Timestamp) -> Result<Timestamp, TimeError> {
@@ -71,7 +104,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}", self.to_jiff())
+        if self.has_local_times() { write!(f, "{:.3}", self.to_jiff()) } else { write!(f, "{:.3}Z", self.to_civil()) }
     }
 }
 
@@ -85,8 +118,15 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Timestamp, TimeError> {
-        let at: jiff::Timestamp = text.trim().parse().map_err(|_| TimeError::NotATime(shorten(text)))?;
-        Timestamp::from_jiff(at)
+        let refuse = || TimeError::NotATime(shorten(text));
+        if let Ok(at) = text.trim().parse::<jiff::Timestamp>() {
+            return Timestamp::from_jiff(at);
+        }
+        // Not a time, or one in the last hours of 9999.
+        let pieces = Pieces::parse(text.trim()).map_err(|_| refuse())?;
+        let offset = pieces.to_numeric_offset().ok_or_else(refuse)?;
+        let wall = pieces.date().to_datetime(pieces.time().unwrap_or(Time::midnight()));
+        Timestamp::from_civil(wall, offset)
     }
 }
 
@@ -218,7 +258,37 @@ mod tests {
         assert!(Timestamp::from_ms(-1).is_err());
         assert!(Timestamp::from_ms(LAST_MS + 1).is_err());
         assert!("+010000-01-01T00:00:00Z".parse::<Timestamp>().is_err());
-        assert_eq!(Timestamp::MAX.to_string(), "9999-12-30T22:00:00.000Z");
+    }
+
+    #[test]
+    fn the_last_moments_of_9999_are_times_like_others() {
+        for text in [
+            "9999-12-30T22:00:00.000Z",
+            "9999-12-30T22:00:01.000Z",
+            "9999-12-31T00:00:00.000Z",
+            "9999-12-31T23:59:59.000Z",
+            "9999-12-31T23:59:59.999Z",
+        ] {
+            let at: Timestamp = text.parse().unwrap();
+            assert_eq!(at.to_string(), text);
+            let json = serde_json::to_string(&at).unwrap();
+            assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), at);
+        }
+        assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
+        let read = |text: &str| text.parse::<Timestamp>().map(|at| at.to_string());
+        assert_eq!(read("9999-12-31T23:59:59+01:00").unwrap(), "9999-12-31T22:59:59.000Z");
+        assert_eq!(read("9999-12-31T20:00:00-03:00").unwrap(), "9999-12-31T23:00:00.000Z");
+        assert_eq!(read("9999-12-31T23:59:59-00:01"), Err(TimeError::OutOfRange));
+        for wrong in ["9999-12-31T23:59:59", "9999-12-32T00:00:00Z", "9999-12-31"] {
+            assert!(matches!(read(wrong), Err(TimeError::NotATime(_))), "{wrong}");
+        }
+        assert!(Timestamp::MAX.checked_add(Millis::from_ms(1)).is_none());
+        let wall: DateTime = "9999-12-31T23:59:59".parse().unwrap();
+        let in_zone = |wall, zone: TimeZone| Timestamp::in_zone(wall, &zone).map(|at| at.to_string());
+        assert_eq!(in_zone(wall, TimeZone::UTC).unwrap(), "9999-12-31T23:59:59.000Z");
+        assert_eq!(in_zone(wall, TimeZone::fixed(Offset::constant(9))).unwrap(), "9999-12-31T14:59:59.000Z");
+        assert_eq!(in_zone(wall, TimeZone::fixed(Offset::constant(-1))), Err(TimeError::OutOfRange));
+        assert!(in_zone("1969-12-31T23:59:59".parse().unwrap(), TimeZone::UTC).is_err());
     }
 
     #[test]

@@ -64,10 +64,41 @@ fn a_cron_expression_is_told_by_what_it_matches() {
         ("0 0 13 * 0-6", "At 00:00"),
         ("0 0 1 JAN,JUN *", "At 00:00, on day 1 of the month, only in January and June"),
         ("0 0 0 1 1 * 2027", "At 00:00, on day 1 of the month, only in January, only in 2027"),
+        ("0/15 * * * *", "Every 15 minutes"),
+        ("1/2 * * * *", "At minutes 1, 3, 5 and so on up to 59 of every hour"),
+        ("0 1/2 * * *", "At minute 0 during hours 1, 3, 5 and so on up to 23"),
+        ("0,2,4,7,9,12,15,18,21,23,25,40 * * * *", "At minutes 0, 2, 4, 7, 9, 12, 15, 18, 21 and 3 more of every hour"),
+        (
+            "0 0 0 1 1 * */2",
+            "At 00:00, on day 1 of the month, only in January, only in 1970, 1972, 1974 and so on up to 9998",
+        ),
+        ("0 0 0 1 1 * 2027/1", "At 00:00, on day 1 of the month, only in January, only in 2027 to 9999"),
+        ("0 0 0 1 1 * */1", "At 00:00, on day 1 of the month, only in January"),
+        ("0 0 1W,15W * *", "At 00:00, on the weekday (Monday to Friday) nearest days 1 and 15 of the month"),
+        ("0 0 * * MON#1,FRI#1", "At 00:00, only on the 1st Monday and Friday of the month"),
         ("@weekly", "At 00:00, only on Sunday"),
         ("@midnight", "At 00:00"),
     ] {
         assert_eq!(cron(expr, "UTC"), format!("{text} (UTC)"), "{expr}");
+    }
+}
+
+#[test]
+fn a_sentence_stays_short_whatever_the_fields_name() {
+    // Seconds, minutes, hours, days and years as scattered as 200 bytes allow.
+    let scattered =
+        |last: u16| (0..=last).filter(|n| n % 7 < 3 && n % 5 > 0).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let years = (1970..2100).step_by(3).map(|year| year.to_string()).take(36).collect::<Vec<_>>().join(",");
+    for expr in [
+        format!("{} {} {} * * *", scattered(59), scattered(59), scattered(23)),
+        format!("*/7 */7 */5 1/2 1/5 +MON#1,TUE#2,WED#3,THU#4,FRI#5,SAT#1,SUNL {}", &years[..99]),
+        "1/2 1/2 1/2 1/2,L,LW,1W,15W,31W 1/2 1/2,MON#1,TUE#2,WED#3,THU#4,FRI#5,SATL */3".to_owned(),
+        "0 0 0 1 1 * */2".to_owned(),
+        format!("0 0 0 1 1 * {years}"),
+    ] {
+        let sentence = cron(&expr, "UTC");
+        assert!(!sentence.starts_with("not a schedule"), "{expr}: {sentence}");
+        assert!(sentence.len() <= 800, "{} bytes for {expr}: {sentence}", sentence.len());
     }
 }
 

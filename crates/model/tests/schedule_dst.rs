@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ordo_model::Timestamp;
 use ordo_model::schedule::{Dst, DstNote, Repeated, Rule, Schedule, Skipped};
+use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;
 
 const JOB: Uuid = Uuid::nil();
@@ -17,10 +17,10 @@ fn cron(expr: &str, zone: &str, skipped: Skipped, repeated: Repeated) -> Schedul
     schedule
 }
 
-/// The local times from one midnight UTC to another, as `29 03:00+02:00`.
+/// The local times from one moment, it included, to another, as `29 03:00+02:00`.
 fn local(schedule: &Schedule, from: &str, to: &str) -> Vec<String> {
     let (from, to): (Timestamp, Timestamp) = (instant(from), instant(to));
-    let shown = schedule.preview(from, 1_000, JOB);
+    let shown = schedule.preview(from.minus(Millis::from_ms(1)), 1_000, JOB);
     let within = shown.into_iter().filter(|preview| preview.occurrence.nominal < to);
     within
         .map(|preview| format!("{} {}{}", &preview.local[8..10], &preview.local[11..16], &preview.local[19..25]))

@@ -18,6 +18,7 @@ mod secret_input;
 mod store_location;
 mod telemetry;
 mod zone;
+mod zone_data;
 
 use clap::Parser;
 

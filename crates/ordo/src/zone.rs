@@ -2,7 +2,7 @@
 
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
-use ordo_model::{Millis, Timestamp};
+use ordo_model::{Millis, Timestamp, zones};
 
 use crate::error::{Error, Result};
 
@@ -12,7 +12,7 @@ pub(crate) fn local() -> TimeZone {
 }
 
 pub(crate) fn named(name: &str) -> Option<TimeZone> {
-    TimeZone::get(name).ok()
+    zones::current().get(name)
 }
 
 /// The zone somebody asked for, or this machine's.
@@ -40,8 +40,7 @@ pub(crate) fn parse(flag: &str, text: &str, zone: &TimeZone, now: Timestamp) -> 
         (Err(_), None) => None,
     };
     let wall = wall.ok_or_else(|| refuse(format!("{text:?} is not a time")))?;
-    let at = wall.to_zoned(zone.clone()).map_err(|error| refuse(error.to_string()))?;
-    Timestamp::from_jiff(at.timestamp()).map_err(|error| refuse(error.to_string()))
+    Timestamp::in_zone(wall, zone).map_err(|error| refuse(error.to_string()))
 }
 
 /// A time of day alone: `18:00`, `7:30:15`.
@@ -79,6 +78,7 @@ mod tests {
         assert_eq!(read("2026-12-24 18:00", "Europe/Berlin"), "2026-12-24T17:00:00.000Z");
         assert_eq!(read("2026-12-24T18:00:05", "UTC"), "2026-12-24T18:00:05.000Z");
         assert_eq!(read("2026-12-24", "UTC"), "2026-12-24T00:00:00.000Z");
+        assert_eq!(read("9999-12-31 23:59:59", "UTC"), "9999-12-31T23:59:59.000Z");
         assert_eq!(read("tomorrow", "UTC"), "refused");
     }
 

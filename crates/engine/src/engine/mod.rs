@@ -454,7 +454,7 @@ async fn sweep(tools: &Tools) {
             Ok(0) => {}
             Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former generation left running"),
             Err(error) => {
-                tracing::error!(tool = %name, %error, "could not look for what a former generation left running")
+                tracing::error!(tool = %name, %error, "could not look for what a former generation left running");
             }
         }
     }

@@ -181,7 +181,7 @@ mod tests {
                 timeline.push((at(secs), event));
             }
         }
-        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let zone = crate::zones::current().get("Europe/Berlin").unwrap();
         let text = postmortem(Uuid::nil(), &incident.unwrap(), &timeline, &zone);
         for wanted in [
             "# checkout \\*down\\*\n",

@@ -101,6 +101,14 @@ impl Compiled {
             .collect()
     }
 
+    /// The occurrences whose time has not come at the moment, in nominal order.
+    pub(super) fn due_after(&self, after: Timestamp, job: Uuid) -> impl Iterator<Item = Occurrence> {
+        let surely_due = after.minus(Millis::from_ms(self.jitter_ms));
+        let first = self.first_at_or_after(surely_due, job);
+        std::iter::successors(first, move |last| self.next_after(last.nominal, job))
+            .skip_while(move |occurrence| occurrence.due <= after)
+    }
+
     pub(super) fn nominal_at_or_after(&self, ms: i64) -> Option<i64> {
         let mut ms = ms.max(self.from);
         for _ in 0..EXCLUDED_JUMPS_MAX {

@@ -1,7 +1,7 @@
 //! A schedule as a sentence: `every 10 seconds`, `At 02:30, only on Monday (Europe/Berlin)`.
 //!
 //! Invariant: the sentence is made from the values the pattern matches, not from how they were written, so it cannot
-//! promise other times. croner's own text can: it calls `LW` the last day and `0-30/5` "every 5 minutes".
+//! promise other times; and it stays short, whatever the expression names.
 
 use super::Schedule;
 use super::cron::Pattern;
@@ -58,12 +58,11 @@ fn every_phrase(every: Millis) -> String {
 }
 
 fn cron(pattern: &Pattern) -> String {
-    let croner = pattern.croner();
     let parts = [
-        time(&croner.seconds.values(), &croner.minutes.values(), &croner.hours.values()),
-        days(pattern),
-        months(&croner.months.values()),
-        years(pattern),
+        time(&pattern.seconds.to_vec(), &pattern.minutes.to_vec(), &pattern.hours.to_vec()),
+        days(&pattern.days),
+        months(&pattern.months.to_vec()),
+        pattern.years.named().map_or(String::new(), |years| format!("only in {}", list(&years))),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
@@ -141,11 +140,4 @@ fn months(months: &[u16]) -> String {
     let names: Vec<String> =
         months.iter().filter_map(|month| NAMES.get(usize::from(*month) - 1)).map(|name| (*name).to_owned()).collect();
     format!("only in {}", listed(&names))
-}
-
-fn years(pattern: &Pattern) -> String {
-    if pattern.is_every_year() {
-        return String::new();
-    }
-    format!("only in {}", list(&pattern.croner().years.values()))
 }

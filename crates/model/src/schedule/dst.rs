@@ -66,7 +66,7 @@ impl CronBeat {
     /// The wall-clock times, from and up to, at which the pattern counts in this segment.
     fn walls(&self, segment: &Segment) -> (i64, i64) {
         let (first, end) = (segment.wall(segment.start), segment.wall(segment.end));
-        if self.pattern.is_interval() {
+        if self.pattern.is_interval {
             return (first, end);
         }
         match self.dst.repeated {
@@ -79,7 +79,7 @@ impl CronBeat {
     /// Whether the pattern has a match among the times skipped at the start of the segment, and is to run then.
     fn shifts_into(&self, segment: &Segment) -> bool {
         let shifts = match self.dst.skipped {
-            Skipped::Shift => segment.starts_with_a_gap() && !self.pattern.is_interval(),
+            Skipped::Shift => segment.starts_with_a_gap() && !self.pattern.is_interval,
             Skipped::Skip => false,
         };
         shifts

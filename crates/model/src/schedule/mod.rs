@@ -5,7 +5,6 @@
 
 mod compiled;
 mod cron;
-mod cron_text;
 mod describe;
 mod describe_day;
 mod dst;
@@ -171,9 +170,9 @@ impl Schedule {
         self.compile().map_or(Vec::new(), |compiled| compiled.between(from, to, limit, job))
     }
 
-    /// The first `n` occurrences from `from` on, at most [`crate::limits::PREVIEW_MAX`], as a person sees them.
-    pub fn preview(&self, from: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
-        preview::preview(self, from, n, job)
+    /// The first `n` occurrences due after the moment, at most [`crate::limits::PREVIEW_MAX`], as a person sees them.
+    pub fn preview(&self, after: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
+        preview::preview(self, after, n, job)
     }
 
     /// The schedule as a sentence for people.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::compiled::{Beat, Compiled};
 use super::dst::CronBeat;
-use super::zone::{DAY_SECS, Segment, at};
+use super::zone::{DAY_SECS, Segment};
 use super::{Occurrence, Schedule};
 use crate::limits::PREVIEW_MAX;
 use crate::time::Timestamp;
@@ -47,20 +47,19 @@ impl fmt::Display for DstNote {
     }
 }
 
-pub(super) fn preview(schedule: &Schedule, from: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
+/// The first `n` that are due after the moment. As everywhere, occurrences are taken in nominal order: one that jitter
+/// made due before its predecessor comes with it.
+pub(super) fn preview(schedule: &Schedule, after: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
     let Ok(compiled) = schedule.compile() else { return Vec::new() };
-    let found = compiled.between(from, Timestamp::MAX, n.min(PREVIEW_MAX), job);
-    found.into_iter().map(|occurrence| compiled.explain(occurrence)).collect()
+    let found = compiled.due_after(after, job).take(n.min(PREVIEW_MAX));
+    found.map(|occurrence| compiled.explain(occurrence)).collect()
 }
 
 impl Compiled {
     fn explain(&self, occurrence: Occurrence) -> Preview {
         let second = occurrence.nominal.ms().div_euclid(1_000);
         match &self.beat {
-            Beat::Cron(cron) => {
-                let local = at(second).to_zoned(cron.zone.rules().clone()).to_string();
-                Preview { occurrence, local, note: cron.note(second) }
-            }
+            Beat::Cron(cron) => Preview { occurrence, local: cron.zone.shown(second), note: cron.note(second) },
             Beat::At(_) | Beat::Every(_) => Preview { occurrence, local: occurrence.nominal.to_string(), note: None },
         }
     }

@@ -1,6 +1,11 @@
-//! Numbers and lists as English words.
+//! Numbers and lists as English words. However many there are, the words stay few.
 
-/// `1`, `1 and 15`, `1, 5 to 9 and 15`.
+/// So many are listed one by one.
+const LISTED_MAX: usize = 10;
+/// So many of a longer list are named before it is cut short.
+const NAMED_OF_MANY: usize = 3;
+
+/// `1`, `1 and 15`, `1, 5 to 9 and 15`; `1, 3, 5 and so on up to 59` for many in even steps.
 pub(super) fn list(values: &[u16]) -> String {
     let runs: Vec<String> = values
         .chunk_by(|a, b| a + 1 == *b)
@@ -9,13 +14,28 @@ pub(super) fn list(values: &[u16]) -> String {
             _ => run.iter().map(u16::to_string).collect(),
         })
         .collect();
-    listed(&runs)
+    match values.last() {
+        Some(last) if runs.len() > LISTED_MAX && goes_in_even_steps(values) => {
+            format!("{} and so on up to {last}", runs[..NAMED_OF_MANY].join(", "))
+        }
+        Some(_) | None => listed(&runs),
+    }
 }
 
+fn goes_in_even_steps(values: &[u16]) -> bool {
+    let mut steps = values.windows(2).map(|pair| pair[1] - pair[0]);
+    let first = steps.next();
+    steps.all(|step| Some(step) == first)
+}
+
+/// `a`, `a and b`, `a, b and c`; of very many only the first, and how many more.
 pub(super) fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
+        many if many.len() > LISTED_MAX => {
+            format!("{} and {} more", many[..LISTED_MAX - 1].join(", "), many.len() - LISTED_MAX + 1)
+        }
         [front @ .., last] => format!("{} and {last}", front.join(", ")),
     }
 }

@@ -1,9 +1,12 @@
 //! A named zone as a row of segments in which its clock runs evenly.
 //!
 //! Invariant: inside a segment `wall = instant + offset`; a clock change lies exactly on the border of two segments.
-//! The rules come from the database compiled into jiff: no disk, the same answer on every machine.
+//! The rules come from the database of this process (`zones`), which is in memory: no disk.
 
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+
+use crate::zones;
 
 /// Seconds before every change of a clock and after it: no zone reaches this far.
 const BEFORE_ALL: i64 = -400_000_000_000;
@@ -35,13 +38,22 @@ pub(super) struct Segment {
 impl Zone {
     /// The zone of that IANA name, or why there is none.
     pub(super) fn get(name: &str) -> Result<Zone, String> {
-        let rules = TimeZone::get(name).map_err(|_| unknown(name))?;
+        let rules = zones::current().get(name).ok_or_else(|| unknown(name))?;
         let fixed = rules.to_fixed_offset().ok().map(|offset| i64::from(offset.seconds()));
         Ok(Zone { rules, fixed })
     }
 
-    pub(super) fn rules(&self) -> &TimeZone {
-        &self.rules
+    /// `2026-03-29T03:00:00+02:00[Europe/Berlin]`
+    pub(super) fn shown(&self, second: i64) -> String {
+        if second <= JIFF_LAST {
+            return at(second).to_zoned(self.rules.clone()).to_string();
+        }
+        let offset = self.offset_at(second);
+        let epoch = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
+        let wall = epoch.checked_add(jiff::SignedDuration::from_secs(second + offset)).unwrap_or(DateTime::MAX);
+        let (sign, ahead) = if offset < 0 { ('-', -offset) } else { ('+', offset) };
+        let name = self.rules.iana_name().unwrap_or("UTC");
+        format!("{wall}{sign}{:02}:{:02}[{name}]", ahead / 3_600, ahead / 60 % 60)
     }
 
     /// The segment that holds the instant.
@@ -101,13 +113,12 @@ fn nearest_name(wrong: &str) -> Option<String> {
     let wrong = wrong.trim().to_lowercase().replace(' ', "_");
     let allowed = NEAR_NAME_MAX_EDITS.min(wrong.chars().count() / 3);
     let city = city_of(&wrong).to_owned();
-    jiff::tz::db()
-        .available()
+    zones::current()
+        .names()
         .filter_map(|name| {
-            let name = name.as_str().to_owned();
             let known = name.to_lowercase();
             let edits = if city.len() > 3 && city_of(&known) == city { 0 } else { edits(&wrong, &known) };
-            (edits <= allowed).then_some((edits, !known.contains('/'), name))
+            (edits <= allowed).then(|| (edits, !known.contains('/'), name.to_owned()))
         })
         .min()
         .map(|(_, _, name)| name)

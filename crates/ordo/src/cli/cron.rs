@@ -21,6 +21,9 @@ pub(crate) struct ExplainArgs {
     /// How many times to show
     #[arg(long, short, value_name = "N", default_value_t = 5, value_parser = count)]
     pub(crate) next: usize,
+    /// Those after this time [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
     /// When the clock skips a time: run at the shift, or not that day
     #[arg(long, value_enum, value_name = "RULE")]
     pub(crate) dst_skipped: Option<DstSkipped>,

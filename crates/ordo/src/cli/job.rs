@@ -164,4 +164,7 @@ pub(crate) struct PreviewArgs {
     /// How many times to show
     #[arg(long, short, value_name = "N", default_value_t = 10, value_parser = count)]
     pub(crate) next: usize,
+    /// Those after this time, in the job's zone if it names none [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
 }

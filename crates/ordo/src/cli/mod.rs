@@ -19,8 +19,10 @@ pub(crate) mod token;
 pub(crate) mod values;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ordo_model::zones::Zones;
 
 const AFTER: &str = "\
 First steps:
@@ -31,9 +33,13 @@ First steps:
 
 Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
 
+/// What `--version` says; `-V` says only the first line.
+static LONG_VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zones::bundled()));
+
 /// Runs work at its time and tells people when it did not.
 #[derive(Debug, Parser)]
-#[command(name = "ordo", version, after_help = AFTER, propagate_version = true, subcommand_required = true)]
+#[command(name = "ordo", version, long_version = LONG_VERSION.as_str(), after_help = AFTER, propagate_version = true, subcommand_required = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,

@@ -9,24 +9,30 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::trigger_json::{self, dst_json};
-use crate::cli::Format;
 use crate::cli::cron::{CronCommand, ExplainArgs};
+use crate::cli::{Common, Format};
+use crate::config::Config;
 use crate::error::{Error, Exit, Result};
 use crate::output::style::Paint;
 use crate::output::{self, table, time};
-use crate::zone;
+use crate::{zone, zone_data};
 
-pub(crate) fn run(command: &CronCommand, format: Format) -> Result<Exit> {
+pub(crate) fn run(command: &CronCommand, common: &Common) -> Result<Exit> {
+    let settings = Config::load(common.config.as_deref(), &[])?.settings;
+    if let Some(warning) = zone_data::install(settings.time.zones) {
+        eprintln!("{warning}");
+    }
     match command {
-        CronCommand::Explain(args) => explain(args, format),
+        CronCommand::Explain(args) => explain(args, common.output),
     }
 }
 
 fn explain(args: &ExplainArgs, format: Format) -> Result<Exit> {
     let schedule = schedule(args)?;
     let now = SystemClock.now();
-    let next = schedule.preview(now, args.next, Uuid::nil());
     let zone = zone::named(&args.tz).unwrap_or(TimeZone::UTC);
+    let from = args.from.as_deref().map(|from| zone::parse("--from", from, &zone, now)).transpose()?;
+    let next = schedule.preview(from.unwrap_or(now), args.next, Uuid::nil());
     let data = json!({ "expression": args.expr, "timezone": args.tz, "sentence": schedule.describe(), "next": next });
     output::value(format, &data, || {
         let paint = Paint::for_stdout();

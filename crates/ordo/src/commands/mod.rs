@@ -41,7 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Watch(args) => wait(watch::run(&Talk::new(&common), &args)),
         Command::Import(command) => wait(import::run(&Talk::new(&common), command)),
         Command::Hook(command) => wait(hook::run(&Talk::new(&common), command)),
-        Command::Cron(command) => cron::run(&command, common.output),
+        Command::Cron(command) => cron::run(&command, &common),
         Command::Secret(command) => wait(secret::run(&Talk::new(&common), command)),
         Command::Store(command) => wait(store::run(&Talk::new(&common), command)),
         Command::Node(command) => wait(node::run(&Talk::new(&common), command)),

@@ -20,6 +20,7 @@ fn human(talk: &Talk, status: &Value) -> String {
     let mut pairs = vec![
         ("daemon", format!("{ready} for {up}, version {}, at {}", text(status, "version"), talk.client.target())),
         ("node", format!("{}, tick rate {}", text(status, "node"), text(status, "tick_rate"))),
+        ("time zones", time_zones(&status["time_zones"])),
         ("tools", names(&status["tools"])),
         (
             "fired",
@@ -41,6 +42,11 @@ fn human(talk: &Talk, status: &Value) -> String {
         ));
     }
     table::fields(&pairs, talk.paint)
+}
+
+/// `2026a (bundled)`
+fn time_zones(zones: &Value) -> String {
+    format!("{} ({})", zones["version"].as_str().unwrap_or("of unknown version"), text(zones, "source"))
 }
 
 fn names(list: &Value) -> String {

@@ -61,6 +61,8 @@ pub(super) const KEYS: &[Key] = &[
     key("telemetry.otlp_endpoint", Kind::Text, None),
     key("telemetry.sample", Kind::Text, Some("1")),
     key("telemetry.service_name", Kind::Text, Some("ordo")),
+    // bundled, system, or newest: the newer of the two.
+    key("time.zones", Kind::Text, Some("bundled")),
     key("tools.http.allow", Kind::List, Some("")),
     key("tools.shell.allow", Kind::List, None),
     key("tools.shell.enabled", Kind::Bool, Some("true")),

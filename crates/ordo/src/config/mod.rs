@@ -145,6 +145,7 @@ mod tests {
         assert!(refusal("[serve]\ntick_rate = '2h'").contains("between 10ms and 1h"));
         assert!(refusal("[pools.fast]\nslots = 0").contains("at least 1"));
         assert!(refusal("[pools.fast]\nslots = 'x'").contains("ordo.toml"));
+        assert!(refusal("[time]\nzones = 'latest'").contains("time.zones"));
         assert!(refusal("[tools.x]\nargs = []").contains("command"));
         assert!(refusal("[serve\n").contains("ordo.toml"));
     }

@@ -13,6 +13,7 @@ use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
 
 use crate::cli::values::seconds_or_duration;
+use crate::zone_data::ZonesFrom;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) secrets: Secrets,
     pub(crate) store: Store,
     pub(crate) telemetry: Telemetry,
+    pub(crate) time: Time,
     pub(crate) pools: Pools,
     pub(crate) tools: Tools,
     pub(crate) slack: SlackOptions,
@@ -100,6 +102,13 @@ pub(crate) struct Telemetry {
     /// The part of traces that is sent, from 0 to 1, where the caller has not decided.
     #[serde(deserialize_with = "part")]
     pub(crate) sample: f64,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Time {
+    /// Where the rules of time zones come from.
+    pub(crate) zones: ZonesFrom,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -23,10 +23,15 @@ use crate::folder::{self, Folder, shown};
 use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
+use crate::zone_data;
 
 pub(super) fn run(plan: Plan) -> Result<Exit> {
     let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
     logging::begin(&plan.settings, spans)?;
+    if let Some(warning) = zone_data::install(plan.settings.time.zones) {
+        tracing::warn!("{warning}");
+    }
+    tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
     runtime.block_on(begin(plan, exporter))

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 /// `2026-11-15 20:01:30 UTC`
 pub(crate) fn absolute(at: Timestamp, zone: &TimeZone) -> String {
+    if !at.has_local_times() {
+        return at.to_string();
+    }
     let zoned = at.to_jiff().to_zoned(zone.clone());
     let form = if at.ms() % 1_000 == 0 { "%Y-%m-%d %H:%M:%S %Z" } else { "%Y-%m-%d %H:%M:%S%.3f %Z" };
     zoned.strftime(form).to_string()
@@ -66,7 +69,11 @@ mod tests {
     fn a_time_says_its_zone() {
         let at: Timestamp = "2026-11-15T19:01:30Z".parse().unwrap();
         assert_eq!(absolute(at, &TimeZone::UTC), "2026-11-15 19:01:30 UTC");
-        assert_eq!(absolute(at, &TimeZone::get("Europe/Berlin").unwrap()), "2026-11-15 20:01:30 CET");
+        assert_eq!(
+            absolute(at, &ordo_model::zones::current().get("Europe/Berlin").unwrap()),
+            "2026-11-15 20:01:30 CET"
+        );
+        assert_eq!(absolute(Timestamp::MAX, &TimeZone::UTC), "9999-12-31T23:59:59.999Z");
         assert_eq!(relative(at, at.minus(Millis::from_secs(10))), "in 10s");
         assert_eq!(relative(at, at.plus(Millis::from_secs(90))), "1m30s ago");
     }

@@ -71,3 +71,34 @@ fn pools_and_node_come_from_the_configuration() {
         .ordo(&["serve", "--config", world.file("bad.toml").to_str().unwrap()])
         .refused(1, &["tools.shell.allow"]);
 }
+
+#[test]
+fn the_release_of_the_time_zones_is_told() {
+    let world = World::new();
+    let release = ordo_model::zones::Zones::bundled();
+    let long = world.ordo(&["--version"]).done().out;
+    assert!(long.ends_with(&format!("\ntime zones {release}\n")), "{long}");
+    assert_eq!(world.ordo(&["-V"]).done().out.lines().count(), 1);
+    let _daemon = world.serve();
+    assert_eq!(world.json(&["status"])["time_zones"], json!({ "version": release.version(), "source": "bundled" }));
+    assert!(world.ordo(&["status"]).done().out.contains(&release.to_string()));
+}
+
+#[test]
+fn without_usable_zones_of_the_system_a_daemon_warns_and_starts() {
+    let world = World::new();
+    world.write("ordo.toml", "[time]\nzones = 'system'\n");
+    std::fs::create_dir_all(world.file("zones/Europe")).unwrap();
+    world.write("zones/Europe/Berlin", "TZif, and then nonsense");
+    let mut command = world.command(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin"]);
+    let ran = Ran::from(command.env("TZDIR", world.file("zones")).output().unwrap()).done();
+    assert!(ran.out.contains("At 02:30 (Europe/Berlin)"), "{}", ran.out);
+    assert!(ran.err.contains("Europe/Berlin cannot be read"), "{}", ran.err);
+    world.write("ordo.toml", "[time]\nzones = 'newest'\n");
+    let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("TZDIR", world.file("zones"));
+    let daemon = crate::common::Daemon::start(command);
+    assert_eq!(world.json(&["status"])["time_zones"]["source"], "bundled");
+    let (_, said) = daemon.stop();
+    assert!(said.contains("does not say which release it is"), "{said}");
+}

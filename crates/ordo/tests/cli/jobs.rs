@@ -52,8 +52,29 @@ fn times_may_be_written_as_people_write_them() {
     assert!(window.contains("next at 2126-01-01 00:00:0"), "{window}");
     let free = add("free", &["--cron", "0 9 * * *", "--exclude", r#"{"days": ["sat", "sun"]}"#]);
     assert!(free.contains("except"), "{free}");
+    let last = add("last", &["--at", "9999-12-31 23:59:59", "--tz", "UTC"]);
+    assert!(last.contains("next at 9999-12-31T23:59:59.000Z"), "{last}");
     let hook = add("hook", &["--on-hook", "github"]);
     assert!(hook.contains("hook github"), "{hook}");
+}
+
+#[test]
+fn a_preview_begins_after_the_time_that_is_asked_for() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.ordo(&["job", "add", "nightly", "--cron", "0 2 * * *", "--tz", "Europe/Berlin", "--", "true"]).done();
+    for (from, first) in [
+        ("2027-01-01 01:59", "2027-01-01T01:00:00.000Z"),
+        ("2027-01-01 02:00", "2027-01-02T01:00:00.000Z"),
+        ("1999-12-31T23:00:00Z", "2000-01-01T01:00:00.000Z"),
+        ("4321-01-01T01:00:00Z", "4321-01-02T01:00:00.000Z"),
+    ] {
+        let shown = world.json(&["job", "preview", "nightly", "--next", "1", "--from", from]);
+        assert_eq!(shown[0]["nominal"], first, "{from}");
+        let said = ["cron", "explain", "0 2 * * *", "--tz", "Europe/Berlin", "--next", "1", "--from", from];
+        assert_eq!(world.json(&said)["next"][0]["nominal"], first, "{from}");
+    }
+    world.ordo(&["job", "preview", "nightly", "--from", "soon"]).refused(2, &["--from", "\"soon\" is not a time"]);
 }
 
 #[test]

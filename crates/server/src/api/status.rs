@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ordo_engine::metrics::Metrics;
+use ordo_model::zones;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -11,9 +12,11 @@ pub(crate) async fn show(State(app): State<App>) -> Json<Value> {
     let load = app.engine.load().await;
     let pool = |(name, running, waiting): &(&'static str, usize, usize)| json!({ "name": name, "running": running, "waiting": waiting });
     let uptime = app.since.elapsed();
+    let zones = zones::current();
     Json(json!({
         "node": app.node.name,
         "version": env!("CARGO_PKG_VERSION"),
+        "time_zones": { "version": zones.version(), "source": zones.source().name() },
         "ready": app.is_ready(),
         "now": app.now(),
         "tick_rate": app.node.tick_rate,

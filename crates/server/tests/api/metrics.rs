@@ -51,6 +51,8 @@ async fn every_end_of_a_run_is_counted_once() {
     assert!(told["ordo_store_bytes"].value() > 1_000.0);
     assert_eq!(told["ordo_store_entities"].value(), 4.0, "three jobs and a token");
     assert_eq!(told["ordo_build_info"].labelled(env!("CARGO_PKG_VERSION")), 1.0);
+    let release = ordo_model::zones::Zones::bundled().version().unwrap().to_owned();
+    assert_eq!(told["ordo_tzdb_info"].labelled(&release), 1.0);
 }
 
 #[tokio::test]
@@ -76,7 +78,7 @@ async fn more_jobs_do_not_mean_more_metrics() {
     assert_eq!(series(&before), series(&after));
     let labels = after.values().flat_map(|family| &family.samples).flat_map(|(_, labels, _)| labels);
     for (name, _) in labels {
-        assert!(["le", "outcome", "pool", "reason", "version"].contains(&name.as_str()), "{name}");
+        assert!(["le", "outcome", "pool", "reason", "source", "version"].contains(&name.as_str()), "{name}");
     }
 }
 

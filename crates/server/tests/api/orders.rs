@@ -73,6 +73,19 @@ async fn a_preview_shows_the_next_times() {
     let shown = world.get(&format!("{path}?n=2&from=2027-03-27T00:00:00Z")).await.expect(200);
     assert_eq!(texts(&shown["items"], "nominal"), ["2027-03-27T01:30:00.000Z", "2027-03-28T01:00:00.000Z"]);
     assert_eq!(shown["items"][1]["note"], "shifted");
+    // After exactly this moment, in the past and in the far future too.
+    for (from, first) in [
+        ("2027-03-27T01:29:59.999Z", "2027-03-27T01:30:00.000Z"),
+        ("2027-03-27T01:30:00Z", "2027-03-28T01:00:00.000Z"),
+        ("1999-12-31T01:30:00Z", "2000-01-01T01:30:00.000Z"),
+        ("2999-12-31T12:00:00Z", "3000-01-01T01:30:00.000Z"),
+        ("9999-12-30T22:00:00Z", "9999-12-31T01:30:00.000Z"),
+    ] {
+        let shown = world.get(&format!("{path}?n=1&from={from}")).await.expect(200);
+        assert_eq!(texts(&shown["items"], "nominal"), [first], "from {from}");
+    }
+    let none = world.get(&format!("{path}?from=9999-12-31T23:59:59Z")).await.expect(200);
+    assert_eq!(none["items"], json!([]));
     assert!(text(&shown["schedule"]).contains("02:30"));
     assert_eq!(world.get(&path).await.expect(200)["items"].as_array().unwrap().len(), 10);
     for query in ["n=0", "n=1001", "n=x", "from=yesterday", "m=1"] {
@@ -81,6 +94,20 @@ async fn a_preview_shows_the_next_times() {
     let manual = world.job(json!({})).await;
     let shown = world.get(&format!("/v1/jobs/{}/preview", text(&manual["id"]))).await.expect(200);
     assert_eq!((&shown["items"], &shown["schedule"]), (&json!([]), &json!("only when triggered")));
+}
+
+#[tokio::test]
+async fn the_last_second_of_9999_may_be_the_time_the_start_and_the_end() {
+    let world = World::new().await;
+    let last = "9999-12-31T23:59:59.000Z";
+    let once = world.job(json!({ "trigger": { "type": "scheduled", "at": "9999-12-31T23:59:59Z" } })).await;
+    assert_eq!((&once["next_tick_at"], &once["trigger"]["at"]), (&json!(last), &json!(last)));
+    let late = json!({ "type": "scheduled", "every": "1h", "start": last });
+    assert_eq!(world.job(json!({ "trigger": late })).await["next_tick_at"], last);
+    let long = json!({ "type": "scheduled", "cron": "0 2 * * *", "end": last });
+    assert_eq!(world.job(json!({ "trigger": long })).await["trigger"]["end"], last);
+    let excluded = json!([{ "from": "2030-01-01T00:00:00Z", "to": last }]);
+    world.job(json!({ "trigger": { "type": "scheduled", "every": "1h", "exclude": excluded } })).await;
 }
 
 #[tokio::test]

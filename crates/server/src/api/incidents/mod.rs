@@ -8,11 +8,10 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use jiff::tz::TimeZone;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::incident::{By, Incident, IncidentCommand, Link, Severity, Source, Start, Status, postmortem};
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, Timestamp, zones};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -162,11 +161,11 @@ pub(crate) async fn export(
 ) -> Result<Response, Problem> {
     let zone = params.take_text("timezone").unwrap_or_else(|| "UTC".to_owned());
     params.finish()?;
-    let unknown = |_| {
+    let unknown = || {
         let message = "is no time zone: write it as in the IANA database, Europe/Berlin for example";
         Problem::field(Code::InvalidQuery, "timezone", message)
     };
-    let zone = TimeZone::get(&zone).map_err(unknown)?;
+    let zone = zones::current().get(&zone).ok_or_else(unknown)?;
     let kept = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
     let timeline: Vec<_> = timeline.into_iter().map(|happened| (happened.at, happened.event)).collect();

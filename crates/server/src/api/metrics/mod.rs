@@ -1,6 +1,6 @@
 //! What the engine counted, in the Prometheus text format.
 //!
-//! Invariant: the labels here are `pool`, `reason`, `outcome`, `version` and `le`, each with a few values known beforehand:
+//! Invariant: the labels here are `pool`, `reason`, `outcome`, `version`, `source` and `le`, each with a few values known beforehand:
 //! the page does not grow with the number of jobs.
 
 mod page;
@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use ordo_engine::engine::Load;
 use ordo_engine::metrics::Metrics;
+use ordo_model::zones;
 use ordo_store::Stats;
 
 use self::page::Page;
@@ -36,6 +37,9 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
 fn node(page: &mut Page, app: &App) {
     let version = [("version", env!("CARGO_PKG_VERSION"), 1)];
     page.gauges("ordo_build_info", "The version of this node, in its label.", version);
+    let zones = zones::current();
+    let labels = [("version", zones.version().unwrap_or("unknown")), ("source", zones.source().name())];
+    page.about("ordo_tzdb_info", "The release of the time zone database of this node, and where it is from.", &labels);
     page.gauge("ordo_ready", "Whether this node takes work.", u8::from(app.is_ready()));
     let uptime_seconds = app.since.elapsed().ms() as f64 / 1e3;
     page.gauge("ordo_uptime_seconds", "Time since this node started.", uptime_seconds);

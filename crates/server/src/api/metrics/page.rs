@@ -40,6 +40,13 @@ impl Page {
         self.samples(name, all);
     }
 
+    /// A gauge that is always 1: what it says is in its labels.
+    pub(super) fn about(&mut self, name: &str, help: &str, labels: &[(&'static str, &str)]) {
+        self.family(name, "gauge", help);
+        let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+        self.sample(name, &format!("{{{}}}", labels.join(",")), 1);
+    }
+
     /// `per_unit`: how many of what was observed make one of the unit in the name.
     pub(super) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram, per_unit: f64) {
         let reading = histogram.read();

@@ -24,11 +24,15 @@ pub(super) fn all() -> Value {
 }
 
 fn status() -> Value {
+    let release = json!({ "type": ["string", "null"], "description": "The release of the IANA database: 2026a." });
+    let zones =
+        answer(json!({ "version": release, "source": { "type": "string", "enum": ["bundled", "system"] } }), &[]);
     let pool = answer(json!({ "name": text(), "running": integer(), "waiting": integer() }), &[]);
     answer(
         json!({
             "node": text(),
             "version": text(),
+            "time_zones": zones,
             "ready": { "type": "boolean" },
             "now": component("Time"),
             "tick_rate": component("Duration"),

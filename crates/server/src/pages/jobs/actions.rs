@@ -4,7 +4,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_model::job::{Cause, Command, Order, decide};
 use ordo_model::limits::BACKFILL_MAX;
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, Timestamp, zones};
 use serde_json::Value;
 
 use crate::api::jobs::tool_check;
@@ -114,8 +114,8 @@ fn moment(ctx: &PageContext, fields: &[(String, String)], name: &str) -> Result<
 /// `2026-11-15T19:30` in a zone.
 pub(crate) fn wall_time(text: &str, zone: &str) -> Option<Timestamp> {
     let wall: jiff::civil::DateTime = text.parse().ok()?;
-    let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
-    Timestamp::from_jiff(wall.to_zoned(zone).ok()?.timestamp()).ok()
+    let zone = zones::current().get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    Timestamp::in_zone(wall, &zone).ok()
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ async fn page(
         is_new: job.is_none(),
         revision: job.map_or(0, |job| job.revision),
         tools: ctx.app.engine.tools().keys().cloned().collect(),
-        zones: jiff::tz::db().available().map(|name| name.to_string()).collect(),
+        zones: ordo_model::zones::current().names().collect(),
         my_zone: ctx.preferences.zone_name().to_owned(),
         preview: Preview::of(ctx, &fields).await,
         shell,

@@ -3,8 +3,8 @@
 //! Invariant: a time on a page is a `<time>` with the instant in UTC; scripts only refresh the relative text.
 
 use jiff::tz::TimeZone;
-use ordo_model::Timestamp;
 use ordo_model::job::{Job, Trigger};
+use ordo_model::{Timestamp, zones};
 
 use crate::pages::layout::html::Html;
 
@@ -60,6 +60,9 @@ impl Times {
 
     /// The exact time as plain text.
     pub(crate) fn absolute(&self, at: Timestamp) -> String {
+        if !at.has_local_times() {
+            return at.to_string();
+        }
         let pattern = if at.ms() % 1_000 == 0 { "%Y-%m-%d %H:%M:%S %Z" } else { "%Y-%m-%d %H:%M:%S%.3f %Z" };
         at.to_jiff().to_zoned(self.zone.clone()).strftime(pattern).to_string()
     }
@@ -91,7 +94,7 @@ pub(crate) fn zone_of(trigger: &Trigger) -> Option<&str> {
 
 /// UTC when there is no such zone: a page is shown all the same.
 fn zone_named(name: &str) -> TimeZone {
-    TimeZone::get(name).unwrap_or(TimeZone::UTC)
+    zones::current().get(name).unwrap_or(TimeZone::UTC)
 }
 
 fn utc(at: Timestamp) -> String {

@@ -27,7 +27,7 @@ pub(crate) const ZONES: [(&str, &str); 3] = [("browser", "My zone"), ("utc", "UT
 
 impl Preferences {
     pub(crate) fn read(headers: &HeaderMap) -> Preferences {
-        let is_zone = |name: &String| jiff::tz::TimeZone::get(name).is_ok();
+        let is_zone = |name: &String| ordo_model::zones::current().get(name).is_some();
         Preferences {
             theme: one_of(&THEMES, cookies::read(headers, THEME).as_deref()),
             zone: one_of(&ZONES, cookies::read(headers, ZONE).as_deref()),

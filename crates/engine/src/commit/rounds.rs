@@ -158,7 +158,8 @@ impl Rounds {
         self.open == 0 && !self.has_waiting()
     }
 
-    fn has_waiting(&self) -> bool {
+    /// Whether anything waits to be decided.
+    pub fn has_waiting(&self) -> bool {
         !self.queue.is_empty() || !self.held.is_empty() || !self.deferred.is_empty() || !self.chunk_replies.is_empty()
     }
 
@@ -397,6 +398,12 @@ fn decode(missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<St
         .zip(snapshots)
         .map(|(entity, snapshot)| Ok((entity, snapshot.map(|snapshot| kinds::decode(entity, &snapshot)).transpose()?)));
     states.collect()
+}
+
+/// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
+pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> Batch {
+    let mut submissions: Vec<Submission> = requests.into_iter().map(super::job_command::Request::unanswered).collect();
+    plan(States::new(), &mut submissions, now, false).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

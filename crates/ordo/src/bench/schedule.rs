@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ordo_engine::Request;
 use ordo_engine::clock::{Stopwatch, new_id};
-use ordo_engine::planner::{Request, plan};
+use ordo_engine::rounds::batch_of;
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
@@ -111,7 +112,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let now = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock);
     let planned = |_| -> Batch {
         let requests = (0..size).map(|_| command(now.plus(AHEAD))).map(|(job, c)| Request::new(job, c)).collect();
-        plan(Default::default(), requests, now).batch
+        batch_of(requests, now)
     };
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();

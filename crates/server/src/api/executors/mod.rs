@@ -30,7 +30,7 @@ use crate::http::idempotency;
 use crate::http::params::List;
 use crate::http::path::{Name, Named};
 use crate::http::peer::Peer;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 /// How many runs one heartbeat may name.
 const BEAT_RUNS_MAX: usize = REPORTS_MAX;
@@ -93,15 +93,10 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
 }
 
 fn refused(error: SubmitError<ExecutorRefusal>) -> Problem {
-    match error {
-        SubmitError::Refused(ExecutorRefusal::Invalid { field, message }) => {
-            Problem::field(Code::InvalidBody, field, message)
-        }
-        SubmitError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
-        SubmitError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
-        SubmitError::Duplicate(_) | SubmitError::Contended => ordo_engine::SubmitError::Contended.into(),
-        SubmitError::Stopped => ordo_engine::SubmitError::Stopped.into(),
-    }
+    of_submit(error, |refusal| match refusal {
+        ExecutorRefusal::Invalid { field, message } => Problem::field(Code::InvalidBody, field, message),
+        ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists => not_there(NotThere),
+    })
 }
 
 #[derive(Debug, Default, Deserialize)]

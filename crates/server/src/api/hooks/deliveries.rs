@@ -20,7 +20,7 @@ use crate::http::code::Code;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{KeyCursor, List, Params};
 use crate::http::path::{Named, Slug};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 /// Newest first.
 pub(crate) async fn list(
@@ -63,7 +63,7 @@ pub(crate) async fn replay(
         Err(SubmitError::Duplicate(_)) if once.is_some() => {
             Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
         }
-        Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),
+        Err(error) => Err(of_submit(error, |refusal| refused(&refusal))),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::http::code::Code;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{KeyCursor, List, Params};
 use crate::http::path::{Name, Named, Slug};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
@@ -71,7 +71,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
             let slug: String = once.resolve(&value)?;
             Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?))
         }
-        (Err(error), _) => Err(lost(error, refused)),
+        (Err(error), _) => Err(of_submit(error, refused)),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn update(
     let command = HookCommand::Update { terms: asked.terms.clone() };
     Hook::decide(before.id, Some(&before), command.clone(), app.now()).map_err(refused)?;
     keep_secret(&app, &own_secret, &asked).await?;
-    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| lost(error, refused))?;
+    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| of_submit(error, refused))?;
     if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
@@ -97,7 +97,7 @@ pub(crate) async fn update(
 pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
     let before = find(&app, &slug).await?;
     let removed =
-        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| lost(error, refused))?;
+        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| of_submit(error, refused))?;
     let own_secret = Hook::own_secret(&slug);
     if uses(&before, &own_secret) {
         forget_secret(&app, &own_secret).await;
@@ -150,17 +150,6 @@ fn refused(refusal: HookRefusal) -> Problem {
     }
 }
 
-/// Why an ask on an object was not carried out.
-pub(crate) fn lost<R: std::error::Error>(error: SubmitError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
-    match error {
-        SubmitError::Refused(refusal) => refused(refusal),
-        SubmitError::Duplicate(value) => SubmitError::Duplicate(value).into(),
-        SubmitError::Store(fault) => SubmitError::Store(fault).into(),
-        SubmitError::Contended => SubmitError::Contended.into(),
-        SubmitError::Stopped => SubmitError::Stopped.into(),
-    }
-}
-
 pub(crate) fn of_secrets(error: SecretsError) -> Problem {
     let text = error.to_string();
     match error {
@@ -171,8 +160,6 @@ pub(crate) fn of_secrets(error: SecretsError) -> Problem {
             tracing::error!(error = %text, "the secret of a hook could not be used");
             Problem::new(Code::HookSecretUnavailable, text)
         }
-        SecretsError::Store(fault) => SubmitError::Store(fault).into(),
-        SecretsError::Contended => SubmitError::Contended.into(),
-        SecretsError::Stopped => SubmitError::Stopped.into(),
+        SecretsError::Store(_) | SecretsError::Contended | SecretsError::Stopped => error.into(),
     }
 }

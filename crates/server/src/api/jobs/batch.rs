@@ -10,6 +10,7 @@ use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
 use ordo_model::job::Command;
+use ordo_model::job::Refusal;
 use ordo_model::limits::BATCH_JOBS_MAX;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -65,7 +66,7 @@ fn settle(id: JobId, answer: Option<Answer>) -> Made {
     match answer {
         Some(Ok(_)) => Ok(id),
         Some(Err(error)) => Err(error.into()),
-        None => Err(SubmitError::Stopped.into()),
+        None => Err(SubmitError::<Refusal>::Stopped.into()),
     }
 }
 

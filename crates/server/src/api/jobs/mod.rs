@@ -97,7 +97,7 @@ pub(crate) async fn update(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(SubmitError::Contended.into())
+    Err(SubmitError::<Refusal>::Contended.into())
 }
 
 async fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Result<(), Problem> {

@@ -10,8 +10,14 @@ use crate::http::code::Code;
 /// What whoever looks into the store may be told.
 pub(super) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::StoreUnavailable];
 /// What whoever changes something may be told besides.
-pub(super) const WRITES: &[Code] =
-    &[Code::Contended, Code::Internal, Code::StoreDamaged, Code::StoreUnavailable, Code::ShuttingDown];
+pub(super) const WRITES: &[Code] = &[
+    Code::Contended,
+    Code::Internal,
+    Code::StoreDamaged,
+    Code::StoreUnavailable,
+    Code::Overloaded,
+    Code::ShuttingDown,
+];
 /// What the header `Idempotency-Replayed` says.
 pub(super) const REPLAYED: &str = "`true` when an earlier request with the same key did it.";
 /// What whoever needs the key for secrets may be told.

@@ -83,6 +83,9 @@ pub(crate) trait PendingCommand: Send + Sync {
     /// What the engine gets back if nothing came of the round.
     fn undo(&self, change: &mut Change);
 
+    /// It was lost and is decided anew: what it had reserved went back.
+    fn rewind(&mut self);
+
     /// Whether it is to be decided anew although it was lost so, so often before.
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool;
 

@@ -103,6 +103,8 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
 
     fn undo(&self, _change: &mut Change) {}
 
+    fn rewind(&mut self) {}
+
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
         matches!(lost, Lost::Contended) && tries < CONTENTION_MAX
     }

@@ -203,11 +203,7 @@ impl PendingCommand for JobCommand {
     fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool {
         let order = match (self.order.take(), self.kept.take()) {
             (Some(order), _) => order,
-            (None, Some(command)) => {
-                // Its slot went back when it was lost.
-                self.place = None;
-                Order { command, reservation: None }
-            }
+            (None, Some(command)) => Order { command, reservation: None },
             (None, None) => return true,
         };
         self.keep(&order.command, is_shared);
@@ -231,6 +227,10 @@ impl PendingCommand for JobCommand {
     fn undo(&self, change: &mut Change) {
         change.returned.extend(self.place);
         change.answered.extend(self.start);
+    }
+
+    fn rewind(&mut self) {
+        self.place = None;
     }
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {

@@ -334,10 +334,11 @@ impl Rounds {
     }
 
     /// Answers, or gives back what is to be decided anew.
-    fn settle_one(&self, submission: Submission, lost: Option<Lost>, settled: &mut Settled) -> Option<Submission> {
+    fn settle_one(&self, mut submission: Submission, lost: Option<Lost>, settled: &mut Settled) -> Option<Submission> {
         if let Some(lost) = &lost
             && submission.command.tries_again(lost, submission.tries)
         {
+            submission.command.rewind();
             return Some(Submission { tries: submission.tries + 1, ..submission });
         }
         let mut announce = Announcements { metrics: &self.metrics, hints: &mut settled.hints };

@@ -1,9 +1,10 @@
-use ordo_model::JobId;
-use ordo_model::job::{Command, Definition};
+use ordo_model::job::{Command, Definition, Pool, Report};
+use ordo_model::{JobId, RunId, Token};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
 use super::*;
+use crate::commit::change::Place;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::{Answer, Request};
 
@@ -127,4 +128,21 @@ async fn what_was_built_on_a_lost_round_is_not_carried_out() {
     node.land(second).await;
     assert!(matches!(built.try_recv().unwrap(), Err(SubmitError::Contended)));
     assert!(node.run(pause()).await.is_ok(), "it was never paused");
+}
+
+#[tokio::test]
+async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    let report = Report::Failed { started_at: None, reason: "no".into() };
+    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: Token(1), report };
+    let place = Some(Place::Here(Pool::Fast));
+    node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());
+    let (first, _) = node.take_off().await.unwrap();
+    let lost = node.rounds.settle(first, Err(Fault::damaged("the disk is gone")));
+    assert_eq!(lost.changes[0].returned, [Place::Here(Pool::Fast)]);
+    let gathered = node.rounds.gather().expect("a report is tried until it is written");
+    let unread = node.rounds.plan(gathered, Err(Fault::damaged("nor can it be read")), NOW);
+    let lost_again = node.rounds.settle(unread, Ok(Vec::new()));
+    assert_eq!(lost_again.changes[0].returned, []);
 }

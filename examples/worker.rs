@@ -10,7 +10,7 @@ use serde_json::json;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:7070".into());
-    let client = Client::new(Target::Http { url }, std::env::var("ORDO_TOKEN").ok());
+    let client = Client::new(Target::Http { url }, std::env::var("ORDO_TOKEN").ok().as_deref());
     let name = format!("rust-{}", std::process::id());
     let offer = Offer { name, group: "rust".into(), tools: vec!["shout".into()], capacity: 4 };
     // Heartbeats, timeouts, cancellations and reports are the executor's business; the work is ours.

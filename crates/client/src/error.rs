@@ -1,20 +1,46 @@
 //! What can go wrong between asking and the answer.
 //!
-//! Invariant: `Unreachable` means that nobody took the request; after `Protocol` it is unknown whether it was carried out.
+//! Invariant: only after `Protocol` it is unknown whether the request was carried out. After `Unusable`, `Unreachable` and
+//! `Untrusted` nobody has seen it, neither its token nor its body.
+
+use std::io;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+
+use crate::Target;
+use crate::certificate::Distrust;
+use crate::transport::{causes, innermost};
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The client was given something that cannot work: an address, a token, a certificate, a path.
+    #[error("{0}")]
+    Unusable(String),
     /// Nobody listens at the target.
     #[error("no Ordo server at {target}")]
     Unreachable {
         /// The socket or address that was tried.
         target: String,
         /// What the operating system said.
-        source: std::io::Error,
+        source: io::Error,
+    },
+    /// The server could not prove that it is the one that was asked.
+    #[error("the certificate of {target} is refused: {why}")]
+    Untrusted {
+        /// The address that was tried.
+        target: String,
+        /// What is wrong with its certificate.
+        why: Distrust,
+    },
+    /// The server points elsewhere. Nothing was sent there: a token is for one server.
+    #[error("{target} redirects to {location}, which is not followed")]
+    Redirected {
+        /// The address that was asked.
+        target: String,
+        /// Where it points.
+        location: String,
     },
     /// The server said no. `code` stays the same over versions and has a page under `docs/errors/`.
     #[error("{detail}")]
@@ -60,14 +86,38 @@ impl Error {
         Error::Protocol(format!("{doing}: {cause}"))
     }
 
+    /// Why a request was not answered.
+    pub(crate) fn unsent(target: &Target, error: &reqwest::Error) -> Error {
+        if error.is_builder() {
+            return Error::Unusable(format!("the request cannot be sent: {}", innermost(error)));
+        }
+        let shown = target.to_string();
+        if let Some(tls) = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
+            return match Distrust::of(tls) {
+                Some(why) => Error::Untrusted { target: shown, why },
+                None => Error::protocol(&format!("{shown} does not speak TLS as it should, is it http://?"), tls),
+            };
+        }
+        if error.is_connect() {
+            return Error::Unreachable { target: shown, source: refusal(error) };
+        }
+        Error::cut_off(&format!("the connection to {shown} broke"), error)
+    }
+
+    pub(crate) fn cut_off(what: &str, error: &reqwest::Error) -> Error {
+        Error::protocol(what, innermost(error))
+    }
+
     /// What an answer with a status of refusal says.
-    pub(crate) fn from_answer(status: u16, body: &[u8]) -> Error {
+    pub(crate) fn from_answer(target: &Target, status: u16, body: &[u8]) -> Error {
         match serde_json::from_slice::<Form>(body) {
             Ok(Form { code, title, detail, errors }) => {
                 let detail = if detail.is_empty() { title.clone() } else { detail };
                 Error::Problem { status, code, title, detail, errors }
             }
-            Err(_) => Error::Protocol(format!("answer {status} is not from an Ordo server: {}", beginning(body))),
+            Err(_) => {
+                Error::Protocol(format!("{target} is no Ordo server: it answers {status} with {}", beginning(body)))
+            }
         }
     }
 
@@ -75,16 +125,29 @@ impl Error {
     pub fn code(&self) -> Option<&str> {
         match self {
             Error::Problem { code, .. } => Some(code),
-            Error::Unreachable { .. } | Error::Protocol(_) => None,
+            Error::Unusable(_)
+            | Error::Unreachable { .. }
+            | Error::Untrusted { .. }
+            | Error::Redirected { .. }
+            | Error::Protocol(_) => None,
         }
     }
 }
 
-pub(crate) fn parse(body: &[u8]) -> Result<Value, Error> {
-    if body.is_empty() {
-        return Ok(Value::Null);
+/// What the operating system said to a connection.
+fn refusal(error: &reqwest::Error) -> io::Error {
+    let said = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>());
+    match said.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None if error.is_timeout() => io::Error::new(io::ErrorKind::TimedOut, "it does not take the connection"),
+        None => io::Error::new(said.map_or(io::ErrorKind::Other, io::Error::kind), innermost(error)),
     }
-    serde_json::from_slice(body).map_err(|e| Error::protocol("the answer is not JSON", e))
+}
+
+/// An empty answer is null.
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    let body = if body.is_empty() { b"null" } else { body };
+    serde_json::from_slice(body).map_err(|e| Error::protocol("the answer is not the JSON that was expected", e))
 }
 
 fn beginning(body: &[u8]) -> String {
@@ -95,14 +158,20 @@ fn beginning(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+
+    fn answer(status: u16, body: &[u8]) -> Error {
+        Error::from_answer(&Target::Http { url: "http://ordo.example".into() }, status, body)
+    }
 
     #[test]
     fn a_problem_keeps_its_code_and_its_fields() {
         let body = br#"{"type":"urn:ordo:error:invalid_job","title":"Invalid job","status":422,
             "detail":"label: must not be empty","code":"invalid_job",
             "errors":[{"field":"label","message":"must not be empty"}]}"#;
-        let error = Error::from_answer(422, body);
+        let error = answer(422, body);
         assert_eq!(error.code(), Some("invalid_job"));
         assert_eq!(error.to_string(), "label: must not be empty");
         let Error::Problem { status: 422, title, errors, .. } = error else { panic!("not a problem: {error:?}") };
@@ -112,20 +181,22 @@ mod tests {
 
     #[test]
     fn a_problem_without_detail_shows_its_title() {
-        let error = Error::from_answer(404, br#"{"code":"route_not_found","title":"No such route"}"#);
+        let error = answer(404, br#"{"code":"route_not_found","title":"No such route"}"#);
         assert_eq!(error.to_string(), "No such route");
     }
 
     #[test]
     fn an_answer_of_some_other_server_is_no_problem_of_ordo() {
-        let error = Error::from_answer(502, b"<html>Bad Gateway</html>");
+        let error = answer(502, b"<html>Bad Gateway</html>");
         assert!(matches!(&error, Error::Protocol(text) if text.contains("502") && text.contains("Bad Gateway")));
-        assert!(matches!(Error::from_answer(500, b""), Error::Protocol(_)));
+        assert!(error.to_string().contains("http://ordo.example"));
+        assert!(matches!(answer(500, b""), Error::Protocol(_)));
     }
 
     #[test]
     fn an_empty_answer_is_null_and_a_broken_one_an_error() {
-        assert_eq!(parse(b"").unwrap(), Value::Null);
-        assert!(matches!(parse(b"{"), Err(Error::Protocol(_))));
+        assert_eq!(parse::<Value>(b"").unwrap(), Value::Null);
+        assert!(matches!(parse::<Value>(b"{"), Err(Error::Protocol(_))));
+        assert!(matches!(parse::<Vec<u8>>(b"{}"), Err(Error::Protocol(_))));
     }
 }

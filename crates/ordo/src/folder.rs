@@ -4,6 +4,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,9 @@ use crate::private_file;
 pub(crate) const NAME: &str = ".ordo";
 pub(crate) const SOCKET: &str = "orchestrator.sock";
 pub(crate) const DATABASE: &str = "orchestrator.db";
-const TOKEN: &str = "token";
+pub(crate) const TOKEN: &str = "token";
+/// Where the daemon of this folder listens for HTTP; of a daemon that died, where it did.
+const ADDRESS: &str = "address";
 const PROCESSES: &str = "processes";
 
 /// The state folder of one daemon.
@@ -37,6 +40,10 @@ impl Folder {
         let depth = std::env::current_dir().map_or(1, |here| here.ancestors().count());
         let up = |steps: usize| std::iter::repeat_n("..", steps).collect::<PathBuf>().join(NAME);
         (0..depth).map(|steps| Folder::at(up(steps))).find(|folder| folder.path.join(file).exists())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -100,6 +107,23 @@ impl Folder {
         Some(token.trim().to_owned()).filter(|token| !token.is_empty())
     }
 
+    /// Says where the daemon listens, for those who send its token there.
+    pub(crate) fn write_address(&self, address: SocketAddr) -> Result<()> {
+        private_file::replace(&self.path.join(ADDRESS), &address.to_string()).map_err(|error| self.unusable(&error))
+    }
+
+    /// Nobody listens where the daemon before did.
+    pub(crate) fn forget_address(&self) -> Result<()> {
+        match fs::remove_file(self.path.join(ADDRESS)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.unusable(&error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn read_address(&self) -> Option<SocketAddr> {
+        fs::read_to_string(self.path.join(ADDRESS)).ok()?.trim().parse().ok()
+    }
+
     fn unusable(&self, error: &io::Error) -> Error {
         let advice = match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -137,6 +161,18 @@ mod tests {
         assert_eq!(mode(&folder.path.join(TOKEN)), 0o600);
         assert_eq!(mode(&folder.path), 0o700);
         assert_eq!(fs::read_to_string(folder.path.join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn the_address_of_a_daemon_is_known_until_it_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::at(dir.path());
+        folder.forget_address().unwrap();
+        let address: SocketAddr = "127.0.0.1:7070".parse().unwrap();
+        folder.write_address(address).unwrap();
+        assert_eq!(folder.read_address(), Some(address));
+        folder.forget_address().unwrap();
+        assert_eq!(folder.read_address(), None);
     }
 
     #[test]

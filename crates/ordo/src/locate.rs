@@ -1,16 +1,23 @@
 //! Which server a command talks to: the one that was named, the socket nearby, or the usual address.
+//!
+//! Invariant: a token is sent to the server it is meant for. `ORDO_TOKEN` goes to the server that was named or to the
+//! usual address; the token of the daemon nearby goes to this daemon only; a Unix socket is sent none.
 
-use std::net::IpAddr;
+use ordo_client::{Client, Distrust, Target};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use zeroize::Zeroizing;
 
-use ordo_client::{Client, Target};
-
-use crate::error::Error;
-use crate::folder::{Folder, SOCKET};
+use crate::cli::Common;
+use crate::error::{Error, Result};
+use crate::nearby::{self, OwnDaemon};
 
 const USUAL: &str = "http://127.0.0.1:7070";
 const TOKEN_VARIABLE: &str = "ORDO_TOKEN";
 /// What a command is started in, a job's for example.
 const TRACE_VARIABLE: &str = "TRACEPARENT";
+
+/// What stands for itself in a path and in a query.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A server, and how it was found.
 #[derive(Debug, Clone)]
@@ -20,72 +27,108 @@ pub(crate) struct Server {
     pub(crate) named: bool,
 }
 
-pub(crate) fn server(asked: Option<&str>) -> Server {
-    let mut server = found(asked);
-    if let Ok(traceparent) = std::env::var(TRACE_VARIABLE) {
-        server.client = server.client.in_trace(&traceparent);
-    }
-    server
+pub(crate) fn server(common: &Common) -> Result<Server> {
+    let (target, token) = match common.server.as_deref() {
+        Some(url) => named(url),
+        None => match nearby::socket()? {
+            Some(socket) => (Target::Socket(socket), None),
+            None => (Target::Http { url: USUAL.to_owned() }, token_given()),
+        },
+    };
+    let client = match &common.ca_file {
+        Some(path) => {
+            let refuse = |why: String| Error::misused(format!("--ca-file {}: {why}", path.display()));
+            let pem = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+            Client::trusting(target, token.as_ref().map(|token| token.as_str()), &pem)
+                .map_err(|e| refuse(e.to_string()))?
+        }
+        None => Client::new(target, token.as_ref().map(|token| token.as_str())),
+    };
+    let client = match std::env::var(TRACE_VARIABLE) {
+        Ok(traceparent) => client.in_trace(&traceparent),
+        Err(_) => client,
+    };
+    Ok(Server { client, named: common.server.is_some() })
 }
 
-fn found(asked: Option<&str>) -> Server {
-    let token = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty());
-    if let Some(url) = asked {
-        // The token of the daemon in this folder is not for servers elsewhere.
-        let nearby = || is_this_machine(url).then(token_nearby).flatten();
-        return Server { client: Client::new(target(url), token().or_else(nearby)), named: true };
+type Token = Zeroizing<String>;
+
+/// The server somebody named. The token of the daemon nearby is for no other server.
+fn named(url: &str) -> (Target, Option<Token>) {
+    match target(url) {
+        socket @ Target::Socket(_) => (socket, None),
+        Target::Http { url } => match token_given() {
+            Some(token) => (Target::Http { url }, Some(token)),
+            None => match nearby::daemon_at(&url) {
+                Some(OwnDaemon { url, token }) => (Target::Http { url }, Some(token)),
+                None => (Target::Http { url }, None),
+            },
+        },
     }
-    if let Some(folder) = Folder::nearest_with(SOCKET) {
-        return Server { client: Client::new(Target::Socket(folder.socket()), token()), named: false };
-    }
-    let target = Target::Http { url: USUAL.to_owned() };
-    Server { client: Client::new(target, token().or_else(token_nearby)), named: false }
+}
+
+fn token_given() -> Option<Token> {
+    std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()).map(Zeroizing::new)
 }
 
 /// A path, or `unix:` and a path, is a socket.
 fn target(url: &str) -> Target {
     match url.strip_prefix("unix:") {
-        Some(path) => Target::Socket(path.trim_start_matches("//").into()),
+        // `unix:///run/x` is written too.
+        Some(path) => Target::Socket(path.strip_prefix("//").unwrap_or(path).into()),
         None if url.starts_with('/') || url.starts_with('.') => Target::Socket(url.into()),
         None => Target::Http { url: url.to_owned() },
     }
 }
 
-fn is_this_machine(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn token_nearby() -> Option<String> {
-    Folder::nearest_with("token")?.read_token()
-}
-
 /// What a failed call means to whoever typed the command.
 impl From<ordo_client::Error> for Error {
     fn from(error: ordo_client::Error) -> Error {
+        use ordo_client::Error as Failed;
         match error {
-            ordo_client::Error::Unreachable { target, source } => Error::unreachable("no daemon is running")
+            Failed::Unusable(what) => Error::misused(what),
+            Failed::Unreachable { target, source } => Error::unreachable("no daemon is running")
                 .detail(format!("nobody answers at {target} ({source})"))
-                .hint("start one with: ordo serve"),
-            ordo_client::Error::Problem { code, title, detail, errors, .. } => {
+                .hint(if target.starts_with("https://") {
+                    "see whether the server runs, and whether this is its address"
+                } else {
+                    "start one with: ordo serve"
+                }),
+            Failed::Untrusted { target, why } => Error::failed(format!("the certificate of {target} is refused"))
+                .detail(why.to_string())
+                .hint(trust(&why)),
+            Failed::Redirected { target, location } => Error::failed(format!("{target} is not the server itself"))
+                .detail(format!("it redirects to {location}; nothing was sent there"))
+                .hint("if that is your server, name it with --server"),
+            Failed::Problem { code, title, detail, errors, .. } => {
                 let fields = errors.into_iter().map(|error| (error.field, error.message)).collect();
                 let problem = Error::problem(&code, &title, &detail, fields);
-                if code == "store_unavailable" { problem.hint("the daemon's log says more") } else { problem }
+                match code.as_str() {
+                    "store_unavailable" => problem.hint("the daemon's log says more"),
+                    "unauthorized" => problem.hint("give the token of this server in ORDO_TOKEN"),
+                    _ => problem,
+                }
             }
-            ordo_client::Error::Protocol(what) => Error::failed("the server's answer cannot be used").detail(what),
+            Failed::Protocol(what) => Error::failed("the server's answer cannot be used").detail(what),
         }
     }
 }
 
+/// How the certificate of a server can be made one that is believed.
+fn trust(why: &Distrust) -> &'static str {
+    match why {
+        Distrust::UnknownAuthority => {
+            "if the server has an authority of its own, name its certificate: --ca-file FILE, or ORDO_CA_FILE"
+        }
+        Distrust::OtherName { .. } => "use a name of the certificate in --server, or have it issued for this one too",
+        Distrust::Expired => "renew the certificate of the server",
+        Distrust::NotYetValid => "see whether the clock of this machine is right",
+        Distrust::Other(_) => "the server needs another certificate",
+    }
+}
+
 pub(crate) fn path_segment(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encode = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(encode).collect()
+    utf8_percent_encode(text, ENCODED).to_string()
 }
 
 /// `?a=1&b=2`, or nothing.
@@ -107,24 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_gets_the_token_of_this_folder() {
-        for here in ["http://127.0.0.1:7070", "http://localhost:1/x", "http://[::1]:7070"] {
-            assert!(is_this_machine(here), "{here}");
-        }
-        for there in [
-            "http://10.0.0.1:7070",
-            "http://evil",
-            "http://localhost.evil",
-            "http://127.0.0.1@evil",
-            "https://localhost",
-        ] {
-            assert!(!is_this_machine(there), "{there}");
-        }
-    }
-
-    #[test]
     fn a_path_is_a_socket() {
         assert_eq!(target("unix:/x/y.sock"), Target::Socket("/x/y.sock".into()));
+        assert_eq!(target("unix:///x/y.sock"), Target::Socket("/x/y.sock".into()));
         assert_eq!(target("./y.sock"), Target::Socket("./y.sock".into()));
         assert_eq!(target("http://h:1"), Target::Http { url: "http://h:1".into() });
     }

@@ -12,6 +12,7 @@ mod import;
 mod key_file;
 mod locate;
 mod maintenance;
+mod nearby;
 mod output;
 mod private_file;
 mod secret_input;

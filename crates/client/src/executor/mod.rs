@@ -170,8 +170,10 @@ impl Executor {
             "version": self.version,
         });
         loop {
-            match self.client.post("/v1/executors", Some(&offer)).await {
-                Ok(told) => return wire::read(told),
+            match self.client.post("/v1/executors", &offer).await {
+                Ok(registered) => return Ok(registered),
+                // At the beginning this is a mistake in how it was started; later it may be one of the server.
+                Err(error @ (Error::Untrusted { .. } | Error::Redirected { .. })) => return Err(error),
                 Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(error),
             }
@@ -237,7 +239,7 @@ impl Executor {
 
     async fn leave(&self, registered: &Registered) {
         // Whoever cannot say goodbye is missed after its lease.
-        drop(self.client.delete(&format!("/v1/executors/{}", registered.id)).await);
+        drop(self.client.delete::<Value>(&format!("/v1/executors/{}", registered.id)).await);
     }
 
     /// Lets itself be heard until the server has forgotten it, or wants it to leave.
@@ -249,9 +251,8 @@ impl Executor {
             every.tick().await;
             let runs: Vec<Value> =
                 books.held().into_iter().map(|(run_id, token)| json!({ "run_id": run_id, "token": token })).collect();
-            match self.client.post(&path, Some(&json!({ "runs": runs }))).await {
-                Ok(told) => {
-                    let beat: Beat = wire::read(told)?;
+            match self.client.post::<Beat, _>(&path, &json!({ "runs": runs })).await {
+                Ok(beat) => {
                     beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(run));
                     if beat.drain && drain == Drain::Heeded {
                         return Ok(End::Leaving);
@@ -280,9 +281,9 @@ impl Executor {
                 () = leaving.cancelled() => return Ok(End::Leaving),
                 free = books.free() => free,
             };
-            match self.client.post(&path, Some(&json!({ "max": free.min(1_000), "wait_ms": POLL_WAIT_MS }))).await {
-                Ok(told) => {
-                    let polled: Polled = wire::read(told)?;
+            let wanted = json!({ "max": free.min(1_000), "wait_ms": POLL_WAIT_MS });
+            match self.client.post::<Polled, _>(&path, &wanted).await {
+                Ok(polled) => {
                     for run in polled.runs {
                         work::begin(run, handler, books, send);
                     }
@@ -305,7 +306,8 @@ fn is_forgotten(error: &Error) -> bool {
 /// Whether trying again may help.
 fn is_passing(error: &Error) -> bool {
     match error {
-        Error::Unreachable { .. } | Error::Protocol(_) => true,
+        Error::Unreachable { .. } | Error::Untrusted { .. } | Error::Redirected { .. } | Error::Protocol(_) => true,
+        Error::Unusable(_) => false,
         Error::Problem { status, .. } => *status >= 500 || *status == 408 || *status == 429 || *status == 409,
     }
 }

@@ -86,7 +86,7 @@ impl Outgoing {
     async fn post(&self, path: &str, body: &Value, tries: Option<u32>) {
         let mut tried = 0;
         loop {
-            match self.client.post(path, Some(body)).await {
+            match self.client.post::<Value, _>(path, body).await {
                 Ok(_) => return,
                 Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
                     tried += 1;

@@ -3,11 +3,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::work::Cancel;
-use crate::Error;
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Registered {
@@ -111,10 +109,6 @@ pub struct Shard {
     pub index: u32,
     /// How many there are.
     pub total: u32,
-}
-
-pub(super) fn read<T: DeserializeOwned>(told: Value) -> Result<T, Error> {
-    serde_json::from_value(told).map_err(|e| Error::protocol("the answer has another shape", e))
 }
 
 #[cfg(test)]

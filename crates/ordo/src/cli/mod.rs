@@ -53,9 +53,12 @@ pub(crate) struct Common {
     /// How to print data
     #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// The daemon to talk to [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
+    /// The daemon to talk to: https://…, http://… or unix:PATH [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
     #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<String>,
+    /// Trust the authority with this certificate (PEM) too when talking to a daemon over https://
+    #[arg(long, global = true, env = "ORDO_CA_FILE", value_name = "FILE", hide_env_values = true)]
+    pub(crate) ca_file: Option<PathBuf>,
     /// Another configuration file than ./ordo.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -52,11 +52,11 @@ pub(crate) async fn run(talk: &Talk, name: &str) -> Result<String> {
 
 /// An id may also be a job's.
 async fn is_run(talk: &Talk, id: &str) -> Result<bool> {
-    match talk.client.get(&format!("/v1/runs/{id}")).await {
+    match talk.client.get::<Value>(&format!("/v1/runs/{id}")).await {
         Ok(_) => Ok(true),
         Err(ordo_client::Error::Problem { status: 404, .. }) => {
             // Neither: the run is what was asked for, and the server says best that there is none.
-            Ok(talk.client.get(&format!("/v1/jobs/{id}")).await.is_err())
+            Ok(talk.client.get::<Value>(&format!("/v1/jobs/{id}")).await.is_err())
         }
         Err(error) => Err(error.into()),
     }

@@ -28,12 +28,12 @@ async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
     let mut form = terms(args);
     form.insert("slug".to_owned(), json!(args.hook.slug));
     // A key of its own: should the answer be lost, the request can be sent again.
-    let hook = talk.client.post_with_key("/v1/hooks", &Value::Object(form), &new_id().to_string()).await?;
+    let hook = talk.client.post_with_key::<Value, _>("/v1/hooks", &Value::Object(form), &new_id().to_string()).await?;
     tell(talk, "added", &hook)
 }
 
 async fn update(talk: &Talk, args: &HookArgs) -> Result<Exit> {
-    let hook = talk.client.put(&path(&args.hook.slug), &Value::Object(terms(args))).await?;
+    let hook = talk.client.put::<Value, _>(&path(&args.hook.slug), &Value::Object(terms(args))).await?;
     tell(talk, "changed", &hook)
 }
 
@@ -120,7 +120,7 @@ fn full(talk: &Talk, hook: &Value) -> String {
 }
 
 async fn remove(talk: &Talk, slug: &str) -> Result<Exit> {
-    let hook = talk.client.delete(&path(slug)).await?;
+    let hook = talk.client.delete::<Value>(&path(slug)).await?;
     let left = hook["jobs"].as_array().map_or(0, Vec::len);
     talk.value(&hook, || format!("removed hook {slug}\n"))?;
     if left > 0 {
@@ -177,7 +177,7 @@ fn path(slug: &str) -> String {
 /// Says so if a job listens to a hook that is not there.
 pub(crate) async fn note_if_missing(talk: &Talk, job: &Value) {
     let Some(slug) = job["trigger"]["hook"].as_str() else { return };
-    if let Err(ordo_client::Error::Problem { status: 404, .. }) = talk.client.get(&path(slug)).await {
+    if let Err(ordo_client::Error::Problem { status: 404, .. }) = talk.client.get::<Value>(&path(slug)).await {
         output::note(&format!("the hook {slug} does not exist yet: ordo hook add {slug}"));
     }
 }

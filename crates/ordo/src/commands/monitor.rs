@@ -102,7 +102,7 @@ async fn show(talk: &Talk, name: &str) -> Result<Exit> {
 }
 
 async fn remove(talk: &Talk, name: &str) -> Result<Exit> {
-    let monitor = talk.client.delete(&format!("/v1/monitors/{name}")).await?;
+    let monitor = talk.client.delete::<Value>(&format!("/v1/monitors/{name}")).await?;
     talk.value(&monitor, || format!("removed monitor {name}"))?;
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
             Ok(Exit::Done)
         }
         SecretCommand::Remove(arg) => {
-            let removed = talk.client.delete(&path(&arg.name)).await?;
+            let removed = talk.client.delete::<Value>(&path(&arg.name)).await?;
             talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;
             Ok(Exit::Done)
         }
@@ -37,7 +37,7 @@ fn path(name: &str) -> String {
 async fn set(talk: &Talk, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
     let value = secret_input::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
-    let kept = talk.client.put(&path(name), &json!({ "value": value.as_str() })).await?;
+    let kept = talk.client.put::<Value, _>(&path(name), &json!({ "value": value.as_str() })).await?;
     talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;
     Ok(Exit::Done)
 }

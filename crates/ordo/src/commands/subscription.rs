@@ -76,7 +76,7 @@ async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
         return Err(Error::misused("what should change?")
             .hint(format!("name it, as in: ordo subscription update {id} --new-secret")));
     }
-    let answer = talk.client.patch(&one(id), &Value::Object(patch), None).await?;
+    let answer = talk.client.patch::<Value, _>(&one(id), &Value::Object(patch), None).await?;
     talk.value(&answer, || format!("updated subscription {id}\n{}", secret_of(&answer)).trim_end().to_owned())?;
     Ok(Exit::Done)
 }
@@ -93,7 +93,7 @@ fn patch(args: &UpdateArgs) -> Map<String, Value> {
 }
 
 async fn remove(talk: &Talk, id: &str) -> Result<Exit> {
-    let answer = talk.client.delete(&one(id)).await?;
+    let answer = talk.client.delete::<Value>(&one(id)).await?;
     talk.value(&answer, || format!("removed subscription {id}"))?;
     Ok(Exit::Done)
 }

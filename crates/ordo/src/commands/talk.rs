@@ -24,15 +24,15 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    pub(crate) fn new(common: &Common) -> Talk {
-        let server = locate::server(common.server.as_deref());
-        Talk {
+    pub(crate) fn new(common: &Common) -> Result<Talk> {
+        let server = locate::server(common)?;
+        Ok(Talk {
             client: server.client,
             named: server.named,
             format: common.output,
             paint: Paint::for_stdout(),
             zone: zone::local(),
-        }
+        })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -44,7 +44,10 @@ impl Talk {
     }
 
     pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value> {
-        Ok(self.client.post(path, body).await?)
+        Ok(match body {
+            Some(body) => self.client.post(path, body).await?,
+            None => self.client.post_empty(path).await?,
+        })
     }
 
     /// Prints one piece of data.

@@ -68,7 +68,7 @@ fn state(talk: &Talk, name: &str) -> String {
 /// A name has one token: its id follows from it.
 async fn revoke(talk: &Talk, token: &str) -> Result<Exit> {
     let id = token.parse::<Uuid>().unwrap_or_else(|_| ApiToken::id(token).id);
-    let revoked = talk.client.delete(&format!("/v1/tokens/{id}")).await?;
+    let revoked = talk.client.delete::<Value>(&format!("/v1/tokens/{id}")).await?;
     talk.value(&revoked, || format!("{} lets nobody in any more\n", text(&revoked, "name")))?;
     Ok(Exit::Done)
 }

@@ -21,7 +21,22 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
-pub(crate) async fn run(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: Result<Talk>, args: &WatchArgs) -> Result<Exit> {
+    let talk = match talk {
+        Ok(talk) => talk,
+        Err(error) => {
+            untold(&args.monitor, &error);
+            std::process::exit(execute(&args.command).code)
+        }
+    };
+    watched(&talk, args).await
+}
+
+fn untold(monitor: &str, error: &Error) {
+    output::note(&format!("ordo watch: monitor {monitor} cannot be told: {}", error.title()));
+}
+
+async fn watched(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
     let path = ping_path(talk, &args.monitor).await;
     if let Some(path) = &path {
         ping(talk, &format!("{path}/start"), "").await;
@@ -53,7 +68,7 @@ async fn ping_path(talk: &Talk, name: &str) -> Option<String> {
     match told {
         Ok(monitor) => monitor["ping_path"].as_str().map(str::to_owned),
         Err(error) => {
-            output::note(&format!("ordo watch: monitor {name} cannot be told: {}", error.title()));
+            untold(name, &error);
             None
         }
     }

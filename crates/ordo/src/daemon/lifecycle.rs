@@ -44,6 +44,8 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     folder.make()?;
     let store = parts::store(settings).await?;
     let _taken = folder.take()?;
+    // Before the socket is there: as long as it is, the address is this daemon's.
+    folder.forget_address()?;
     let tools = parts::toolbox(settings, &folder)?;
     let (unix, socket_file) = socket::bind(&folder.socket())?;
     let tcp = match &plan.listen {
@@ -53,7 +55,8 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let exporting = exporter.map(Exporter::start);
     let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
     let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
-    let url = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok()).map(|address| format!("http://{address}"));
+    let address = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
+    let url = address.map(|address| format!("http://{address}"));
     let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
     let options = Options {
@@ -70,6 +73,9 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let engine = parts::engine(store.store(), tools, options).await?;
     // Before anybody is answered: no address is served without a token.
     let token = admin::admit(&engine, &folder, &name).await?;
+    if let Some(address) = address {
+        folder.write_address(address)?;
+    }
     let shutdown = CancellationToken::new();
     let node = Node { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));

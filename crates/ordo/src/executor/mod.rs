@@ -34,7 +34,7 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
         tools: tools.keys().cloned().collect(),
         capacity: args.capacity as usize,
     };
-    let server = locate::server(common.server.as_deref()).client;
+    let server = locate::server(common)?.client;
     tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
     eprintln!("ordo executor {name} works for {}", server.target());
     let executor = Executor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));

@@ -14,7 +14,7 @@ fn block<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn get(place: &str, token: &str, path: &str) -> Result<Value, String> {
-    let client = Client::new(Target::Http { url: place.to_owned() }, Some(token.to_owned()));
+    let client = Client::new(Target::Http { url: place.to_owned() }, Some(token));
     block(client.get(path)).map_err(|error| error.code().unwrap_or("none").to_owned())
 }
 
@@ -149,7 +149,7 @@ fn an_address_that_others_reach_is_never_served_without_a_token() {
     assert!(daemon.said().contains("others can reach this port"), "{}", daemon.said());
     let place = daemon.place.replace("0.0.0.0", "127.0.0.1");
     for path in ["/v1/jobs", "/v1/secrets", "/v1/tokens", "/v1/status"] {
-        let error = block(Client::new(Target::Http { url: place.clone() }, None).get(path)).unwrap_err();
+        let error = block(Client::new(Target::Http { url: place.clone() }, None).get::<Value>(path)).unwrap_err();
         assert!(matches!(&error, Error::Problem { status: 401, .. }), "{path}: {error:?}");
     }
 }

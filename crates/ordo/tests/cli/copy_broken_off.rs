@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use ordo_store_postgres::testing::{Server, programs};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{World, eventually};
 
@@ -61,7 +61,8 @@ fn fill(world: &World) -> String {
     let job = json!({ "label": "large", "tool_name": "noop", "tool_input": { "text": "x".repeat(INPUT_BYTES) },
         "trigger": { "type": "manual" } });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let added = runtime.block_on(world.client().post("/v1/jobs/batch", Some(&json!({ "jobs": vec![job; JOBS] }))));
+    let added =
+        runtime.block_on(world.client().post::<Value, _>("/v1/jobs/batch", &json!({ "jobs": vec![job; JOBS] })));
     let answer = added.unwrap();
     let ids = answer["results"].as_array().unwrap().iter().map(|result| result["id"].as_str().unwrap().to_owned());
     let last = ids.max().unwrap();

@@ -3,7 +3,7 @@
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Millis;
 use ordo_store_postgres::testing::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{World, eventually};
 
@@ -51,7 +51,7 @@ fn more_runs_than_memory_holds_wait_in_the_database_and_all_get_their_turn() {
     let job = json!({ "label": "many", "tool_name": "noop", "tool_input": {}, "trigger": trigger });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let adding = world.client();
-    runtime.block_on(adding.post("/v1/jobs/batch", Some(&json!({ "jobs": vec![job; JOBS] })))).unwrap();
+    runtime.block_on(adding.post::<Value, _>("/v1/jobs/batch", &json!({ "jobs": vec![job; JOBS] }))).unwrap();
     eventually("all are over", || {
         let completed = world.json(&["run", "list", "--status", "completed", "--all"]);
         (completed.as_array().unwrap().len() >= JOBS).then_some(())

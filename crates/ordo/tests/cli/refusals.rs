@@ -1,6 +1,6 @@
 //! Bad input: a clear message, the right exit code, nothing half-written.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::World;
 
@@ -54,7 +54,7 @@ fn a_label_of_a_megabyte_is_refused_without_being_repeated() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for length in [1_000_000, 1_048_576] {
         let job = json!({ "label": "x".repeat(length), "tool_name": "noop", "trigger": { "type": "manual" } });
-        let error = runtime.block_on(world.client().post("/v1/jobs", Some(&job))).unwrap_err();
+        let error = runtime.block_on(world.client().post::<Value, _>("/v1/jobs", &job)).unwrap_err();
         assert!(["invalid_job", "body_too_large"].contains(&error.code().unwrap()), "{error:?}");
         assert!(error.to_string().len() < 500);
     }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Daemon, Ran, World};
 
@@ -78,11 +78,11 @@ fn the_tool_gets_the_value_and_store_log_and_answers_do_not() {
     assert!(logs.contains("*** *** Bearer ***"), "{logs}");
 
     let token = world.read(".ordo/token");
-    let client = ordo_client::Client::new(ordo_client::Target::Http { url: daemon.place.clone() }, Some(token));
+    let client = ordo_client::Client::new(ordo_client::Target::Http { url: daemon.place.clone() }, Some(&token));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let id = run["id"].as_str().unwrap();
     for path in ["/v1/jobs", "/v1/runs", "/v1/events?limit=200", "/v1/secrets", &format!("/v1/runs/{id}")] {
-        let answer = runtime.block_on(client.get(path)).unwrap().to_string();
+        let answer = runtime.block_on(client.get::<Value>(path)).unwrap().to_string();
         assert!(!answer.contains(VALUE), "{path}: {answer}");
     }
     assert!(!daemon.said().contains(VALUE), "the log tells it");

@@ -109,7 +109,7 @@ async fn story(faults: u64, mut chance: Chance) {
 
 /// The ids of the jobs that were acknowledged.
 async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_client::Error> {
-    let answer = client.post("/v1/jobs/batch", Some(&json!({ "jobs": jobs }))).await?;
+    let answer: Value = client.post("/v1/jobs/batch", &json!({ "jobs": jobs })).await?;
     let ids = answer["results"].as_array().unwrap().iter().filter_map(|result| result["id"].as_str());
     Ok(ids.map(str::to_owned).collect())
 }
@@ -117,7 +117,7 @@ async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_clie
 async fn all_finished(client: &Client, patience: Duration) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
-        let active = client.get("/v1/jobs?state=active&limit=5").await.unwrap_or_default();
+        let active: Value = client.get("/v1/jobs?state=active&limit=5").await.unwrap_or_default();
         if active["items"] == json!([]) {
             break;
         }

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod slack;
+pub(crate) mod tls;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ impl Hand<'_> {
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
-        self.runtime.block_on(self.world.client().post(path, Some(body))).unwrap()
+        self.runtime.block_on(self.world.client().post(path, body)).unwrap()
     }
 
     fn register(&self, name: &str) -> String {

@@ -8,6 +8,7 @@ mod common;
 mod churn;
 mod examples;
 mod killed;
+mod tls;
 mod working;
 
 use std::io::{BufRead, BufReader};

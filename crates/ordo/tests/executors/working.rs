@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 
+use serde_json::Value;
+
 use crate::common::World;
 use crate::{Worker, alive, eventually, listed, over};
 
@@ -129,7 +131,7 @@ fn one_that_is_asked_to_leave_finishes_its_run_and_ends() {
     eventually("it runs", || world.file("begun").exists().then_some(()));
     let path = format!("/v1/executors/{}/drain", listed(&world)[0]["id"].as_str().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(world.client().post(&path, None)).unwrap();
+    runtime.block_on(world.client().post_empty::<Value>(&path)).unwrap();
     assert_eq!(eventually("it has ended", || worker.child.try_wait().unwrap()).code(), Some(0));
     assert_eq!(over(&world, "slow")["status"]["type"], "completed");
     assert!(listed(&world).is_empty(), "it said goodbye");

@@ -86,7 +86,7 @@ async fn add_listeners(client: &Client, hooks: u64) -> Vec<String> {
             "block": { "concurrent": { "max": 64 } }, "idempotent": true, "retry": { "max_attempts": 100, "backoff": "1ms" },
             "retention": { "runs": hooks.max(1_000) * 2 },
         });
-        let made = client.post("/v1/jobs", Some(&job)).await.unwrap();
+        let made = client.post::<Value, _>("/v1/jobs", &job).await.unwrap();
         jobs.push(made["id"].as_str().unwrap().to_owned());
     }
     jobs
@@ -101,9 +101,12 @@ async fn send(client: Client, next: Arc<AtomicU64>, hooks: u64) -> Vec<(u64, Str
             return acknowledged;
         }
         loop {
-            match client.post_with_key("/hooks/burst", &json!({ "number": number }), &format!("call-{number}")).await {
-                Ok(told) => {
-                    acknowledged.push((number, told["id"].as_str().unwrap().to_owned()));
+            match client
+                .post_with_key::<Value, _>("/hooks/burst", &json!({ "number": number }), &format!("call-{number}"))
+                .await
+            {
+                Ok(delivery) => {
+                    acknowledged.push((number, delivery["id"].as_str().unwrap().to_owned()));
                     break;
                 }
                 // Whether it was heard is unknown: the sender says it again, under the same name.
@@ -116,7 +119,7 @@ async fn send(client: Client, next: Arc<AtomicU64>, hooks: u64) -> Vec<(u64, Str
 async fn all(client: &Client, path: &str) -> Vec<Value> {
     let (mut items, mut cursor) = (Vec::new(), String::new());
     loop {
-        let mut page = client.get(&format!("{path}limit=200{cursor}")).await.unwrap();
+        let mut page: Value = client.get(&format!("{path}limit=200{cursor}")).await.unwrap();
         items.extend(page["items"].take().as_array().unwrap().iter().cloned());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),

@@ -55,7 +55,7 @@ async fn story(changes: usize) {
     let listed: BTreeSet<String> = settled(&client).await.iter().map(|incident| text(&incident["id"])).collect();
     for (id, texts) in &acknowledged {
         assert!(listed.contains(id), "{id} is not in the index");
-        let shown = client.get(&format!("/v1/incidents/{id}")).await.unwrap();
+        let shown = client.get::<Value>(&format!("/v1/incidents/{id}")).await.unwrap();
         let timeline = shown["timeline"].as_array().unwrap();
         for text in texts {
             assert!(timeline.iter().any(|event| event["data"]["text"] == text.as_str()), "{id} lost {text:?}");
@@ -72,10 +72,10 @@ async fn lifetime(client: Client, first: usize) -> Vec<(String, String)> {
     let mut acknowledged = Vec::new();
     for number in first..first + CHANGES_PER_LIFE {
         let start = json!({ "title": "down", "identifier": format!("thing-{}", number % INCIDENTS) });
-        let Ok(incident) = client.post("/v1/incidents", Some(&start)).await else { break };
+        let Ok(incident) = client.post::<Value, _>("/v1/incidents", &start).await else { break };
         let (id, note) = (text(&incident["id"]), format!("note {number}"));
         let path = format!("/v1/incidents/{id}/notes");
-        if client.post(&path, Some(&json!({ "text": note }))).await.is_err() {
+        if client.post::<Value, _>(&path, &json!({ "text": note })).await.is_err() {
             break;
         }
         acknowledged.push((id, note));
@@ -87,8 +87,8 @@ async fn lifetime(client: Client, first: usize) -> Vec<(String, String)> {
 async fn settled(client: &Client) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
-        let all = client.get("/v1/incidents?limit=200").await.unwrap()["items"].as_array().unwrap().clone();
-        let waiting = client.get("/v1/notifications?state=waiting").await.unwrap();
+        let all = client.get::<Value>("/v1/incidents?limit=200").await.unwrap()["items"].as_array().unwrap().clone();
+        let waiting = client.get::<Value>("/v1/notifications?state=waiting").await.unwrap();
         let mut at_rest = waiting["items"] == json!([]);
         for one in &all {
             at_rest = at_rest && is_published(client, one).await;
@@ -105,7 +105,7 @@ async fn settled(client: &Client) -> Vec<Value> {
 async fn is_published(client: &Client, incident: &Value) -> bool {
     let from = incident["published"]["through"].as_u64().unwrap_or(0) + 1;
     let path = format!("/v1/streams/{}?from={from}&limit=200", text(&incident["stream"]));
-    let rest = client.get(&path).await.unwrap();
+    let rest = client.get::<Value>(&path).await.unwrap();
     let types = rest["items"].as_array().unwrap().iter().map(|event| text(&event["type"]));
     types.into_iter().all(|kind| kind == "Published" || kind == "Remembered")
 }

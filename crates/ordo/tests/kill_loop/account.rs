@@ -163,7 +163,7 @@ pub(crate) fn check_acknowledged(jobs: &[Value], acknowledged: &[String]) {
 pub(crate) async fn pages(client: &Client, path: &str) -> Vec<Value> {
     let (mut items, mut cursor) = (Vec::new(), String::new());
     loop {
-        let mut page = client.get(&format!("{path}?limit=200{cursor}")).await.unwrap();
+        let mut page: Value = client.get(&format!("{path}?limit=200{cursor}")).await.unwrap();
         if let Value::Array(more) = page["items"].take() {
             items.extend(more);
         }

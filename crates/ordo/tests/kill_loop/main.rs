@@ -85,7 +85,7 @@ async fn story(kills: u64, mut chance: Chance) {
 
 /// The ids of the jobs that were acknowledged.
 async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_client::Error> {
-    let answer = client.post("/v1/jobs/batch", Some(&json!({ "jobs": jobs }))).await?;
+    let answer: Value = client.post("/v1/jobs/batch", &json!({ "jobs": jobs })).await?;
     let id = |result: &Value| result["id"].as_str().unwrap_or_else(|| panic!("refused: {result}")).to_owned();
     Ok(answer["results"].as_array().unwrap().iter().map(id).collect())
 }
@@ -93,7 +93,7 @@ async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_clie
 async fn all_finished(client: &Client) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
-        let active = client.get("/v1/jobs?state=active&limit=5").await.unwrap();
+        let active: Value = client.get("/v1/jobs?state=active&limit=5").await.unwrap();
         if active["items"] == json!([]) {
             break;
         }

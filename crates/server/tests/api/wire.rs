@@ -1,5 +1,5 @@
 use ordo_client::{Client, Error, Target};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -9,16 +9,16 @@ use crate::world::{TOKEN, World, job, text};
 async fn the_socket_needs_no_token() {
     let mut world = World::new().await;
     let client = world.socket();
-    let made = client.post("/v1/jobs", Some(&job(json!({ "label": "local" })))).await.unwrap();
+    let made = client.post::<Value, _>("/v1/jobs", &job(json!({ "label": "local" }))).await.unwrap();
     let path = format!("/v1/jobs/{}", text(&made["id"]));
-    assert_eq!(client.get("/v1/jobs?label=local").await.unwrap()["items"][0]["id"], made["id"]);
-    assert_eq!(client.patch(&path, &json!({ "label": "new" }), Some(1)).await.unwrap()["label"], "new");
-    let error = client.patch(&path, &json!({ "label": "late" }), Some(1)).await.unwrap_err();
+    assert_eq!(client.get::<Value>("/v1/jobs?label=local").await.unwrap()["items"][0]["id"], made["id"]);
+    assert_eq!(client.patch::<Value, _>(&path, &json!({ "label": "new" }), Some(1)).await.unwrap()["label"], "new");
+    let error = client.patch::<Value, _>(&path, &json!({ "label": "late" }), Some(1)).await.unwrap_err();
     assert!(matches!(&error, Error::Problem { status: 412, code, .. } if code == "revision_moved"), "{error:?}");
-    let first = client.post_with_key("/v1/jobs", &job(json!({})), "k").await.unwrap();
-    assert_eq!(client.post_with_key("/v1/jobs", &job(json!({})), "k").await.unwrap()["id"], first["id"]);
-    assert_eq!(client.post(&format!("{path}/pause"), None).await.unwrap()["state"], "paused");
-    assert_eq!(client.delete(&path).await.unwrap()["state"], "cancelled");
+    let first = client.post_with_key::<Value, _>("/v1/jobs", &job(json!({})), "k").await.unwrap();
+    assert_eq!(client.post_with_key::<Value, _>("/v1/jobs", &job(json!({})), "k").await.unwrap()["id"], first["id"]);
+    assert_eq!(client.post_empty::<Value>(&format!("{path}/pause")).await.unwrap()["state"], "paused");
+    assert_eq!(client.delete::<Value>(&path).await.unwrap()["state"], "cancelled");
 }
 
 #[tokio::test]
@@ -26,10 +26,10 @@ async fn tcp_needs_the_token() {
     let mut world = World::new().await;
     let url = format!("http://{}", world.tcp().await);
     let target = || Target::Http { url: url.clone() };
-    let known = Client::new(target(), Some(TOKEN.to_owned()));
-    assert_eq!(known.get("/v1/jobs").await.unwrap()["items"], json!([]));
-    for token in [None, Some("wrong".to_owned()), Some(String::new())] {
-        let error = Client::new(target(), token).get("/v1/jobs").await.unwrap_err();
+    let known = Client::new(target(), Some(TOKEN));
+    assert_eq!(known.get::<Value>("/v1/jobs").await.unwrap()["items"], json!([]));
+    for token in [None, Some("wrong"), Some("")] {
+        let error = Client::new(target(), token).get::<Value>("/v1/jobs").await.unwrap_err();
         assert!(matches!(&error, Error::Problem { status: 401, code, .. } if code == "unauthorized"), "{error:?}");
     }
     let error = Client::new(target(), None).follow("/v1/runs/x/logs", None).await.unwrap_err();
@@ -40,22 +40,22 @@ async fn tcp_needs_the_token() {
 async fn a_client_goes_on_after_the_server_was_restarted() {
     let mut world = World::new().await;
     let client = world.socket();
-    client.get("/v1/jobs").await.unwrap();
+    client.get::<Value>("/v1/jobs").await.unwrap();
     world.shutdown.cancel();
     world.listeners.pop().unwrap().await.unwrap();
-    let error = client.get("/v1/jobs").await.unwrap_err();
+    let error = client.get::<Value>("/v1/jobs").await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
     let Target::Socket(path) = client.target() else { panic!("a socket") };
     std::fs::remove_file(path).unwrap();
     world.shutdown = tokio_util::sync::CancellationToken::new();
     assert_eq!(world.socket().target(), client.target());
-    client.get("/v1/jobs").await.unwrap();
+    client.get::<Value>("/v1/jobs").await.unwrap();
 }
 
 #[tokio::test]
 async fn nobody_at_the_address_is_unreachable() {
     let nowhere = Target::Socket("/nonexistent/ordo.sock".into());
-    let error = Client::new(nowhere, None).get("/v1/jobs").await.unwrap_err();
+    let error = Client::new(nowhere, None).get::<Value>("/v1/jobs").await.unwrap_err();
     let Error::Unreachable { target, source } = error else { panic!("{error:?}") };
     assert_eq!((target.as_str(), source.kind()), ("/nonexistent/ordo.sock", std::io::ErrorKind::NotFound));
 }
@@ -84,8 +84,8 @@ async fn what_is_no_http_is_refused_and_the_next_one_is_served() {
     let mut world = World::new().await;
     let address = world.tcp().await;
     assert!(raw(&address, "hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
-    let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN.to_owned()));
-    client.get("/v1/status").await.unwrap();
+    let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN));
+    client.get::<Value>("/v1/status").await.unwrap();
 }
 
 /// Half-sent heads and half-sent bodies wait for their time to run out; nobody waits with them.
@@ -102,10 +102,10 @@ async fn clients_that_never_finish_their_requests_hold_up_nobody() {
         stream.write_all(sent.as_bytes()).await.unwrap();
         stuck.push(stream);
     }
-    let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN.to_owned()));
+    let client = Client::new(Target::Http { url: format!("http://{address}") }, Some(TOKEN));
     for _ in 0..20 {
-        client.post("/v1/jobs", Some(&job(json!({})))).await.unwrap();
+        client.post::<Value, _>("/v1/jobs", &job(json!({}))).await.unwrap();
     }
-    assert_eq!(client.get("/v1/jobs").await.unwrap()["items"].as_array().unwrap().len(), 20);
+    assert_eq!(client.get::<Value>("/v1/jobs").await.unwrap()["items"].as_array().unwrap().len(), 20);
     drop(stuck);
 }

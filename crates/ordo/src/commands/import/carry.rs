@@ -58,7 +58,7 @@ fn batch(items: &[&mut Item], held: bool) -> Vec<Value> {
 
 async fn create(talk: &Talk, items: &mut [&mut Item], bodies: Vec<Value>) -> Result<()> {
     let body = json!({ "jobs": bodies });
-    let answer = talk.client.post_with_key("/v1/jobs/batch", &body, &new_id().to_string()).await?;
+    let answer = talk.client.post_with_key::<Value, _>("/v1/jobs/batch", &body, &new_id().to_string()).await?;
     for (place, item) in items.iter_mut().enumerate() {
         let result = &answer["results"][place];
         match (&mut item.act, result["id"].as_str()) {
@@ -80,7 +80,7 @@ fn reason(problem: &Value) -> String {
 async fn change(talk: &Talk, item: &mut Item) -> Result<()> {
     let Act::Changed { id, revision, changes } = &item.act else { return Ok(()) };
     let patch: Map<String, Value> = changes.iter().map(patched).collect();
-    match talk.client.patch(&format!("/v1/jobs/{id}"), &Value::Object(patch), *revision).await {
+    match talk.client.patch::<Value, _>(&format!("/v1/jobs/{id}"), &Value::Object(patch), *revision).await {
         Ok(_) => Ok(()),
         Err(ordo_client::Error::Problem { code, detail, .. }) => {
             item.act = Act::Refused { why: format!("{detail} [{code}]") };

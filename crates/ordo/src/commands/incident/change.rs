@@ -19,7 +19,8 @@ pub(crate) async fn start(talk: &Talk, args: &StartArgs) -> Result<Exit> {
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?))));
     let body: Map<String, Value> = [("title".to_owned(), json!(args.title))].into_iter().chain(given).collect();
-    let made = talk.client.post_with_key("/v1/incidents", &Value::Object(body), &new_id().to_string()).await?;
+    let made =
+        talk.client.post_with_key::<Value, _>("/v1/incidents", &Value::Object(body), &new_id().to_string()).await?;
     told(talk, "started", &made)
 }
 

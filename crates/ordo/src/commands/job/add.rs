@@ -19,8 +19,8 @@ pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     // A key of its own: should the answer be lost, the request can be sent again without a second job. A unique key says
     // the same already.
     let job = match body.get("unique_key") {
-        Some(_) => talk.client.post("/v1/jobs", Some(&body)).await?,
-        None => talk.client.post_with_key("/v1/jobs", &body, &new_id().to_string()).await?,
+        Some(_) => talk.client.post("/v1/jobs", &body).await?,
+        None => talk.client.post_with_key::<Value, _>("/v1/jobs", &body, &new_id().to_string()).await?,
     };
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));

@@ -19,7 +19,7 @@ pub(crate) async fn resume(talk: &Talk, name: &str) -> Result<Exit> {
 pub(crate) async fn cancel(talk: &Talk, args: &ReasonArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let reason = crate::locate::query(&[("reason", args.reason.clone())]);
-    let answer = talk.client.delete(&format!("/v1/jobs/{id}{reason}")).await?;
+    let answer = talk.client.delete::<Value>(&format!("/v1/jobs/{id}{reason}")).await?;
     told(talk, "cancelled", &id, answer).await
 }
 

@@ -16,7 +16,7 @@ pub(crate) async fn run(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
     let patch = patch(talk, args, &old, after)?;
     // Options of a trigger are laid over the one that was read: somebody else's change meanwhile must not be undone.
     let read = patch.contains_key("trigger").then(|| old["revision"].as_u64()).flatten();
-    let job = talk.client.patch(&path, &Value::Object(patch), args.if_revision.or(read)).await?;
+    let job = talk.client.patch::<Value, _>(&path, &Value::Object(patch), args.if_revision.or(read)).await?;
     talk.value(&job, || words::told(talk, "updated", &job))?;
     Ok(Exit::Done)
 }

@@ -17,9 +17,14 @@ pub(super) struct Daemon {
 impl Daemon {
     /// Nothing when none answers, unless somebody named it.
     pub(super) async fn find(talk: &Talk) -> Result<Option<Daemon>> {
-        match talk.client.get("/healthz").await {
+        match talk.client.get::<Value>("/healthz").await {
             Err(ClientError::Unreachable { .. }) if !talk.named => Ok(None),
-            Err(error @ ClientError::Unreachable { .. }) => Err(error.into()),
+            Err(
+                error @ (ClientError::Unreachable { .. }
+                | ClientError::Unusable(_)
+                | ClientError::Untrusted { .. }
+                | ClientError::Redirected { .. }),
+            ) => Err(error.into()),
             // It answers, whatever it says.
             Ok(_) | Err(ClientError::Problem { .. } | ClientError::Protocol(_)) => {
                 Ok(Some(Daemon { client: talk.client.clone() }))
@@ -33,17 +38,17 @@ impl Daemon {
     }
 
     pub(super) async fn stats(&self) -> Result<Value> {
-        Ok(self.client.get("/v1/store/stats").await?)
+        Ok(self.client.get::<Value>("/v1/store/stats").await?)
     }
 
     pub(super) async fn check(&self) -> Result<Value> {
         let _progress = Progress::silent("the daemon checks a copy of its store");
-        Ok(self.client.post("/v1/store/check", None).await?)
+        Ok(self.client.post_empty("/v1/store/check").await?)
     }
 
     pub(super) async fn backup(&self, to: &Path) -> Result<()> {
         let _progress = Progress::silent("the daemon copies its store");
-        self.client.post("/v1/store/backup", Some(&json!({ "to": to }))).await?;
+        self.client.post::<Value, _>("/v1/store/backup", &json!({ "to": to })).await?;
         Ok(())
     }
 }

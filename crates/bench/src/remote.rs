@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
@@ -85,21 +86,21 @@ async fn burst(stage: &Stage, runs: usize, group: &str) -> anyhow::Result<f64> {
 /// Nobody works on a store that is thrown away.
 struct NoMaintenance;
 
-fn not_here() -> Result<Value, MaintenanceError> {
+fn not_here<T>() -> Result<T, MaintenanceError> {
     Err(MaintenanceError::Refused("a throw-away store has no maintenance".to_owned()))
 }
 
 #[async_trait::async_trait]
 impl Maintenance for NoMaintenance {
-    async fn stats(&self) -> Result<Value, MaintenanceError> {
+    async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
         not_here()
     }
 
-    async fn backup(&self, _to: PathBuf) -> Result<Value, MaintenanceError> {
+    async fn backup(&self, _to: PathBuf) -> Result<StoreCopy, MaintenanceError> {
         not_here()
     }
 
-    async fn check(&self) -> Result<Value, MaintenanceError> {
+    async fn check(&self) -> Result<StoreCheck, MaintenanceError> {
         not_here()
     }
 }

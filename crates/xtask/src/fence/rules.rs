@@ -21,7 +21,7 @@ pub(super) const RULES: [Rule; 15] = [
     rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client", "egress-guard"]),
     rule("client", &["model"], &[]),
     rule("import", &["model"], &[]),
-    rule("bench", &["model", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
+    rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
     rule(
         "ordo",
         &[

@@ -104,6 +104,7 @@ codes! {
     MaintenanceFailed { 500, "maintenance_failed", "The work on the store failed" }
     StoreUnavailable { 503, "store_unavailable", "The store is unavailable" }
     HookSecretUnavailable { 503, "hook_secret_unavailable", "The hook's secret cannot be read" }
+    Overloaded { 503, "overloaded", "Too many commands are waiting to be written" }
     ShuttingDown { 503, "shutting_down", "The server is shutting down" }
     NotReady { 503, "not_ready", "The server is not ready yet" }
     SecretsUnavailable { 503, "secrets_unavailable", "The key for secrets cannot be used" }
@@ -114,7 +115,7 @@ impl Code {
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
             Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown => Some(5),
-            Code::Contended | Code::RateLimited | Code::NotReady => Some(1),
+            Code::Contended | Code::RateLimited | Code::NotReady | Code::Overloaded => Some(1),
             _ => None,
         }
     }

@@ -45,8 +45,14 @@ pub enum Need {
 /// What whoever looks into the store may be told.
 pub(crate) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::StoreUnavailable];
 /// What whoever changes something may be told besides.
-pub(crate) const WRITES: &[Code] =
-    &[Code::Contended, Code::Internal, Code::StoreDamaged, Code::StoreUnavailable, Code::ShuttingDown];
+pub(crate) const WRITES: &[Code] = &[
+    Code::Contended,
+    Code::Internal,
+    Code::StoreDamaged,
+    Code::StoreUnavailable,
+    Code::Overloaded,
+    Code::ShuttingDown,
+];
 /// What whoever sends a body may be told.
 const BODY: &[Code] =
     &[Code::InvalidJson, Code::RequestTimeout, Code::BodyTooLarge, Code::UnsupportedMediaType, Code::InvalidBody];

@@ -3,7 +3,7 @@
 //! The folders follow the way of the data: `commit` takes commands and makes them durable, `time` knows what falls due,
 //! `dispatch` decides where a run goes, `run` executes it, `notify` tells people, `read` serves lists and look-ups,
 //! `maintenance` checks, settles and forgets, `cluster` shares the work between nodes. Whatever chooses is synchronous and
-//! deterministic ([`core`], [`planner`]); [`Engine`] owns the tasks, and the simulator drives the same parts without it.
+//! deterministic ([`core`], [`rounds`]); [`Engine`] owns the tasks, and the simulator drives the same parts without it.
 
 mod commit;
 mod dispatch;
@@ -18,9 +18,13 @@ pub mod core;
 pub mod engine;
 mod random;
 
-pub use commit::object::{self, CommandError, CommitExtras, Committed, Stored, Versioned};
-pub use commit::{batcher, change, codec, committer, planner};
-pub use committer::SubmitError;
+pub use commit::batcher::chain as error_chain;
+pub use commit::command::{Submission, SubmitError};
+pub use commit::entity_command::{CommitExtras, Committed};
+pub use commit::job_command::{Accepted, Answer, Claim, Extra, Request};
+pub use commit::kinds::{Stored, deliveries_prefix};
+pub use commit::state::Versioned;
+pub use commit::{change, codec, rounds};
 pub use dispatch::{Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
 pub use engine::{Engine, Options, incidents, tokens};

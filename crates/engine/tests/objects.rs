@@ -6,7 +6,7 @@ mod common;
 
 use common::World;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{CommandError, CommitExtras};
+use ordo_engine::{CommitExtras, SubmitError};
 use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
 use ordo_store::Chunk;
 use uuid::Uuid;
@@ -44,7 +44,7 @@ async fn an_object_is_stored_with_its_rows_and_chunks_and_goes_with_them() {
     assert!(world.engine.queries().object::<Secret>(id).await.unwrap().is_none());
     assert!(world.engine.queries().objects::<Secret>(&Section::all(0, 10)).await.unwrap().items.is_empty());
     let again = world.engine.command::<Secret>(id, SecretCommand::Remove).await;
-    assert!(matches!(again, Err(CommandError::Refused(SecretRefusal::NoSuchSecret))));
+    assert!(matches!(again, Err(SubmitError::Refused(SecretRefusal::NoSuchSecret))));
     world.assert_clean().await;
 }
 

@@ -62,6 +62,8 @@ pub const CONCURRENT_MAX: u32 = 256;
 /// How many failed attempts of one run keep their error.
 pub const ATTEMPT_ERRORS_KEPT: usize = 20;
 pub const REASON_MAX_BYTES: usize = 4 * 1024;
+/// So many commands of callers may wait for the store at once; more are refused with `overloaded` until some are written.
+pub const WAITING_COMMANDS_MAX: usize = 65_536;
 /// A result up to this size lives inside its event; a larger one in chunks beside it.
 pub const RESULT_INLINE_MAX_BYTES: usize = 4 * 1024;
 pub const RESULT_MAX_BYTES: usize = 1024 * 1024;

@@ -4,14 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_engine::committer::{Answer, SubmitError};
-use ordo_engine::planner::{Claim, Request};
+use ordo_engine::{Answer, Claim, Request, SubmitError};
 use ordo_model::job::{Command, Definition, Report};
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::batcher::{Submission, To};
+use crate::commits::{Submission, To};
 use crate::happening::Happening;
 use crate::history::{Ask, Reply, What};
 use crate::misfortune::Misfortune;
@@ -266,7 +265,7 @@ impl World {
             Err(SubmitError::Duplicate(value)) => {
                 Reply::Duplicate(JobId(Uuid::from_slice(&value).expect("the value of a key is a job")))
             }
-            Err(SubmitError::Store(_) | SubmitError::Contended | SubmitError::Stopped) => Reply::Unknown,
+            Err(_) => Reply::Unknown,
         };
         self.answered(op, reply);
     }

@@ -46,7 +46,7 @@ pub(crate) enum Happening {
         token: u64,
         ended: Ended,
     },
-    Keeper {
+    Maintenance {
         generation: u32,
     },
     Boot,
@@ -75,7 +75,7 @@ impl Happening {
             | Happening::Commit { generation }
             | Happening::Land { generation }
             | Happening::AttemptEnds { generation, .. }
-            | Happening::Keeper { generation } => Some(*generation),
+            | Happening::Maintenance { generation } => Some(*generation),
             Happening::Boot
             | Happening::Create { .. }
             | Happening::Storm

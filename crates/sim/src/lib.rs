@@ -2,9 +2,9 @@
 //!
 //! Invariant: no clock, no chance but the seed's, no thread. What a seed found once it finds again.
 
-mod batcher;
 mod client;
 mod closing;
+mod commits;
 mod disk;
 mod ending;
 mod executor;

@@ -1,26 +1,23 @@
-//! One generation of the node: the real core, the real committer, the real store, as the shell would put them together.
+//! One generation of the node: the real core, the real rounds, the real store, as the shell would put them together.
 //!
 //! Invariant: a generation never touches the disk after its end, and nothing of it is left but what was written.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ordo_engine::Find;
 use ordo_engine::change::Change;
-use ordo_engine::committer::Committer;
 use ordo_engine::core::{Core, Effect, Input};
-use ordo_engine::planner::Request;
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::AlarmScan;
-use ordo_engine::{queries, recovery, retention};
+use ordo_engine::{Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
-use crate::batcher::{Batcher, Submission, To};
 use crate::closing;
+use crate::commits::{Commits, Submission, To};
 use crate::executor::Executor;
 use crate::happening::Happening;
 use crate::history::{End, What};
@@ -32,8 +29,8 @@ use crate::world::{Crash, World};
 const LONGEST_SLEEP_MS: i64 = 1_000;
 /// A slow read is still fast enough for the horizon.
 const SLOW_READ_MS: i64 = 1_000;
-/// How often the keepers make a pass.
-const KEEPER_MS: i64 = 60_000;
+/// How often the maintenance passes run.
+const MAINTENANCE_MS: i64 = 60_000;
 /// How long whoever supervises the process waits before it starts it again, at most.
 const RESTART_MS: i64 = 15 * 60_000;
 
@@ -42,29 +39,28 @@ pub(crate) struct Node {
     pub(crate) number: u32,
     pub(crate) generation: Uuid,
     pub(crate) store: Arc<RedbStore>,
-    pub(crate) committer: Committer,
     pub(crate) queries: Queries,
     pub(crate) core: Core,
     timer_epoch: u64,
-    pub(crate) batcher: Batcher,
+    pub(crate) commits: Commits,
     pub(crate) executor: Executor,
-    /// What the last pass of the keeper still wants to have committed, one by one.
-    pub(crate) keeping: VecDeque<Request>,
+    /// What the last pass of maintenance still wants to have committed, one by one.
+    pub(crate) maintaining: VecDeque<Request>,
     /// The process dies after this many more effects.
     pub(crate) crash_in: Option<u32>,
 }
 
 impl Node {
     pub(crate) fn is_idle(&self) -> bool {
-        self.batcher.is_idle() && self.keeping.is_empty()
+        self.commits.is_idle() && self.maintaining.is_empty()
     }
 
     /// The last scan at the store, by its own checks.
     pub(crate) fn close(self, end: &mut End) {
         end.slots_taken = self.core.running_len();
         end.executing = self.executor.len();
-        let Node { store, committer, queries, core, .. } = self;
-        drop((committer, queries, core));
+        let Node { store, commits, queries, core, .. } = self;
+        drop((commits, queries, core));
         closing::look(&store, end);
     }
 }
@@ -107,12 +103,12 @@ impl World {
         self.fact(What::Booted { generation, found });
         let me = Incarnation { executor: "local".into(), generation };
         let shared: Arc<dyn Store> = store.clone();
-        let (mut committer, queries) = (Committer::new(shared.clone()), Queries::new(shared));
+        let (mut commits, queries) = (Commits::new(), Queries::new(shared));
         let running = ready(recovery::attempts(&queries))?;
         let whose = recovery::Whose::Everybodys(&me);
         let orders = recovery::orders(&running, whose, &BTreeSet::new(), self.tick_rate().saturating_mul(2));
-        let round = ready(committer.round(orders, Vec::new(), self.now()));
-        let failed = round.answers.iter().any(|answer| matches!(answer, Err(ordo_engine::SubmitError::Store(_))));
+        let round = commits.run_now(store.as_ref(), orders, self.now());
+        let failed = round.fault.is_some();
         self.tail(store.as_ref(), (!failed).then(|| self.wall_ms()));
         if failed || self.plug.is_cut() {
             return Err(Fault::damaged("recovery stopped"));
@@ -124,19 +120,18 @@ impl World {
             number: self.generations,
             generation,
             store,
-            committer,
             queries,
             core,
             timer_epoch: 0,
-            batcher: Batcher::default(),
+            commits,
             executor: Executor::default(),
-            keeping: VecDeque::new(),
+            maintaining: VecDeque::new(),
             crash_in: None,
         });
         let generation = self.generations;
         self.after(0, Happening::Timer { generation, timer_epoch: 0 });
         self.soon(5, Happening::Input { generation, input: Box::new(Input::Changed(round.changes)) });
-        self.after(KEEPER_MS, Happening::Keeper { generation });
+        self.after(MAINTENANCE_MS, Happening::Maintenance { generation });
         Ok(())
     }
 
@@ -282,11 +277,11 @@ impl World {
         Ok(())
     }
 
-    // --- the keeper -----------------------------------------------------------------------------
+    // --- maintenance -----------------------------------------------------------------------------
 
-    pub(crate) fn keep(&mut self) -> Result<(), Crash> {
+    pub(crate) fn maintain(&mut self) -> Result<(), Crash> {
         let generation = self.generation();
-        self.after(KEEPER_MS, Happening::Keeper { generation });
+        self.after(MAINTENANCE_MS, Happening::Maintenance { generation });
         let now = self.now();
         let wanted = ready(retention::pass(&self.node().queries, now)).unwrap_or_default();
         // Faults of this are the next pass's business.
@@ -294,18 +289,18 @@ impl World {
         if self.plug.is_cut() {
             return Err(Crash);
         }
-        let resting = self.node().keeping.is_empty();
+        let resting = self.node().maintaining.is_empty();
         if resting {
-            self.node().keeping.extend(wanted);
-            self.keep_next();
+            self.node().maintaining.extend(wanted);
+            self.maintain_next();
         }
         Ok(())
     }
 
-    /// The keeper waits for each answer before it asks for more.
-    pub(crate) fn keep_next(&mut self) {
-        if let Some(request) = self.node().keeping.pop_front() {
-            self.submit(Submission { request, to: To::Keeper });
+    /// Maintenance waits for each answer before it asks for more.
+    pub(crate) fn maintain_next(&mut self) {
+        if let Some(request) = self.node().maintaining.pop_front() {
+            self.submit(Submission { request, to: To::Maintenance });
         }
     }
 

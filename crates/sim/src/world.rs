@@ -179,7 +179,7 @@ impl World {
             Happening::Commit { .. } => self.commit(),
             Happening::Land { .. } => self.land(),
             Happening::AttemptEnds { run, token, ended, .. } => self.attempt_ends(run, token, ended),
-            Happening::Keeper { .. } => self.keep(),
+            Happening::Maintenance { .. } => self.maintain(),
             Happening::Boot => self.boot(),
             Happening::Create { again } => self.ask_create(again),
             Happening::Storm => self.ask_storm(),

@@ -4,7 +4,7 @@
 //! delivers again does nothing again.
 
 use ordo_engine::incidents::IncidentError;
-use ordo_engine::{CommandError, CommitExtras, Engine};
+use ordo_engine::{CommitExtras, Engine, SubmitError};
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::{Millis, Timestamp};
@@ -34,7 +34,7 @@ pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid
     };
     match answer {
         Ok(committed) => Ok(Some(committed.state.id)),
-        Err(CommandError::Duplicate(_)) => Ok(None),
+        Err(SubmitError::Duplicate(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -75,7 +75,7 @@ pub async fn pressed(engine: &Engine, pressed: &Interaction) -> Result<(), Incid
 
 fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
     let invalid = || ordo_model::job::Invalid::new(field, "is not one of those on the card");
-    value.ok_or_else(|| CommandError::Refused(IncidentRefusal::Invalid(invalid())))
+    value.ok_or_else(|| SubmitError::Refused(IncidentRefusal::Invalid(invalid())))
 }
 
 fn by(user: &str) -> By {

@@ -9,7 +9,7 @@ use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::object_queries::Section;
 use ordo_engine::queries::Queries;
 use ordo_engine::sender::Senders;
-use ordo_engine::{CommandError, Engine};
+use ordo_engine::{Engine, SubmitError};
 use ordo_model::Kind;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand};
@@ -89,7 +89,7 @@ impl Directory {
         match engine.command::<Subscription>(id, SubscriptionCommand::Disable { reason }).await {
             Ok(_) => tracing::warn!(subscription = %id, "disabled: its receiver answered 410"),
             // It was removed meanwhile.
-            Err(CommandError::Refused(_)) => {}
+            Err(SubmitError::Refused(_)) => {}
             Err(error) => tracing::warn!(subscription = %id, %error, "a subscription could not be disabled"),
         }
         self.refresh(engine.queries(), id).await

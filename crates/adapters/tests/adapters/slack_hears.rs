@@ -3,7 +3,7 @@
 use ordo_adapters::slack::events::{self, Mention, SlackEvent};
 use ordo_adapters::slack::interactions::{Interaction, InteractionAction};
 use ordo_adapters::slack::receiver;
-use ordo_engine::CommandError;
+use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, Source, Status};
@@ -87,7 +87,7 @@ async fn what_is_not_possible_is_refused() {
     let world = World::with(Senders::default()).await;
     let id = world.incident("Checkout is down", None).await;
     let refused = async |pressed: Interaction| match receiver::pressed(&world.engine, &pressed).await {
-        Err(CommandError::Refused(refusal)) => refusal,
+        Err(SubmitError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     };
     assert_eq!(

@@ -1,36 +1,42 @@
-//! Jobs that were written lately, so that the next order on them need not read and decode them again.
+//! Entities that were written lately, so that the next command on them need not read and decode them again.
 //!
 //! Invariant: a cache. An entry may be old (another node wrote since): the version guard of the commit finds out,
 //! and the entry is forgotten. It holds at most two generations.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use ordo_model::JobId;
-use ordo_model::job::Job;
+use ordo_model::EntityId;
 
-/// How many jobs one generation holds.
+use super::state::SharedState;
+
+/// How many entities one generation holds.
 const GENERATION: usize = 4_096;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Cache {
-    young: HashMap<JobId, Arc<Job>>,
-    old: HashMap<JobId, Arc<Job>>,
+    young: HashMap<EntityId, SharedState>,
+    old: HashMap<EntityId, SharedState>,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cache({})", self.young.len() + self.old.len())
+    }
 }
 
 impl Cache {
-    pub(crate) fn get(&self, id: JobId) -> Option<Arc<Job>> {
+    pub(crate) fn get(&self, id: EntityId) -> Option<SharedState> {
         self.young.get(&id).or_else(|| self.old.get(&id)).cloned()
     }
 
-    pub(crate) fn keep(&mut self, id: JobId, job: Arc<Job>) {
+    pub(crate) fn keep(&mut self, id: EntityId, state: SharedState) {
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(id, job);
+        self.young.insert(id, state);
     }
 
-    pub(crate) fn forget(&mut self, id: JobId) {
+    pub(crate) fn forget(&mut self, id: EntityId) {
         self.young.remove(&id);
         self.old.remove(&id);
     }
@@ -39,11 +45,17 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ordo_model::Timestamp;
+    use std::sync::Arc;
+
     use ordo_model::job::{Command, Definition, Order, decide};
+    use ordo_model::{JobId, Timestamp};
     use uuid::Uuid;
 
-    fn job(number: u128) -> Arc<Job> {
+    fn entity(number: u128) -> EntityId {
+        JobId(Uuid::from_u128(number)).into()
+    }
+
+    fn job(number: u128) -> SharedState {
         let form = serde_json::json!({ "label": "l", "tool_name": "noop", "trigger": { "type": "manual" } });
         let definition: Definition = serde_json::from_value(form).unwrap();
         let command = Command::Schedule { definition: Box::new(definition), held: false };
@@ -56,11 +68,11 @@ mod tests {
         let mut cache = Cache::default();
         let one = job(1);
         for number in 0..3 * GENERATION as u128 {
-            cache.keep(JobId(Uuid::from_u128(number)), one.clone());
+            cache.keep(entity(number), one.clone());
         }
         assert!(cache.young.len() + cache.old.len() <= 2 * GENERATION);
-        assert!(cache.get(JobId(Uuid::from_u128(0))).is_none());
-        let last = JobId(Uuid::from_u128(3 * GENERATION as u128 - 1));
+        assert!(cache.get(entity(0)).is_none());
+        let last = entity(3 * GENERATION as u128 - 1);
         assert!(cache.get(last).is_some());
         cache.forget(last);
         assert!(cache.get(last).is_none());

@@ -9,9 +9,9 @@ use ordo_model::job::{After, Command, Invalid, Refusal};
 use ordo_model::limits::CHAIN_JOBS_MAX;
 use ordo_store::Fault;
 
-use crate::commit::committer::SubmitError;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Request;
 use crate::commit::keys;
-use crate::commit::planner::Request;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
 

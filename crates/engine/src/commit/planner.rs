@@ -1,328 +1,198 @@
-//! Turns a round of orders into one batch: decides each against its job, folds all orders on one job into one item.
+//! Turns the commands of a round into one batch: each is decided on its entity as the round has left it so far, and all
+//! commands on one entity become one item.
 //!
-//! Invariant: pure. The same jobs, orders and moment give the same batch; orders on one job apply in the order they came.
+//! Invariant: pure. The same states, commands and moment give the same batch; commands on one entity apply in the order
+//! they came.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
-use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
+use ordo_model::job::Run;
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
-use crate::commit::change::{Assignment, Change, Place};
-use crate::commit::codec;
-use crate::commit::projection;
-use crate::run::tool::Shard;
+use super::change::Change;
+use super::command::Submission;
+use super::state::{SharedState, State};
 
-/// An order on a job, with what goes along with it.
-#[derive(Debug)]
-pub struct Request {
-    pub job_id: JobId,
-    pub order: Order,
-    /// Where the order's reservation was reserved.
-    pub place: Option<Place>,
-    pub claim: Option<Claim>,
-    pub extra: Extra,
+/// What is known of each entity before the round.
+pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;
+
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) batch: Batch,
+    /// For each item of the batch, the entity it is about.
+    pub(crate) item_entities: Vec<EntityId>,
+    pub(crate) changes: BTreeMap<EntityId, Change>,
+    /// The entities as the batch leaves them; those it forgets are None.
+    pub(crate) states: States,
+    /// For each command whether it was decided; the others come again in a later round.
+    pub(crate) decided: Vec<bool>,
 }
 
-/// A key that is claimed in the same commit as what the order leads to, so that the same is not done twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
-    pub key: Vec<u8>,
-    pub until: Timestamp,
-    /// Handed to whoever comes second.
-    pub value: Vec<u8>,
-    /// The 16 bytes of the id of the run that the order brings about follow the value: nobody knows it beforehand.
-    pub names_run: bool,
-}
-
-impl Claim {
-    fn fulfilled(self, events: &[Event], now: Timestamp) -> Dedup {
-        let Claim { key, until, mut value, names_run } = self;
-        if let Some(run) = begun(events).filter(|_| names_run) {
-            value.extend(run.0.as_bytes());
-        }
-        Dedup { key, at: now, until, value }
+pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> Plan {
+    let mut works: BTreeMap<EntityId, Work> =
+        states.into_iter().map(|(entity, state)| (entity, Work::new(entity, state))).collect();
+    let mut plan = Plan::default();
+    for submission in submissions {
+        let entity = submission.command.entity();
+        let work = works.entry(entity).or_insert_with(|| Work::new(entity, None));
+        plan.decided.push(submission.command.decide(work, now, is_shared));
     }
-
-    /// Takes the run off a value that names one.
-    pub fn read_run(value: &[u8]) -> Option<(&[u8], RunId)> {
-        let (rest, run) = value.split_last_chunk::<16>()?;
-        Some((rest, RunId(Uuid::from_bytes(*run))))
-    }
-}
-
-/// The run that somebody asked for and got, fired or skipped.
-fn begun(events: &[Event]) -> Option<RunId> {
-    events.iter().find_map(|event| match event {
-        Event::JobTriggered { run_id, cause, .. } | Event::JobSkipped { run_id, cause, .. } => {
-            cause.is_asked_for().then_some(*run_id)
-        }
-        _ => None,
-    })
-}
-
-/// What a keeper adds to an order.
-#[derive(Debug, Default)]
-pub enum Extra {
-    #[default]
-    Nothing,
-    /// Forgets the beginning of the stream and these runs.
-    Trim { trim: Option<Trim>, rows: Vec<RowWrite>, forget: Vec<Uuid> },
-    /// Forgets the job, if it may be forgotten; `rows` are those of its runs.
-    Purge { rows: Vec<RowWrite>, forget: Vec<Uuid> },
-}
-
-impl Request {
-    pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
-    }
-}
-
-/// What an order led to, provided that the batch becomes durable.
-#[derive(Debug, Clone)]
-pub struct Accepted {
-    /// The job after the order; shared with the other orders of the round that left it so.
-    pub job: Arc<Job>,
-    /// The runs that the order touched.
-    pub runs: Vec<Run>,
-    pub events: Vec<Event>,
-}
-
-impl Accepted {
-    /// The run that the order brought about, fired or skipped. Others may have moved with it.
-    pub fn run_begun(&self) -> Option<&Run> {
-        let id = begun(&self.events)?;
-        self.runs.iter().find(|run| run.id == id)
-    }
-}
-
-/// Why an order of the round leads to nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Denied {
-    Refused(Refusal),
-    /// Its key is being claimed by another order of the same round: what became of that is known in the next.
-    Again,
-}
-
-#[derive(Debug)]
-pub struct Plan {
-    pub batch: Batch,
-    /// For each item of the batch, the job it is about.
-    pub item_jobs: Vec<JobId>,
-    /// One answer per request, in order.
-    pub answers: Vec<Result<Accepted, Denied>>,
-    pub changes: BTreeMap<JobId, Change>,
-    /// The jobs as the batch leaves them; those it forgets are None.
-    pub jobs: BTreeMap<JobId, Option<Arc<Job>>>,
-}
-
-/// A job while the orders of a round are laid on it.
-struct Work {
-    before: Option<Arc<Job>>,
-    now: Option<Arc<Job>>,
-    events: Vec<NewEvent>,
-    runs: Vec<Run>,
-    dedup: Vec<Dedup>,
-    rows: Vec<RowWrite>,
-    trim: Option<Trim>,
-    forget: Vec<Uuid>,
-    purge: bool,
-    change: Change,
-}
-
-pub fn plan(jobs: BTreeMap<JobId, Option<Arc<Job>>>, requests: Vec<Request>, now: Timestamp) -> Plan {
-    let mut works: BTreeMap<JobId, Work> = jobs.into_iter().map(|(id, job)| (id, Work::new(id, job))).collect();
-    let mut answers = Vec::with_capacity(requests.len());
-    for request in requests {
-        let work = works.entry(request.job_id).or_insert_with_key(|id| Work::new(*id, None));
-        answers.push(work.take(request, now));
-    }
-    let mut plan = Plan {
-        batch: Batch::default(),
-        item_jobs: Vec::new(),
-        answers,
-        changes: BTreeMap::new(),
-        jobs: BTreeMap::new(),
-    };
-    for (job_id, work) in works {
-        plan.jobs.insert(job_id, work.now.clone().filter(|_| !work.purge));
-        let (item, change) = work.finish();
+    for (entity, work) in works {
+        plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
+        let Finished { item, change, chunks } = work.finish(now);
+        plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
-            plan.item_jobs.push(job_id);
+            plan.item_entities.push(entity);
         }
-        plan.changes.insert(job_id, change);
+        plan.changes.insert(entity, change);
     }
     plan
 }
 
+/// An entity while the commands of a round are laid on it.
+pub(crate) struct Work {
+    entity: EntityId,
+    before: Option<SharedState>,
+    now: Option<SharedState>,
+    events: Vec<NewEvent>,
+    /// The runs of a job that were touched, each as it looks after the last command.
+    runs: Vec<Run>,
+    dedup: Vec<Dedup>,
+    chunks: Vec<Chunk>,
+    /// Rows that retention takes away.
+    rows: Vec<RowWrite>,
+    trim: Option<Trim>,
+    forget: Vec<Uuid>,
+    /// Owners of chunks that any state on the way named.
+    owners: Vec<Uuid>,
+    is_purged: bool,
+    change: Change,
+}
+
+struct Finished {
+    item: Option<Item>,
+    change: Change,
+    chunks: Vec<Chunk>,
+}
+
 impl Work {
-    fn new(id: JobId, job: Option<Arc<Job>>) -> Work {
+    fn new(entity: EntityId, state: Option<SharedState>) -> Work {
         Work {
-            now: job.clone(),
-            before: job,
+            entity,
+            now: state.clone(),
+            before: state,
             events: Vec::new(),
             runs: Vec::new(),
             dedup: Vec::new(),
+            chunks: Vec::new(),
             rows: Vec::new(),
             trim: None,
             forget: Vec::new(),
-            purge: false,
-            change: Change::of(id),
+            owners: Vec::new(),
+            is_purged: false,
+            change: Change::of(entity),
         }
     }
 
-    fn take(&mut self, request: Request, now: Timestamp) -> Result<Accepted, Denied> {
-        let id = request.job_id;
-        if let Command::Start { run_id } | Command::Broadcast { run_id, .. } = request.order.command {
-            self.change.answered.push(run_id);
-        }
-        if self.purge {
-            self.change.returned.extend(request.place);
-            return Err(Denied::Refused(Refusal::NoSuchJob));
-        }
-        if let Extra::Purge { rows, forget } = request.extra {
-            return self.take_purge(rows, forget, now).map_err(Denied::Refused);
-        }
-        if let Some(claim) = &request.claim
-            && self.dedup.iter().any(|claimed| claimed.key == claim.key)
-        {
-            return Err(Denied::Again);
-        }
-        let decided = match decide(id, self.now.as_deref().cloned(), request.order, now) {
-            Ok(decided) => decided,
-            Err(refusal) => {
-                self.change.returned.extend(request.place);
-                return Err(Denied::Refused(refusal));
-            }
-        };
-        self.note(&decided, request.place);
-        self.dedup.extend(request.claim.map(|claim| claim.fulfilled(&decided.events, now)));
-        if let Extra::Trim { trim, rows, forget } = request.extra {
-            self.trim = trim.or(self.trim.take());
-            self.rows.extend(rows);
-            self.forget.extend(forget);
-        }
-        let job = Arc::new(decided.job);
-        self.now = Some(job.clone());
-        self.events.extend(decided.events.iter().map(|event| codec::encode_event(event, now)));
-        for run in &decided.runs {
+    pub(crate) fn state(&self) -> Option<&SharedState> {
+        self.now.as_ref()
+    }
+
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// The entity ends with this round.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_purged || self.now.as_ref().is_some_and(|state| state.is_over())
+    }
+
+    pub(crate) fn claims(&self, key: &[u8]) -> bool {
+        self.dedup.iter().any(|claimed| claimed.key == key)
+    }
+
+    pub(crate) fn change(&mut self) -> &mut Change {
+        &mut self.change
+    }
+
+    pub(crate) fn advance(&mut self, state: Arc<impl State>, events: impl Iterator<Item = NewEvent>) {
+        self.owners.extend(state.chunk_owners());
+        self.now = Some(state);
+        self.events.extend(events);
+    }
+
+    pub(crate) fn touch(&mut self, runs: &[Run]) {
+        for run in runs {
             match self.runs.iter_mut().find(|known| known.id == run.id) {
                 Some(known) => *known = run.clone(),
                 None => self.runs.push(run.clone()),
             }
         }
-        Ok(Accepted { job, runs: decided.runs, events: decided.events })
     }
 
-    fn take_purge(&mut self, rows: Vec<RowWrite>, forget: Vec<Uuid>, now: Timestamp) -> Result<Accepted, Refusal> {
-        let job = self.now.clone().ok_or(Refusal::NoSuchJob)?;
-        if !job.is_forgettable(now) || !self.events.is_empty() {
-            return Err(Refusal::WrongState { state: job.state().name(), advice: "it is still needed" });
-        }
-        self.purge = true;
+    pub(crate) fn claim(&mut self, keys: impl Iterator<Item = Dedup>) {
+        self.dedup.extend(keys);
+    }
+
+    pub(crate) fn attach(&mut self, chunks: impl Iterator<Item = Chunk>) {
+        self.chunks.extend(chunks);
+    }
+
+    pub(crate) fn trim(&mut self, trim: Option<Trim>, rows: Vec<RowWrite>, forget: Vec<Uuid>) {
+        self.trim = trim.or(self.trim.take());
         self.rows.extend(rows);
         self.forget.extend(forget);
-        Ok(Accepted { job, runs: Vec::new(), events: Vec::new() })
     }
 
-    /// What the engine must act on after these events.
-    fn note(&mut self, decided: &Decided, mut place: Option<Place>) {
-        for event in &decided.events {
-            match event {
-                Event::JobStarted { run_id, .. } => {
-                    self.change
-                        .assignments
-                        .extend(place.take().and_then(|place| started(&decided.job, *run_id, place)));
-                }
-                Event::RunCancelRequested { run_id, .. } => self.change.cancel.push(*run_id),
-                Event::JobExecuted { run_id, .. }
-                | Event::JobFailed { run_id, .. }
-                | Event::RunReturned { run_id, .. }
-                | Event::RunCancelled { run_id, .. } => self.change.ended.push(*run_id),
-                Event::JobScheduled { .. }
-                | Event::JobUpdated { .. }
-                | Event::JobPaused { .. }
-                | Event::JobResumed { .. }
-                | Event::JobCancelled { .. }
-                | Event::JobTriggered { .. }
-                | Event::JobSkipped { .. }
-                | Event::RunReady { .. }
-                | Event::RunExpired { .. }
-                | Event::RunBroadcast { .. }
-                | Event::ShardTriggered { .. }
-                | Event::RunOrphaned { .. }
-                | Event::BackfillRequested { .. }
-                | Event::HistoryTrimmed { .. }
-                | Event::JobFollowed {}
-                | Event::UpstreamEnded { .. }
-                | Event::Published { .. } => {}
+    pub(crate) fn purge(&mut self, rows: Vec<RowWrite>, forget: Vec<Uuid>) {
+        self.is_purged = true;
+        self.rows.extend(rows);
+        self.forget.extend(forget);
+    }
+
+    fn finish(mut self, now: Timestamp) -> Finished {
+        let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
+        let chunks = std::mem::take(&mut self.chunks);
+        let Some(state) = self.now.take() else { return Finished { item: None, change, chunks } };
+        let is_gone = self.is_purged || state.is_over();
+        match is_gone {
+            true => change.rank = state.rank(),
+            false => state.describe(!self.events.is_empty(), &mut change),
+        }
+        let has_item = !self.events.is_empty() || self.is_purged;
+        Finished { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
+    }
+
+    fn item(mut self, state: &SharedState, is_gone: bool, now: Timestamp) -> Item {
+        let expected = self.before.as_ref().map_or(0, |before| before.version());
+        let mut owners = self.before.as_ref().map(|before| before.chunk_owners()).unwrap_or_default();
+        owners.append(&mut self.owners);
+        let (named, disposition) = match is_gone {
+            true => {
+                let stored = self.before.as_ref().map(|before| before.rows()).unwrap_or_default();
+                self.rows.extend(stored.into_iter().map(|row| RowWrite { value: None, ..row }));
+                (Vec::new(), Disposition::Purge)
             }
-        }
-        // A delivery whose run is over may have no more to wait for.
-        let over = decided.runs.iter().filter(|run| run.status.is_terminal());
-        let deliveries = over.filter_map(|run| run.cause.delivery());
-        self.change.reconcile.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
-        self.change.returned.extend(place);
-    }
-
-    fn finish(mut self) -> (Option<Item>, Change) {
-        let Some(job) = self.now.take() else { return (None, self.change) };
-        self.change.rank = job.rank();
-        // What waits in the outbox needs nobody to wake the job: it is reconciled to at once, and by the stored alarm after
-        // a crash.
-        let alarm = if self.purge { None } else { job.next_wake().map(|at| Alarm { at, rank: job.rank() }) };
-        self.change.alarm = if self.purge { None } else { job.next_turn() };
-        if !job.outbox.is_empty() && !self.purge {
-            self.change.reconcile.push(job.id.into());
-        }
-        self.change.pool = job.pool();
-        if !self.purge {
-            self.change.waiting = projection::waiting(&job).collect();
-        }
-        if self.events.is_empty() && !self.purge {
-            return (None, self.change);
-        }
-        let disposition = if self.purge {
-            self.rows.extend(projection::forget_job_rows(&job));
-            Disposition::Purge
-        } else {
-            self.rows.extend(projection::changes(self.before.as_deref(), &job, &self.runs));
-            Disposition::Keep { snapshot: codec::encode_job(&job), alarm }
+            false => {
+                self.rows.extend(state.row_changes(self.before.as_ref(), &self.runs));
+                self.trim = self.trim.or_else(|| state.checkpoint(expected, now));
+                (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm: state.alarm() })
+            }
         };
-        let item = Item {
-            entity: job.id.into(),
-            expected: self.before.as_ref().map_or(0, |job| job.version),
+        self.forget.extend(owners.into_iter().filter(|owner| !named.contains(owner)));
+        Item {
+            entity: self.entity,
+            expected,
             events: self.events,
             disposition,
             rows: self.rows,
             dedup: self.dedup,
             trim: self.trim,
             forget_chunks: self.forget,
-        };
-        (Some(item), self.change)
+        }
     }
-}
-
-fn started(job: &Job, run_id: RunId, place: Place) -> Option<Assignment> {
-    let run = job.active_run(run_id)?;
-    let attempt = run.attempt()?;
-    Some(Assignment {
-        place,
-        executor: attempt.executor.clone(),
-        job_id: job.id,
-        run_id,
-        label: job.definition.label.clone(),
-        attempt: attempt.number,
-        token: attempt.token,
-        scheduled_for: run.cause.occurrence().map(|o| o.nominal),
-        timeout: job.definition.timeout,
-        tool_name: job.definition.tool_name.clone(),
-        delivery: run.cause.delivery(),
-        tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
-        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
-        traceparent: run.traceparent,
-    })
 }

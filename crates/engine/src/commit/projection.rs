@@ -66,10 +66,6 @@ pub(crate) fn forget_run_rows(run: &Run) -> Vec<RowWrite> {
     run_rows(run).into_iter().map(|row| RowWrite { value: None, ..row }).collect()
 }
 
-pub(crate) fn forget_job_rows(job: &Job) -> Vec<RowWrite> {
-    job_rows(job).into_iter().map(|row| RowWrite { value: None, ..row }).collect()
-}
-
 /// Completed runs are the many: they are found by time, not by status.
 fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
     match status {
@@ -84,20 +80,20 @@ fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
 
 /// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
 pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[Run]) -> Vec<RowWrite> {
-    let old = before.map(job_rows).unwrap_or_default();
-    let new = job_rows(after);
-    let mut writes: Vec<RowWrite> = Vec::with_capacity(4 + 4 * touched.len());
-    for row in &old {
-        if !new.iter().any(|kept| kept.view == row.view && kept.key == row.key) {
-            writes.push(RowWrite { view: row.view, key: row.key.clone(), value: None });
-        }
-    }
-    writes.extend(new.into_iter().filter(|row| !old.contains(row)));
+    let mut writes = difference(&before.map(job_rows).unwrap_or_default(), job_rows(after));
     let known: BTreeMap<RunId, Run> =
         before.map(|job| job.active.iter().map(|run| (run.id, run.view(job))).collect()).unwrap_or_default();
     for run in touched {
         writes.extend(run_changes(known.get(&run.id), run, after.id));
     }
+    writes
+}
+
+/// The writes that bring one set of rows to another.
+pub(crate) fn difference(old: &[RowWrite], new: Vec<RowWrite>) -> Vec<RowWrite> {
+    let gone = old.iter().filter(|row| !new.iter().any(|kept| kept.view == row.view && kept.key == row.key));
+    let mut writes: Vec<RowWrite> = gone.map(|row| RowWrite { value: None, ..row.clone() }).collect();
+    writes.extend(new.into_iter().filter(|row| !old.contains(row)));
     writes
 }
 

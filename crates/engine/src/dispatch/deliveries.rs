@@ -12,10 +12,12 @@ use ordo_model::{JobId, Millis, RunId, Timestamp};
 use ordo_store::{Chunk, Fault, KeyRange, Order, View};
 use uuid::Uuid;
 
-use crate::commit::committer::{Answer, SubmitError};
+use crate::commit::command::SubmitError;
+use crate::commit::entity_command::CommitExtras;
+use crate::commit::entity_command::Committed;
+use crate::commit::job_command::Answer;
+use crate::commit::job_command::Claim;
 use crate::commit::keys;
-use crate::commit::object::{CommandError, CommitExtras, Committed};
-use crate::commit::planner::Claim;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
 use crate::run::tool::Payload;
@@ -71,7 +73,7 @@ impl DeliveryCounts {
 
 impl Engine {
     /// Stores a call of a hook for every job that listens now.
-    pub async fn receive(&self, arrival: Arrival) -> Result<Received, CommandError<DeliveryRefusal>> {
+    pub async fn receive(&self, arrival: Arrival) -> Result<Received, SubmitError<DeliveryRefusal>> {
         let counts = &self.metrics().deliveries;
         let id = arrival.sender_id.as_ref().map_or_else(new_id, |name| Delivery::id(&arrival.hook, name).id);
         let jobs = self.listeners(&arrival.hook).await?;
@@ -92,7 +94,7 @@ impl Engine {
                 DeliveryCounts::add(if passes { &counts.received } else { &counts.filtered });
                 Ok(Received::New(id))
             }
-            Err(CommandError::Refused(DeliveryRefusal::Duplicate)) => {
+            Err(SubmitError::Refused(DeliveryRefusal::Duplicate)) => {
                 DeliveryCounts::add(&counts.duplicate);
                 Ok(Received::Duplicate(id))
             }
@@ -106,13 +108,13 @@ impl Engine {
         hook: &str,
         id: Uuid,
         extras: CommitExtras,
-    ) -> Result<Committed<Delivery>, CommandError<DeliveryRefusal>> {
+    ) -> Result<Committed<Delivery>, SubmitError<DeliveryRefusal>> {
         let jobs = self.listeners(hook).await?;
         self.command_with::<Delivery>(id, DeliveryCommand::Replay { jobs }, extras).await
     }
 
-    async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, CommandError<DeliveryRefusal>> {
-        self.queries().listeners(hook).await.map_err(|fault| CommandError::Store(std::sync::Arc::new(fault)))
+    async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, SubmitError<DeliveryRefusal>> {
+        self.queries().listeners(hook).await.map_err(|fault| SubmitError::Store(std::sync::Arc::new(fault)))
     }
 }
 
@@ -182,9 +184,11 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         }
     }
     match engine.command::<Delivery>(id, DeliveryCommand::Look { found }).await {
-        Ok(_) | Err(CommandError::Refused(_) | CommandError::Stopped | CommandError::Duplicate(_)) => Ok(()),
-        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
-        Err(CommandError::Contended) => Err(Fault::Held { what: "others kept changing the delivery".into() }),
+        Ok(_) | Err(SubmitError::Refused(_) | SubmitError::Stopped | SubmitError::Duplicate(_)) => Ok(()),
+        Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
+        Err(SubmitError::Contended | SubmitError::Overloaded) => {
+            Err(Fault::Held { what: "others kept changing the delivery".into() })
+        }
     }
 }
 
@@ -225,9 +229,12 @@ async fn answered(engine: &Engine, answer: Answer) -> Result<DeliveryOutcome, Fa
         }
         Err(SubmitError::Duplicate(value)) => claimed(engine, &value).await,
         // It is tried again a little later.
-        Err(SubmitError::Refused(Refusal::QueueFull) | SubmitError::Contended | SubmitError::Stopped) => {
-            Ok(DeliveryOutcome::Waiting)
-        }
+        Err(
+            SubmitError::Refused(Refusal::QueueFull)
+            | SubmitError::Contended
+            | SubmitError::Overloaded
+            | SubmitError::Stopped,
+        ) => Ok(DeliveryOutcome::Waiting),
         Err(SubmitError::Refused(refusal)) => Ok(DeliveryOutcome::Refused { reason: refusal.to_string() }),
         Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
     }

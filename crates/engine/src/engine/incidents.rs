@@ -8,11 +8,14 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Fault, Order, Version};
 use uuid::Uuid;
 
-use crate::commit::object::incident::{
+use crate::commit::command::SubmitError;
+use crate::commit::entity_command::CommitExtras;
+use crate::commit::entity_command::Committed;
+use crate::commit::kinds::incident::{
     INCIDENTS, INCIDENTS_BY_IDENTIFIER, INCIDENTS_BY_SEVERITY, INCIDENTS_BY_STATUS, identifier_prefix,
 };
-use crate::commit::object::state::decode_event;
-use crate::commit::object::{CommandError, CommitExtras, Committed, Versioned};
+use crate::commit::state::Versioned;
+use crate::commit::state::decode_event;
 use crate::engine::Engine;
 use crate::read::object_queries::{Found, Section};
 use crate::read::queries::{Queries, SCAN_MAX};
@@ -22,7 +25,7 @@ use crate::time::clock::new_id;
 const GENERATIONS_TRIED: u32 = 8;
 const EVENTS_PER_READ: usize = 1_000;
 
-pub type IncidentError = CommandError<IncidentRefusal>;
+pub type IncidentError = SubmitError<IncidentRefusal>;
 
 /// Which incidents a list shows.
 #[derive(Debug, Clone, Default)]
@@ -67,11 +70,11 @@ impl Engine {
             let id = Incident::id(&identifier, generation);
             let start = Start { generation, ..start.clone() };
             match self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await {
-                Err(CommandError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
+                Err(SubmitError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
                 answer => return answer,
             }
         }
-        Err(CommandError::Contended)
+        Err(SubmitError::Contended)
     }
 
     /// The policy of that name; without a name `default`, if there is one.
@@ -81,7 +84,7 @@ impl Engine {
 }
 
 fn store(fault: Fault) -> IncidentError {
-    CommandError::Store(std::sync::Arc::new(fault))
+    SubmitError::Store(std::sync::Arc::new(fault))
 }
 
 impl Queries {

@@ -16,16 +16,18 @@ use std::time::Duration;
 
 use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job, SlotReservation};
+use ordo_model::limits::WAITING_COMMANDS_MAX;
 use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Fault, Store};
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, About, Member, Reviewer};
 use crate::commit::batcher::{Batcher, Message, chain};
-use crate::commit::committer::{Committer, SubmitError};
+use crate::commit::command::SubmitError;
+use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
 use crate::dispatch::PoolSizes;
 use crate::dispatch::executors;
@@ -50,8 +52,8 @@ use crate::time::partitions::Ownership;
 
 pub use crate::engine::shell::Load;
 
-/// How often the keepers make a pass.
-const KEEPER_EVERY: Duration = Duration::from_secs(60);
+/// How often the maintenance passes run.
+const MAINTENANCE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -110,6 +112,8 @@ struct Shared {
     metrics: Arc<Metrics>,
     started_at: Timestamp,
     reconcile: mpsc::UnboundedSender<EntityId>,
+    /// Shares of what may wait for the store at once.
+    admission: Arc<Semaphore>,
     stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
     /// They end by themselves when they are told to.
@@ -152,16 +156,13 @@ impl Engine {
         let (live, _) = broadcast::channel(CHANGE_HINT_BACKLOG);
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
-            committer: Committer::new(store.clone()),
+            rounds: Rounds::new(store.is_shared(), metrics.clone()),
+            store: store.clone(),
             clock: clock.clone(),
             queue: batcher_rx,
             core: input_tx.clone(),
-            live: live.clone(),
+            hints: live.clone(),
             metrics: metrics.clone(),
-            again: Default::default(),
-            asks: Default::default(),
-            behind: Default::default(),
-            held: Default::default(),
         };
         let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
         let runner = Runner {
@@ -213,6 +214,7 @@ impl Engine {
                 live,
                 metrics,
                 reconcile: attend_tx,
+                admission: Arc::new(Semaphore::new(WAITING_COMMANDS_MAX)),
                 stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
                 reconciler: std::sync::Mutex::default(),
@@ -221,7 +223,7 @@ impl Engine {
         engine.recover().await?;
         let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
-        engine.keep_task(tokio::spawn(keepers(engine.clone())));
+        engine.keep_task(tokio::spawn(maintain(engine.clone())));
         engine.keep_task(tokio::spawn(executors::watch(engine.clone())));
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
@@ -321,6 +323,10 @@ impl Engine {
         &self.shared.registry
     }
 
+    pub(crate) fn admission(&self) -> &Arc<Semaphore> {
+        &self.shared.admission
+    }
+
     pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
         &self.shared.batcher
     }
@@ -359,7 +365,7 @@ impl Engine {
         load.await.is_ok()
     }
 
-    /// One pass of every keeper.
+    /// One pass of maintenance.
     pub async fn keep(&self) -> Result<usize, Fault> {
         let now = self.shared.clock.now();
         let requests = retention::pass(&self.shared.queries, now).await?;
@@ -368,7 +374,7 @@ impl Engine {
             match self.send(request).await {
                 Ok(_) => done += 1,
                 // Somebody used the job meanwhile: the next pass looks again.
-                Err(SubmitError::Refused(_) | SubmitError::Contended) => {}
+                Err(SubmitError::Refused(_) | SubmitError::Contended | SubmitError::Overloaded) => {}
                 Err(error) => tracing::warn!(%error, "history could not be trimmed"),
             }
         }
@@ -454,8 +460,8 @@ async fn sweep(tools: &Tools) {
     }
 }
 
-async fn keepers(engine: Engine) {
-    let mut every = tokio::time::interval(KEEPER_EVERY);
+async fn maintain(engine: Engine) {
+    let mut every = tokio::time::interval(MAINTENANCE_EVERY);
     every.tick().await;
     loop {
         every.tick().await;

@@ -3,8 +3,8 @@
 use ordo_model::monitor::Monitor;
 use ordo_store::{Fault, Order};
 
-use crate::commit::object::Versioned;
-use crate::commit::object::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
+use crate::commit::kinds::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
+use crate::commit::state::Versioned;
 use crate::read::object_queries::{Found, Section};
 use crate::read::queries::Queries;
 

@@ -4,7 +4,7 @@ use ordo_model::EntityId;
 use ordo_model::notification::Notification;
 use ordo_store::{Fault, Order};
 
-use crate::commit::object::notification::{LETTERS_BY_ENTITY, LETTERS_BY_STATE, entity_prefix};
+use crate::commit::kinds::notification::{LETTERS_BY_ENTITY, LETTERS_BY_STATE, entity_prefix};
 use crate::read::object_queries::{Found, Section};
 use crate::read::queries::Queries;
 

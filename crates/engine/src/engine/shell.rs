@@ -10,9 +10,9 @@ use ordo_model::{EntityId, JobId};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::commit::batcher::{Message, Submission, chain};
+use crate::commit::batcher::{Message, chain};
 use crate::commit::change::Assignment;
-use crate::commit::planner::Request;
+use crate::commit::job_command::Request;
 use crate::core::{Core, Effect, Input, Ticketed};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
@@ -129,7 +129,7 @@ impl CoreShell {
     }
 
     fn submit(&self, requests: impl IntoIterator<Item = Request>) {
-        drop(self.batcher.send(Message::Orders(requests.into_iter().map(Submission::unanswered).collect())));
+        drop(self.batcher.send(Message::Commands(requests.into_iter().map(Request::unanswered).collect())));
     }
 
     fn give_back(&self, assignment: &Assignment, why: &str) {

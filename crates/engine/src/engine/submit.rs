@@ -11,12 +11,12 @@ use ordo_store::{Chunk, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::commit::batcher::{Asking, Message, Submission};
+use crate::commit::batcher::Message;
 use crate::commit::chains;
-use crate::commit::committer::{Answer, SubmitError};
-use crate::commit::object::ask::TypedAsk;
-use crate::commit::object::{CommandError, CommitExtras, Committed, Stored};
-use crate::commit::planner::{Claim, Request};
+use crate::commit::command::{Submission, SubmitError};
+use crate::commit::entity_command::{CommitExtras, Committed, EntityCommand};
+use crate::commit::job_command::{Answer, Claim, Request};
+use crate::commit::kinds::Stored;
 use crate::engine::Engine;
 use crate::time::clock::new_id;
 
@@ -36,15 +36,18 @@ impl Engine {
         for request in requests {
             waiting.push(match chains::prepare(self, &request).await {
                 Ok(()) => {
-                    let (order, answer) = Submission::answered(request);
+                    let (order, answer) = request.answered();
                     orders.push(order);
                     Ok(answer)
                 }
                 Err(error) => Err(error),
             });
         }
+        if self.admit(&mut orders).is_err() {
+            return waiting.into_iter().map(|one| one.and(Err(SubmitError::Overloaded))).collect();
+        }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
-        drop(self.batcher().send(Message::Orders(orders)));
+        drop(self.batcher().send(Message::Commands(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
         for one in waiting {
             answers.push(match one {
@@ -68,13 +71,29 @@ impl Engine {
 
     pub(crate) async fn send(&self, request: Request) -> Answer {
         chains::prepare(self, &request).await?;
-        self.queue(request).await.unwrap_or(Err(SubmitError::Stopped))
+        let (submission, answer) = request.answered();
+        let mut submissions = vec![submission];
+        self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
+        drop(self.batcher().send(Message::Commands(submissions)));
+        answer.await.unwrap_or(Err(SubmitError::Stopped))
+    }
+
+    /// Gives each command its share of what may wait at once. Wakes, starts and reports need none: the slots bound them,
+    /// and a report is never refused.
+    fn admit(&self, submissions: &mut [Submission]) -> Result<(), Full> {
+        let outside = || submissions.iter().filter(|submission| !submission.command.can_wait());
+        let count = u32::try_from(outside().count()).map_err(|_| Full)?;
+        let mut permits = self.admission().clone().try_acquire_many_owned(count).map_err(|_| Full)?;
+        for submission in submissions.iter_mut().filter(|submission| !submission.command.can_wait()) {
+            submission.permit = permits.split(1);
+        }
+        Ok(())
     }
 
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
-        let (submission, answer) = Submission::answered(request);
+        let (submission, answer) = request.answered();
         // A batcher that is gone drops the reply, and the receiver says so.
-        drop(self.batcher().send(Message::Orders(vec![submission])));
+        drop(self.batcher().send(Message::Commands(vec![submission])));
         answer
     }
 
@@ -83,7 +102,7 @@ impl Engine {
         &self,
         id: Uuid,
         command: T::Command,
-    ) -> Result<Committed<T>, CommandError<T::Refusal>> {
+    ) -> Result<Committed<T>, SubmitError<T::Refusal>> {
         self.command_with::<T>(id, command, CommitExtras::default()).await
     }
 
@@ -93,10 +112,12 @@ impl Engine {
         id: Uuid,
         command: T::Command,
         extras: CommitExtras,
-    ) -> Result<Committed<T>, CommandError<T::Refusal>> {
-        let (ask, answer) = TypedAsk::<T>::pair(id, command, extras);
-        drop(self.batcher().send(Message::Ask(Asking { ask, tries: 0 })));
-        answer.await.unwrap_or(Err(CommandError::Stopped))
+    ) -> Result<Committed<T>, SubmitError<T::Refusal>> {
+        let (command, answer) = EntityCommand::<T>::pair(id, command, extras);
+        let mut submissions = vec![Submission::new(command)];
+        self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
+        drop(self.batcher().send(Message::Commands(submissions)));
+        answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 
     /// Stores bytes that belong to a run.
@@ -116,3 +137,6 @@ impl Engine {
         self.submit(run.job_id, Command::RetryRun { run: Box::new(run) }).await
     }
 }
+
+/// As many commands wait as may wait.
+struct Full;

@@ -10,8 +10,9 @@ use ordo_store::Fault;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::commit::object::api_token::BY_HASH;
-use crate::commit::object::{CommandError, Versioned};
+use crate::commit::command::SubmitError;
+use crate::commit::kinds::api_token::BY_HASH;
+use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::{RandomError, random};
 use crate::read::object_queries::{Found, Section};
@@ -91,13 +92,13 @@ impl From<Fault> for TokensError {
     }
 }
 
-impl From<CommandError<ApiTokenRefusal>> for TokensError {
-    fn from(error: CommandError<ApiTokenRefusal>) -> TokensError {
+impl From<SubmitError<ApiTokenRefusal>> for TokensError {
+    fn from(error: SubmitError<ApiTokenRefusal>) -> TokensError {
         match error {
-            CommandError::Refused(refusal) => TokensError::Refused(refusal),
-            CommandError::Store(fault) => TokensError::Store(fault),
-            CommandError::Contended | CommandError::Duplicate(_) => TokensError::Contended,
-            CommandError::Stopped => TokensError::Stopped,
+            SubmitError::Refused(refusal) => TokensError::Refused(refusal),
+            SubmitError::Store(fault) => TokensError::Store(fault),
+            SubmitError::Contended | SubmitError::Overloaded | SubmitError::Duplicate(_) => TokensError::Contended,
+            SubmitError::Stopped => TokensError::Stopped,
         }
     }
 }

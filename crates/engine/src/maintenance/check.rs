@@ -10,9 +10,9 @@ use ordo_model::{EntityId, Kind, RunId};
 use ordo_store::{Alarm, Event, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
 
 use crate::commit::codec;
-use crate::commit::object;
-use crate::commit::object::state::State;
+use crate::commit::kinds;
 use crate::commit::projection;
+use crate::commit::state::State;
 
 const ENTITIES_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 1_000;
@@ -108,7 +108,7 @@ impl Folded {
                     Some(FoldedState::Object(state)) => Some(state),
                     Some(FoldedState::Job(_)) | None => None,
                 };
-                self.state = Some(FoldedState::Object(object::fold(before, event)?));
+                self.state = Some(FoldedState::Object(kinds::fold(before, event)?));
                 Ok(())
             }
         }

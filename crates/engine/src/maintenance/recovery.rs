@@ -10,8 +10,8 @@ use ordo_store::{Fault, KeyRange, Order, View};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::commit::job_command::Request;
 use crate::commit::keys;
-use crate::commit::planner::Request;
 use crate::dispatch::requirements::Requirements;
 use crate::read::queries::Queries;
 

@@ -8,8 +8,8 @@ use ordo_model::{EntityId, JobId, Timestamp};
 use ordo_store::{Fault, KeyRange, NewEvent, Order, Trim, View};
 
 use crate::commit::codec;
+use crate::commit::job_command::{Extra, Request};
 use crate::commit::keys;
-use crate::commit::planner::{Extra, Request};
 use crate::commit::projection;
 use crate::read::queries::Queries;
 

@@ -12,8 +12,9 @@ use ordo_store::{Fault, Order};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::commit::object::notification::{LANES, lane_prefix};
-use crate::commit::object::{CommandError, Versioned};
+use crate::commit::command::SubmitError;
+use crate::commit::kinds::notification::{LANES, lane_prefix};
+use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
 use crate::notify::sender::{Outgoing, SendError, Sender, Sent};
@@ -115,7 +116,7 @@ async fn tell(
     match engine.command::<Notification>(id, command).await {
         Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
         // It was forgotten meanwhile.
-        Err(CommandError::Refused(_)) => Ok(None),
+        Err(SubmitError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }
@@ -142,7 +143,7 @@ async fn remember(engine: &Engine, notification: &Notification, value: Value) ->
     let command = IncidentCommand::Remember { sender: notification.sender.clone(), value };
     match engine.command::<Incident>(card.id, command).await {
         Ok(_) => Ok(()),
-        Err(CommandError::Refused(refusal)) => {
+        Err(SubmitError::Refused(refusal)) => {
             tracing::warn!(incident = %card.id, sender = notification.sender, %refusal, "what a sender wants kept is not kept");
             Ok(())
         }

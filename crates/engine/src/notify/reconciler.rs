@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::commit::batcher::chain;
 use crate::commit::change::Change;
-use crate::commit::object;
+use crate::commit::kinds;
 use crate::core::Input;
 use crate::engine::Engine;
 use crate::notify::dispatcher;
@@ -90,7 +90,7 @@ async fn reconcile(
 ) -> Reconciled {
     let reconciled = match is_sending {
         true => dispatcher::deliver(&engine, entity.id).await,
-        false => object::reconcile(&engine, entity).await,
+        false => kinds::reconcile(&engine, entity).await,
     };
     let settled = match &reconciled {
         Ok(Reconciled::Done) => settle(&engine, entity, &core).await,

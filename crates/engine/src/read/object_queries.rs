@@ -5,8 +5,10 @@ use ordo_store::{Fault, KeyRange, Order, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
-use crate::commit::object::state::read;
-use crate::commit::object::{Stored, Versioned, index_key};
+use crate::commit::kinds::Stored;
+use crate::commit::kinds::index_key;
+use crate::commit::state::Versioned;
+use crate::commit::state::read;
 use crate::read::queries::Queries;
 
 /// Which part of an index is read.

@@ -26,17 +26,17 @@ pub fn line_seq(attempt: u32, place: u32) -> u64 {
 }
 
 #[derive(Debug)]
-pub struct LogWriter {
+pub(crate) struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
-    pub batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) batcher: mpsc::UnboundedSender<Message>,
     pub live: broadcast::Sender<ChangeHint>,
     places: HashMap<(RunId, u32), u32>,
     gathered: Vec<(RunId, LogLine)>,
 }
 
 impl LogWriter {
-    pub fn new(
+    pub(crate) fn new(
         lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
         flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
         batcher: mpsc::UnboundedSender<Message>,
@@ -45,7 +45,7 @@ impl LogWriter {
         LogWriter { lines, flushes, batcher, live, places: HashMap::new(), gathered: Vec::new() }
     }
 
-    pub async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         loop {
             tokio::select! {
                 biased;

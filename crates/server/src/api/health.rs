@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use ordo_api::Code;
 use ordo_api::upkeep::{Health, HealthStatus};
-use ordo_engine::batcher::chain;
+use ordo_engine::error_chain;
 
 use crate::app::App;
 use crate::http::problem::Problem;
@@ -24,7 +24,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Proble
     }
     match tokio::time::timeout(STORE_PATIENCE, app.engine.queries().store().ping()).await {
         Ok(Ok(())) => Ok(Json(Health { status: HealthStatus::Ready })),
-        Ok(Err(fault)) => Err(Problem::new(Code::NotReady, chain(&fault))),
+        Ok(Err(fault)) => Err(Problem::new(Code::NotReady, error_chain(&fault))),
         Err(_) => Err(Problem::new(Code::NotReady, "the store does not answer")),
     }
 }

@@ -11,7 +11,7 @@ use ordo_adapters::slack::events::{self, SlackEvent};
 use ordo_adapters::slack::{interactions, receiver};
 use ordo_api::Code;
 use ordo_api::hooks::SlackChallenge;
-use ordo_engine::CommandError;
+use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentError;
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ fn check(app: &App, headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
 /// What the rules refuse would be refused again: Slack must not try it again. Everything else may work next time.
 fn settle(error: IncidentError) -> Result<(), Problem> {
     match error {
-        CommandError::Refused(refusal) => {
+        SubmitError::Refused(refusal) => {
             tracing::warn!(%refusal, "what somebody wanted from Slack is not possible");
             Ok(())
         }

@@ -5,7 +5,7 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use ordo_api::Code;
-use ordo_engine::planner::Claim;
+use ordo_engine::Claim;
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Dedup;
 use serde::de::DeserializeOwned;

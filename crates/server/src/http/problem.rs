@@ -6,10 +6,9 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::{Code, FieldError, ProblemDetails};
-use ordo_engine::batcher::chain;
 use ordo_engine::secrets::SecretsError;
 use ordo_engine::tokens::TokensError;
-use ordo_engine::{CommandError, SubmitError};
+use ordo_engine::{SubmitError, error_chain};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
@@ -106,19 +105,6 @@ impl From<Refusal> for Problem {
     }
 }
 
-impl From<SubmitError> for Problem {
-    fn from(error: SubmitError) -> Problem {
-        match error {
-            SubmitError::Refused(refusal) => refusal.into(),
-            // Logged where the round failed.
-            SubmitError::Store(fault) => of_fault(&fault),
-            SubmitError::Contended => Problem::new(Code::Contended, error.to_string()),
-            SubmitError::Stopped => Problem::new(Code::ShuttingDown, error.to_string()),
-            SubmitError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, error.to_string()),
-        }
-    }
-}
-
 impl From<SecretsError> for Problem {
     fn from(error: SecretsError) -> Problem {
         let text = error.to_string();
@@ -138,17 +124,24 @@ impl From<SecretsError> for Problem {
     }
 }
 
-impl<R: std::error::Error + Into<Problem>> From<CommandError<R>> for Problem {
-    fn from(error: CommandError<R>) -> Problem {
-        let text = error.to_string();
-        match error {
-            CommandError::Refused(refusal) => refusal.into(),
-            // Logged where the round failed.
-            CommandError::Store(fault) => of_fault(&fault),
-            CommandError::Contended => Problem::new(Code::Contended, text),
-            CommandError::Stopped => Problem::new(Code::ShuttingDown, text),
-            CommandError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
-        }
+impl<R: std::error::Error + Into<Problem>> From<SubmitError<R>> for Problem {
+    fn from(error: SubmitError<R>) -> Problem {
+        of_submit(error, Into::into)
+    }
+}
+
+/// Why a command was not carried out.
+pub(crate) fn of_submit<R: std::error::Error>(error: SubmitError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+    let text = error.to_string();
+    match error {
+        SubmitError::Refused(refusal) => refused(refusal),
+        // Logged where the round failed.
+        SubmitError::Store(fault) => of_fault(&fault),
+        SubmitError::Contended => Problem::new(Code::Contended, text),
+        SubmitError::Stopped => Problem::new(Code::ShuttingDown, text),
+        SubmitError::Duplicate(_) => Problem::new(Code::IdempotencyKeyReused, text),
+        SubmitError::Overloaded => Problem::new(Code::Overloaded, text),
+        _ => Problem::new(Code::Internal, text),
     }
 }
 
@@ -203,7 +196,7 @@ impl From<MonitorRefusal> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        tracing::error!(error = %chain(&fault), "the store could not answer a request");
+        tracing::error!(error = %error_chain(&fault), "the store could not answer a request");
         of_fault(&fault)
     }
 }
@@ -216,7 +209,7 @@ fn of_fault(fault: &Fault) -> Problem {
         Fault::Misuse { .. } => Code::Internal,
     };
     // With its causes: "no space left" is what the caller can do something about.
-    Problem::new(code, chain(fault))
+    Problem::new(code, error_chain(fault))
 }
 
 impl From<MaintenanceError> for Problem {
@@ -244,13 +237,13 @@ mod tests {
         assert_eq!(refused(Refusal::Exists), Code::WrongState);
         assert_eq!(refused(Refusal::StaleToken), Code::StaleToken);
         assert_eq!(refused(Refusal::RevisionMoved { actual: 2 }), Code::RevisionMoved);
-        assert_eq!(Problem::from(SubmitError::Contended).code, Code::Contended);
+        assert_eq!(Problem::from(SubmitError::<Refusal>::Contended).code, Code::Contended);
     }
 
     #[test]
     fn a_fault_of_the_store_is_not_blamed_on_the_client() {
         let lost = Fault::unavailable("committing", "disk full");
-        let answer = Problem::from(SubmitError::Store(std::sync::Arc::new(lost))).into_response();
+        let answer = Problem::from(SubmitError::<Refusal>::Store(std::sync::Arc::new(lost))).into_response();
         assert_eq!((answer.status().as_u16(), &answer.headers()["retry-after"]), (503, &HeaderValue::from(5)));
         assert_eq!(Problem::from(Fault::NotAPosition { given: "x".into() }).code, Code::InvalidCursor);
     }

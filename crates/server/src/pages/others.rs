@@ -3,7 +3,7 @@
 use axum::extract::{Form, Path};
 use axum::response::Response;
 use ordo_engine::CommitExtras;
-use ordo_engine::object::deliveries_prefix;
+use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::Section as Part;
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;

@@ -12,8 +12,8 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::registry::Silent;
-use crate::commit::object::CommandError;
-use crate::commit::planner::Request;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Request;
 use crate::core::News;
 use crate::engine::Engine;
 use crate::maintenance::recovery;
@@ -96,8 +96,12 @@ pub(super) async fn ask(engine: &Engine, id: Uuid, command: ExecutorCommand) -> 
     match engine.command::<Executor>(id, command).await {
         Ok(_)
         | Err(
-            CommandError::Refused(_) | CommandError::Duplicate(_) | CommandError::Contended | CommandError::Stopped,
+            SubmitError::Refused(_)
+            | SubmitError::Duplicate(_)
+            | SubmitError::Contended
+            | SubmitError::Overloaded
+            | SubmitError::Stopped,
         ) => Ok(()),
-        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
+        Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

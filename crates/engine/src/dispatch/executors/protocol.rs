@@ -11,8 +11,9 @@ use uuid::Uuid;
 
 use super::lease;
 use crate::commit::change::Assignment;
-use crate::commit::object::{CommandError, Stored};
-use crate::commit::planner::Request;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Request;
+use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
 use crate::read::object_queries::Section;
@@ -81,7 +82,7 @@ const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// A new executor, or a new generation of one.
-    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, CommandError<ExecutorRefusal>> {
+    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, SubmitError<ExecutorRefusal>> {
         let id = new_id();
         let node = self.me().executor.clone();
         self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
@@ -99,7 +100,7 @@ impl Engine {
             match self.command::<Executor>(id, ExecutorCommand::Seen).await {
                 Ok(_) => {}
                 // Another node took it for lost and has settled what it had.
-                Err(CommandError::Refused(_)) => {
+                Err(SubmitError::Refused(_)) => {
                     self.tell_core(id, News::Gone);
                     let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::registry::RunLease;
 use crate::commit::change::Assignment;
-use crate::commit::committer::SubmitError;
-use crate::commit::planner::Request;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Request;
 use crate::engine::Engine;
 use crate::run::result;
 
@@ -116,7 +116,7 @@ impl Engine {
     }
 }
 
-fn settled(answer: Result<crate::commit::planner::Accepted, SubmitError>) -> Result<(), ReportError> {
+fn settled(answer: Result<crate::commit::job_command::Accepted, SubmitError>) -> Result<(), ReportError> {
     match answer {
         Ok(_) => Ok(()),
         Err(SubmitError::Refused(Refusal::StaleToken | Refusal::NoSuchRun | Refusal::NoSuchJob | Refusal::RunOver)) => {

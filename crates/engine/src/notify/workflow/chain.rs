@@ -4,8 +4,8 @@ use ordo_model::job::{Cause, Command, Run, RunStatus, UpstreamEnd};
 use ordo_model::{JobId, Millis, RunId};
 use ordo_store::Fault;
 
-use crate::commit::committer::SubmitError;
-use crate::commit::planner::Claim;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Claim;
 use crate::engine::Engine;
 
 /// How long it is remembered that a job heard of an end.
@@ -32,7 +32,7 @@ pub(super) async fn tell_followers(engine: &Engine, job: JobId, run: RunId) -> R
                 tracing::warn!(job_id = %follower, after = %run.id, %refusal, "a chain did not go on");
             }
             Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
-            Err(error @ (SubmitError::Contended | SubmitError::Stopped)) => {
+            Err(error @ (SubmitError::Contended | SubmitError::Overloaded | SubmitError::Stopped)) => {
                 return Err(Fault::unavailable("telling those who follow a job", error));
             }
         }

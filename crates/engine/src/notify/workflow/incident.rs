@@ -8,7 +8,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_notifications};
-use crate::commit::object::{CommandError, Versioned};
+use crate::commit::command::SubmitError;
+use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
 
@@ -53,7 +54,7 @@ fn message(incident: &Versioned<Incident>, entry: &Entry<Card>, stored: &ordo_st
 async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {
     match engine.command::<Incident>(id, command).await {
         Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
-        Err(CommandError::Refused(_)) => Ok(None),
+        Err(SubmitError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }

@@ -7,7 +7,7 @@ use ordo_model::outbox::Entry;
 use ordo_store::Fault;
 
 use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_notifications};
-use crate::commit::committer::SubmitError;
+use crate::commit::command::SubmitError;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
 
@@ -23,7 +23,12 @@ pub(crate) async fn reconcile(engine: &Engine, id: JobId) -> Result<Reconciled, 
         match engine.submit(id, Command::Published { through: last.version }).await {
             Ok(_) | Err(SubmitError::Refused(_)) => {}
             Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
-            Err(error @ (SubmitError::Contended | SubmitError::Stopped | SubmitError::Duplicate(_))) => {
+            Err(
+                error @ (SubmitError::Contended
+                | SubmitError::Overloaded
+                | SubmitError::Stopped
+                | SubmitError::Duplicate(_)),
+            ) => {
                 return Err(Fault::unavailable("marking what was handed on", error));
             }
         }

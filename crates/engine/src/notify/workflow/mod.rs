@@ -15,7 +15,7 @@ use ordo_model::Timestamp;
 use ordo_model::notification::{Message, Notification, NotificationCommand};
 use ordo_store::Fault;
 
-use crate::commit::object::CommandError;
+use crate::commit::command::SubmitError;
 use crate::engine::Engine;
 
 /// How many entries one pass leases on before it marks them.
@@ -39,11 +39,13 @@ fn handed_on(engine: &Engine, happened_at: impl Iterator<Item = Timestamp>) {
 }
 
 /// Why something could not be done now; it is tried again.
-pub(crate) fn fault_of<R: std::error::Error>(error: CommandError<R>) -> Fault {
+pub(crate) fn fault_of<R: std::error::Error>(error: SubmitError<R>) -> Fault {
     match error {
-        CommandError::Store(fault) => Fault::clone(&fault),
-        CommandError::Contended | CommandError::Stopped | CommandError::Duplicate(_) | CommandError::Refused(_) => {
-            Fault::unavailable("handing news on", error.to_string())
-        }
+        SubmitError::Store(fault) => Fault::clone(&fault),
+        SubmitError::Contended
+        | SubmitError::Overloaded
+        | SubmitError::Stopped
+        | SubmitError::Duplicate(_)
+        | SubmitError::Refused(_) => Fault::unavailable("handing news on", error.to_string()),
     }
 }

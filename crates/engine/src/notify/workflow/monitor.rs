@@ -7,7 +7,8 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::{fault_of, handed_on, trouble};
-use crate::commit::object::{CommandError, Versioned};
+use crate::commit::command::SubmitError;
+use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
 
@@ -71,7 +72,7 @@ fn key(monitor: &Versioned<Monitor>, entry: &Entry<MonitorNotice>) -> String {
 async fn tell(engine: &Engine, id: Uuid, command: MonitorCommand) -> Result<Option<Versioned<Monitor>>, Fault> {
     match engine.command::<Monitor>(id, command).await {
         Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
-        Err(CommandError::Refused(_)) => Ok(None),
+        Err(SubmitError::Refused(_)) => Ok(None),
         Err(error) => Err(fault_of(error)),
     }
 }

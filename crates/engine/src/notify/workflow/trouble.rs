@@ -10,7 +10,8 @@ use ordo_store::{Dedup, Fault};
 use uuid::Uuid;
 
 use super::fault_of;
-use crate::commit::object::{CommandError, CommitExtras};
+use crate::commit::command::SubmitError;
+use crate::commit::entity_command::CommitExtras;
 use crate::engine::Engine;
 
 /// How long it is remembered that a piece of news was handed on.
@@ -39,8 +40,8 @@ pub(super) async fn open(engine: &Engine, start: Start, note: Option<String>, ke
             }
             None => Ok(()),
         },
-        Ok(_) | Err(CommandError::Duplicate(_)) => Ok(()),
-        Err(CommandError::Refused(refusal)) => {
+        Ok(_) | Err(SubmitError::Duplicate(_)) => Ok(()),
+        Err(SubmitError::Refused(refusal)) => {
             tracing::error!(%key, %refusal, "an incident could not be opened");
             Ok(())
         }
@@ -69,7 +70,7 @@ pub(super) async fn end(
 async fn change(engine: &Engine, id: Uuid, command: IncidentCommand, key: &str) -> Result<(), Fault> {
     match engine.command_with::<Incident>(id, command, extras(engine, key)).await {
         // Refused: somebody ended it meanwhile.
-        Ok(_) | Err(CommandError::Duplicate(_) | CommandError::Refused(_)) => Ok(()),
+        Ok(_) | Err(SubmitError::Duplicate(_) | SubmitError::Refused(_)) => Ok(()),
         Err(error) => Err(fault_of(error)),
     }
 }

@@ -16,7 +16,9 @@ use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
 use ordo_store::{Chunk, Fault};
 use serde_json::Value;
 
-use crate::commit::object::{CommandError, CommitExtras, Versioned};
+use crate::commit::command::SubmitError;
+use crate::commit::entity_command::CommitExtras;
+use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::RandomError;
 use crate::read::object_queries::{Found, Section};
@@ -60,13 +62,13 @@ impl From<Fault> for SecretsError {
     }
 }
 
-impl From<CommandError<SecretRefusal>> for SecretsError {
-    fn from(error: CommandError<SecretRefusal>) -> SecretsError {
+impl From<SubmitError<SecretRefusal>> for SecretsError {
+    fn from(error: SubmitError<SecretRefusal>) -> SecretsError {
         match error {
-            CommandError::Refused(refusal) => SecretsError::Refused(refusal),
-            CommandError::Store(fault) => SecretsError::Store(fault),
-            CommandError::Contended | CommandError::Duplicate(_) => SecretsError::Contended,
-            CommandError::Stopped => SecretsError::Stopped,
+            SubmitError::Refused(refusal) => SecretsError::Refused(refusal),
+            SubmitError::Store(fault) => SecretsError::Store(fault),
+            SubmitError::Contended | SubmitError::Overloaded | SubmitError::Duplicate(_) => SecretsError::Contended,
+            SubmitError::Stopped => SecretsError::Stopped,
         }
     }
 }
@@ -141,7 +143,7 @@ impl Secrets {
         match self.engine.command_with::<Secret>(Secret::id(name).id, SecretCommand::Reseal { from, to }, extras).await
         {
             // It was removed meanwhile.
-            Ok(_) | Err(CommandError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
+            Ok(_) | Err(SubmitError::Refused(SecretRefusal::NoSuchSecret)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -13,7 +13,7 @@ use ordo_api::executors::{
     LeavingState, NewExecutor, Poll, Registered,
 };
 use ordo_api::{Code, Page};
-use ordo_engine::CommandError;
+use ordo_engine::SubmitError;
 use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::job::ShardPosition;
@@ -26,7 +26,7 @@ use crate::http::body::Body;
 use crate::http::idempotency;
 use crate::http::path::{Name, Named};
 use crate::http::peer::Peer;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 /// How many runs one heartbeat may name.
 const BEAT_RUNS_MAX: usize = REPORTS_MAX;
@@ -68,16 +68,11 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
     Ok((StatusCode::CREATED, Json(registered)).into_response())
 }
 
-fn refused(error: CommandError<ExecutorRefusal>) -> Problem {
-    match error {
-        CommandError::Refused(ExecutorRefusal::Invalid { field, message }) => {
-            Problem::field(Code::InvalidBody, field, message)
-        }
-        CommandError::Refused(ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists) => not_there(NotThere),
-        CommandError::Store(fault) => ordo_store::Fault::clone(&fault).into(),
-        CommandError::Duplicate(_) | CommandError::Contended => ordo_engine::SubmitError::Contended.into(),
-        CommandError::Stopped => ordo_engine::SubmitError::Stopped.into(),
-    }
+fn refused(error: SubmitError<ExecutorRefusal>) -> Problem {
+    of_submit(error, |refusal| match refusal {
+        ExecutorRefusal::Invalid { field, message } => Problem::field(Code::InvalidBody, field, message),
+        ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists => not_there(NotThere),
+    })
 }
 
 pub(crate) async fn heartbeat(

@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_api::hooks::DeliveryView;
 use ordo_api::{Code, Page};
-use ordo_engine::object::deliveries_prefix;
+use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{CommandError, CommitExtras, Versioned};
+use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
 use ordo_store::Order;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Named, Slug};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 /// Newest first.
 pub(crate) async fn list(
@@ -59,10 +59,10 @@ pub(crate) async fn replay(
     let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
     match app.engine.replay(&slug, delivery.id, extras).await {
         Ok(committed) => Ok(accepted(&committed.state)),
-        Err(CommandError::Duplicate(_)) if once.is_some() => {
+        Err(SubmitError::Duplicate(_)) if once.is_some() => {
             Ok(idempotency::replayed(accepted(&find(&app, &slug, &id).await?)))
         }
-        Err(error) => Err(hooks::lost(error, |refusal| refused(&refusal))),
+        Err(error) => Err(of_submit(error, |refusal| refused(&refusal))),
     }
 }
 

@@ -14,7 +14,7 @@ use ordo_api::hooks::{HookPatch, HookView, NewHook};
 use ordo_api::{Code, Page};
 use ordo_engine::object_queries::Section;
 use ordo_engine::secrets::{SecretText, SecretsError};
-use ordo_engine::{CommandError, CommitExtras, SubmitError, Versioned};
+use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Hook, HookCommand, HookRefusal, HookTerms, TermsPatch};
 use ordo_model::limits::PAYLOAD_DEFAULT_BYTES;
 use ordo_model::object::Object;
@@ -25,7 +25,7 @@ use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Name, Named, Slug};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
@@ -73,11 +73,11 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
     match (app.engine.command_with::<Hook>(Hook::id(&slug).id, command, extras).await, once) {
         (Ok(added), _) => created(&app, &added.state).await,
-        (Err(CommandError::Duplicate(value)), Some(once)) => {
+        (Err(SubmitError::Duplicate(value)), Some(once)) => {
             let slug: String = once.resolve(&value)?;
             Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?))
         }
-        (Err(error), _) => Err(lost(error, refused)),
+        (Err(error), _) => Err(of_submit(error, refused)),
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) async fn update(
     let command = HookCommand::Update { patch: TermsPatch { verify, filter: form.filter, max_bytes } };
     Hook::decide(before.id, Some(&before), command.clone(), app.now()).map_err(refused)?;
     keep_secret(&app, &own_secret, asked.as_ref()).await?;
-    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| lost(error, refused))?;
+    let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| of_submit(error, refused))?;
     if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
@@ -112,7 +112,7 @@ pub(crate) async fn update(
 pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
     let before = find(&app, &slug).await?;
     let removed =
-        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| lost(error, refused))?;
+        app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| of_submit(error, refused))?;
     let own_secret = Hook::own_secret(&slug);
     if uses(&before, &own_secret) {
         forget_secret(&app, &own_secret).await;
@@ -165,17 +165,6 @@ fn refused(refusal: HookRefusal) -> Problem {
     }
 }
 
-/// Why an ask on an object was not carried out.
-pub(crate) fn lost<R: std::error::Error>(error: CommandError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
-    match error {
-        CommandError::Refused(refusal) => refused(refusal),
-        CommandError::Duplicate(value) => SubmitError::Duplicate(value).into(),
-        CommandError::Store(fault) => SubmitError::Store(fault).into(),
-        CommandError::Contended => SubmitError::Contended.into(),
-        CommandError::Stopped => SubmitError::Stopped.into(),
-    }
-}
-
 pub(crate) fn of_secrets(error: SecretsError) -> Problem {
     let text = error.to_string();
     match error {
@@ -186,8 +175,6 @@ pub(crate) fn of_secrets(error: SecretsError) -> Problem {
             tracing::error!(error = %text, "the secret of a hook could not be used");
             Problem::new(Code::HookSecretUnavailable, text)
         }
-        SecretsError::Store(fault) => SubmitError::Store(fault).into(),
-        SecretsError::Contended => SubmitError::Contended.into(),
-        SecretsError::Stopped => SubmitError::Stopped.into(),
+        SecretsError::Store(_) | SecretsError::Contended | SecretsError::Stopped => error.into(),
     }
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::api::hooks;
 use crate::app::App;
 use crate::http::path::{Named, Slug};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, of_submit};
 
 /// How long a sender may take for its payload.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -65,11 +65,10 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),
         body,
     };
-    let told =
-        match app.engine.receive(arrival).await.map_err(|error| hooks::lost(error, |refusal| refused(&refusal)))? {
-            Received::New(id) => DeliveryReceived { id, duplicate: false },
-            Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
-        };
+    let told = match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
+        Received::New(id) => DeliveryReceived { id, duplicate: false },
+        Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
+    };
     Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }
 

@@ -9,7 +9,7 @@ use ordo_api::incidents::{
 };
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
-use ordo_engine::{CommandError, CommitExtras, Versioned};
+use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start, Status, postmortem};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
@@ -61,7 +61,7 @@ pub(crate) async fn create(
         Ok(committed) => {
             Ok(answer(if committed.events.is_empty() { StatusCode::OK } else { StatusCode::CREATED }, &committed.state))
         }
-        Err(CommandError::Duplicate(_)) => earlier(&app, once.as_ref())
+        Err(SubmitError::Duplicate(_)) => earlier(&app, once.as_ref())
             .await?
             .ok_or_else(|| Problem::new(Code::Internal, "a key that is in use was not found")),
         Err(error) => Err(error.into()),

@@ -9,11 +9,12 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use ordo_api::Code;
 use ordo_api::jobs::{BatchResult, BatchResults};
+use ordo_engine::Answer;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
-use ordo_engine::committer::Answer;
 use ordo_model::JobId;
 use ordo_model::job::Command;
+use ordo_model::job::Refusal;
 use ordo_model::limits::BATCH_JOBS_MAX;
 use ordo_model::strict::{self, Unreadable};
 use serde_json::value::RawValue;
@@ -71,7 +72,7 @@ fn settle(id: JobId, answer: Option<Answer>) -> Made {
     match answer {
         Some(Ok(_)) => Ok(id),
         Some(Err(error)) => Err(error.into()),
-        None => Err(SubmitError::Stopped.into()),
+        None => Err(SubmitError::<Refusal>::Stopped.into()),
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) async fn update(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(SubmitError::Contended.into())
+    Err(SubmitError::<Refusal>::Contended.into())
 }
 
 /// Whether the patch changes what its tool has to say about.

@@ -5,9 +5,9 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use ordo_api::Code;
+use ordo_engine::Claim;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
-use ordo_engine::planner::Claim;
 use ordo_model::job::{Command, Definition, Job, OnConflict, UniqueKey};
 use ordo_model::{JobId, RunId, Timestamp, TraceParent};
 use serde_json::Value;

@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::draft::{Draft, Reading, Refused};
 
 /// Why a file is no YAML.
-pub(crate) type NotYaml = serde_saphyr::Error;
+pub type NotYaml = serde_saphyr::Error;
 
-pub(crate) fn read(text: &str) -> Result<Reading, NotYaml> {
+pub fn read(text: &str) -> Result<Reading, NotYaml> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
     let mut reading = Reading::default();
     documents.iter().for_each(|document| add(document, &mut reading));

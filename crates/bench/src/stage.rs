@@ -11,18 +11,36 @@ use ordo_engine::tool::Tool;
 use ordo_engine::{Engine, Options, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
-use ordo_store_redb::CACHE_BYTES_DEFAULT;
+use ordo_store::Store;
+use ordo_store_postgres::PostgresStore;
+use ordo_store_redb::{CACHE_BYTES_DEFAULT, RedbStore};
 use serde_json::json;
 
 use super::probe::Probe;
-use crate::output::style::Paint;
-use crate::store_location::{OpenStore, StoreLocation};
 
 /// Where throw-away stores are made: below a folder, or in schemas of a database.
 #[derive(Debug, Clone)]
 pub(super) enum Ground {
     Folder(PathBuf),
     Database(String),
+}
+
+/// Where one store is.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    File(PathBuf),
+    Database(String),
+}
+
+impl Place {
+    async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(match self {
+            Place::File(path) => {
+                Arc::new(RedbStore::open(path, ordo_store_redb::Options { cache_bytes: CACHE_BYTES_DEFAULT })?)
+            }
+            Place::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
+        })
+    }
 }
 
 /// A place for one store that is removed when the measurement is over.
@@ -51,10 +69,10 @@ impl Scratch {
         }
     }
 
-    pub(super) fn place(&self) -> StoreLocation {
+    pub(super) fn place(&self) -> Place {
         match self {
-            Scratch::Folder(folder) => StoreLocation::File(folder.join("store.db")),
-            Scratch::Schema(url) => StoreLocation::Database(url.clone()),
+            Scratch::Folder(folder) => Place::File(folder.join("store.db")),
+            Scratch::Schema(url) => Place::Database(url.clone()),
         }
     }
 
@@ -62,10 +80,7 @@ impl Scratch {
     pub(super) async fn bytes(&self) -> anyhow::Result<u64> {
         match self {
             Scratch::Folder(folder) => Ok(std::fs::metadata(folder.join("store.db"))?.len()),
-            Scratch::Schema(_) => {
-                let opened = self.place().open(0).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
-                Ok(opened.store().stats().await?.bytes_on_disk)
-            }
+            Scratch::Schema(_) => Ok(self.place().open().await?.stats().await?.bytes_on_disk),
         }
     }
 
@@ -89,39 +104,37 @@ impl Drop for Scratch {
 pub(super) struct Stage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
-    pub(super) opened: OpenStore,
 }
 
 impl Stage {
-    pub(super) async fn open(place: &StoreLocation) -> anyhow::Result<Stage> {
+    pub(super) async fn open(place: &Place) -> anyhow::Result<Stage> {
         Stage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        place: &StoreLocation,
+        place: &Place,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<Stage> {
         Stage::start(place, more, Options::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &StoreLocation, name: &str) -> anyhow::Result<Stage> {
+    pub(super) async fn open_node(place: &Place, name: &str) -> anyhow::Result<Stage> {
         Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
     }
 
     async fn start(
-        place: &StoreLocation,
+        place: &Place,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
         options: Options,
     ) -> anyhow::Result<Stage> {
-        let opened = place.open(CACHE_BYTES_DEFAULT).await;
-        let opened = opened.map_err(|error| anyhow::anyhow!(error.render(Paint::for_stderr())))?;
+        let store = place.open().await?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);
-        let engine = Engine::start(opened.store(), tools, Arc::new(SystemClock), options).await?;
-        Ok(Stage { engine, probe, opened })
+        let engine = Engine::start(store, tools, Arc::new(SystemClock), options).await?;
+        Ok(Stage { engine, probe })
     }
 
     pub(super) async fn close(self) {

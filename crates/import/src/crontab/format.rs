@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::line::{self, Line};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CrontabFormat {
+pub enum CrontabFormat {
     /// What `crontab -l` prints.
     User,
     /// /etc/crontab and the files in /etc/cron.d.
@@ -13,7 +13,7 @@ pub(crate) enum CrontabFormat {
 }
 
 /// It is a system crontab if every entry has a known user in its sixth field and a command behind it.
-pub(crate) fn detect(text: &str, users: &BTreeSet<String>) -> CrontabFormat {
+pub fn detect(text: &str, users: &BTreeSet<String>) -> CrontabFormat {
     let entries = text.lines().filter_map(|line| match line::read(line, CrontabFormat::System) {
         Ok(Line::Entry(entry)) => Some(entry.user.is_some_and(|user| users.contains(user))),
         Ok(Line::Blank | Line::Comment(_) | Line::Variable { .. }) => None,

@@ -7,7 +7,7 @@ use super::line::{self, Entry, Line};
 use super::percent;
 use super::settings::Settings;
 use super::{CrontabFormat, Origin};
-use crate::import::draft::Draft;
+use crate::draft::Draft;
 
 /// A crontab says no more than this about a job.
 const STATED: &[&str] = &["description", "tool_name", "tool_input", "trigger"];

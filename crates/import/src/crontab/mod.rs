@@ -14,21 +14,21 @@ use label::Labels;
 use line::Line;
 use settings::Settings;
 
-pub(crate) use format::{CrontabFormat, detect};
+pub use format::{CrontabFormat, detect};
 
 /// What a crontab does not say about itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    pub(crate) format: CrontabFormat,
+pub struct Origin {
+    pub format: CrontabFormat,
     /// Under which labels begin, so that a later import finds its jobs again.
-    pub(crate) name: String,
+    pub name: String,
     /// The zone of times where no CRON_TZ is set: that of the machine.
-    pub(crate) zone: String,
+    pub zone: String,
     /// Where commands run; cron uses the home of the user.
-    pub(crate) cwd: Option<String>,
+    pub cwd: Option<String>,
 }
 
-pub(crate) fn read(text: &str, origin: &Origin) -> Reading {
+pub fn read(text: &str, origin: &Origin) -> Reading {
     let mut reading = Reading::default();
     let (mut settings, mut labels) = (Settings::default(), Labels::new(&origin.name));
     let mut comment: Vec<&str> = Vec::new();

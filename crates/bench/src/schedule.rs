@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ordo_engine::Request;
 use ordo_engine::clock::{Stopwatch, new_id};
-use ordo_engine::planner::{Request, plan};
+use ordo_engine::rounds::batch_of;
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
@@ -14,7 +15,7 @@ use ordo_store_redb::raw::RawLoop;
 use serde_json::{Map, Value, json};
 
 use super::stage::{Ground, Scratch, Stage, bar, one_off};
-use crate::store_location::StoreLocation;
+use crate::stage::Place;
 
 /// Far enough away that nothing fires while we measure.
 pub(super) const AHEAD: Millis = Millis::from_hours(1);
@@ -111,12 +112,12 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let now = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock);
     let planned = |_| -> Batch {
         let requests = (0..size).map(|_| command(now.plus(AHEAD))).map(|(job, c)| Request::new(job, c)).collect();
-        plan(Default::default(), requests, now).batch
+        batch_of(requests, now)
     };
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
     let rate = match scratch.place() {
-        StoreLocation::File(path) => {
+        Place::File(path) => {
             let mut raw = RawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
             let watch = Stopwatch::start();
             for batch in &batches {
@@ -124,7 +125,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
             }
             per_second(count, &watch)
         }
-        StoreLocation::Database(url) => {
+        Place::Database(url) => {
             let mut raw = PostgresLoop::open(&url).await?;
             let watch = Stopwatch::start();
             for batch in &batches {

@@ -20,15 +20,15 @@ use crate::notify::dispatcher;
 use crate::notify::reconciler::Reconciled;
 use crate::notify::workflow;
 
-use super::ask::{CommandError, Committed};
-use super::state::{State, decode_as, fold_as};
-
-type Shared = Arc<dyn State>;
+use crate::commit::codec;
+use crate::commit::command::SubmitError;
+use crate::commit::entity_command::Committed;
+use crate::commit::state::{SharedState, decode_as, fold_as};
 
 /// Reads a snapshot.
-pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fault> {
+pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<SharedState, Fault> {
     match entity.kind {
-        Kind::Job => Err(Fault::misuse(format!("{entity} is not an object"))),
+        Kind::Job => Ok(Arc::new(codec::decode_job(&snapshot.state)?)),
         Kind::Hook => decode_as::<Hook>(entity, snapshot),
         Kind::Delivery => decode_as::<Delivery>(entity, snapshot),
         Kind::ApiToken => decode_as::<ApiToken>(entity, snapshot),
@@ -42,7 +42,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<Shared, Fa
 }
 
 /// Moves a state on by one recorded event.
-pub(crate) fn fold(before: Option<Shared>, stored: &Event) -> Result<Shared, Fault> {
+pub(crate) fn fold(before: Option<SharedState>, stored: &Event) -> Result<SharedState, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
         Kind::Hook => fold_as::<Hook>(before, stored),
@@ -74,12 +74,16 @@ pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Recon
 }
 
 /// What was asked was done, or somebody else did it first.
-fn done<T: Object>(answer: Result<Committed<T>, CommandError<T::Refusal>>) -> Result<Reconciled, Fault> {
+fn done<T: Object>(answer: Result<Committed<T>, SubmitError<T::Refusal>>) -> Result<Reconciled, Fault> {
     match answer {
         Ok(_)
         | Err(
-            CommandError::Refused(_) | CommandError::Contended | CommandError::Duplicate(_) | CommandError::Stopped,
+            SubmitError::Refused(_)
+            | SubmitError::Contended
+            | SubmitError::Duplicate(_)
+            | SubmitError::Overloaded
+            | SubmitError::Stopped,
         ) => Ok(Reconciled::Done),
-        Err(CommandError::Store(fault)) => Err(Fault::clone(&fault)),
+        Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
     }
 }

@@ -20,10 +20,8 @@ use serde_json::{Value, json};
 
 use stage::Ground;
 
-use crate::error::{Error, Exit, Result};
-
 #[derive(Debug, clap::Args)]
-pub(crate) struct BenchArgs {
+pub struct BenchArgs {
     /// What to measure
     #[arg(value_enum, default_value_t = What::All)]
     what: What,
@@ -70,13 +68,8 @@ enum What {
     All,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> Result<Exit> {
-    let report = measure(args).map_err(|error| Error::failed(format!("{error:#}")))?;
-    println!("{report:#}");
-    Ok(Exit::Done)
-}
-
-fn measure(args: &BenchArgs) -> anyhow::Result<Value> {
+/// Measures what was asked for; the figures as JSON.
+pub fn run(args: &BenchArgs) -> anyhow::Result<Value> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ground = match &args.store {
         Some(url) if ordo_store_postgres::is_url(url) => Ground::Database(url.clone()),

@@ -2,8 +2,8 @@
 //!
 //! Invariant: reading is pure. What a file says becomes a draft, a refusal or a warning; nothing is left out silently.
 
-pub(crate) mod cronjob;
-pub(crate) mod crontab;
+pub mod cronjob;
+pub mod crontab;
 mod draft;
 
-pub(crate) use draft::{Draft, Reading};
+pub use draft::{Draft, Reading};

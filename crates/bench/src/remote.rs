@@ -1,22 +1,21 @@
 //! Remote dispatch: the same burst in this process and through an executor that dials in over a socket.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition};
-use ordo_server::{App, Auth, Node};
+use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{Ground, Scratch, Stage, bar};
-use crate::folder::Folder;
-use crate::maintenance::StoreKeeper;
 
 const CAPACITY: usize = 1_000;
 
@@ -28,7 +27,7 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     let folder = std::env::temp_dir().join(format!("ordo-bench-{}", new_id()));
     std::fs::create_dir_all(&folder)?;
     let socket = folder.join("s");
-    let server = serve(&stage, &folder, &socket, &shutdown)?;
+    let server = serve(&stage, &socket, &shutdown)?;
     let leave = shutdown.clone();
     let offer = Offer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
     let executor = Executor::new(Client::new(Target::Socket(socket), None), offer);
@@ -51,15 +50,9 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     }))
 }
 
-fn serve(
-    stage: &Stage,
-    folder: &Path,
-    socket: &Path,
-    shutdown: &CancellationToken,
-) -> anyhow::Result<tokio::task::JoinHandle<()>> {
-    let keeper = StoreKeeper::new(stage.opened.clone(), Folder::at(folder));
+fn serve(stage: &Stage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let node = Node { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
-    let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(keeper), node);
+    let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(NoMaintenance), node);
     let listener = tokio::net::UnixListener::bind(socket)?;
     Ok(tokio::spawn(ordo_server::serve_unix(listener, app, shutdown.clone())))
 }
@@ -88,4 +81,26 @@ async fn burst(stage: &Stage, runs: usize, group: &str) -> anyhow::Result<f64> {
     stage.completed(before + runs as u64).await?;
     progress.finish_and_clear();
     Ok(runs as f64 * 1e6 / watch.elapsed_micros().max(1) as f64)
+}
+
+/// Nobody works on a store that is thrown away.
+struct NoMaintenance;
+
+fn not_here<T>() -> Result<T, MaintenanceError> {
+    Err(MaintenanceError::Refused("a throw-away store has no maintenance".to_owned()))
+}
+
+#[async_trait::async_trait]
+impl Maintenance for NoMaintenance {
+    async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
+        not_here()
+    }
+
+    async fn backup(&self, _to: PathBuf) -> Result<StoreCopy, MaintenanceError> {
+        not_here()
+    }
+
+    async fn check(&self) -> Result<StoreCheck, MaintenanceError> {
+        not_here()
+    }
 }

@@ -1,17 +1,23 @@
-//! An object of any kind, as far as the kernel looks at it.
+//! An entity of any kind, as far as the kernel looks at it.
+//!
+//! Invariant: whatever is stored of an entity besides its events (snapshot, alarm, rows, chunks) is asked of its state, so
+//! that it can never be stored without.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use ordo_model::job::{Job, Pool, Run};
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Alarm, Event, Fault, NewEvent, RowWrite, Snapshot, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Stored;
-use crate::commit::codec::CHECKPOINT;
+use super::change::Change;
+use super::codec::{self, CHECKPOINT};
+use super::kinds::Stored;
+use super::projection;
 
-/// An object together with the version of its stream.
+/// An entity together with the version of its stream. A job carries both itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versioned<T> {
     pub id: Uuid,
@@ -33,20 +39,93 @@ impl<T: Stored> Versioned<T> {
     }
 }
 
+pub(crate) type SharedState = Arc<dyn State>;
+
 pub(crate) trait State: Any + Send + Sync {
     fn version(&self) -> Version;
-    fn alarm(&self) -> Option<Alarm>;
     fn rank(&self) -> u8;
-    fn is_urgent(&self) -> bool;
+    fn alarm(&self) -> Option<Alarm>;
+    /// The rows that follow from the state alone.
     fn rows(&self) -> Vec<RowWrite>;
+    /// The writes that bring the rows from the state before to this one, with the runs that were touched in between.
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[Run]) -> Vec<RowWrite>;
     fn chunk_owners(&self) -> Vec<Uuid>;
+    /// The whole stream may be forgotten.
     fn is_over(&self) -> bool;
+    /// Its runs are known to take long.
+    fn is_slow(&self) -> bool;
+    /// What the engine must know of it after a commit.
+    fn describe(&self, has_events: bool, change: &mut Change);
     fn encode(&self) -> Vec<u8>;
     /// The checkpoint that is due if the stream was at version `from` before.
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim>;
     /// Whether a snapshot says the same.
     fn is_like(&self, snapshot: &[u8]) -> Result<bool, Fault>;
-    fn shared(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl State for Job {
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn rank(&self) -> u8 {
+        Job::rank(self)
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        self.next_wake().map(|at| Alarm { at, rank: Job::rank(self) })
+    }
+
+    fn rows(&self) -> Vec<RowWrite> {
+        projection::job_rows(self)
+    }
+
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[Run]) -> Vec<RowWrite> {
+        let before = before.and_then(|before| job(before).ok());
+        projection::changes(before.as_deref(), self, touched)
+    }
+
+    fn chunk_owners(&self) -> Vec<Uuid> {
+        Vec::new()
+    }
+
+    /// A job is forgotten by a command of its own: see `Extra::Purge`.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn is_slow(&self) -> bool {
+        self.pool() == Pool::Slow
+    }
+
+    fn describe(&self, _has_events: bool, change: &mut Change) {
+        change.rank = Job::rank(self);
+        // What waits in the outbox needs nobody to wake the job: it is reconciled at once, and by the stored alarm
+        // after a crash.
+        change.alarm = self.next_turn();
+        if !self.outbox.is_empty() {
+            change.reconcile.push(self.id.into());
+        }
+        change.pool = self.pool();
+        change.waiting = projection::waiting(self).collect();
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        codec::encode_job(self)
+    }
+
+    fn checkpoint(&self, _from: Version, _now: Timestamp) -> Option<Trim> {
+        None
+    }
+
+    fn is_like(&self, snapshot: &[u8]) -> Result<bool, Fault> {
+        Ok(codec::decode_job(snapshot)? == *self)
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
 }
 
 impl<T: Stored> State for Versioned<T> {
@@ -54,20 +133,20 @@ impl<T: Stored> State for Versioned<T> {
         self.version
     }
 
-    fn alarm(&self) -> Option<Alarm> {
-        self.value.next_wake().map(|at| Alarm { at, rank: self.value.rank() })
-    }
-
     fn rank(&self) -> u8 {
         self.value.rank()
     }
 
-    fn is_urgent(&self) -> bool {
-        self.value.is_urgent()
+    fn alarm(&self) -> Option<Alarm> {
+        self.value.next_wake().map(|at| Alarm { at, rank: self.value.rank() })
     }
 
     fn rows(&self) -> Vec<RowWrite> {
         self.value.rows(self.id)
+    }
+
+    fn row_changes(&self, before: Option<&SharedState>, _touched: &[Run]) -> Vec<RowWrite> {
+        projection::difference(&before.map(|before| before.rows()).unwrap_or_default(), self.rows())
     }
 
     fn chunk_owners(&self) -> Vec<Uuid> {
@@ -78,8 +157,20 @@ impl<T: Stored> State for Versioned<T> {
         self.value.is_over()
     }
 
+    fn is_slow(&self) -> bool {
+        false
+    }
+
+    fn describe(&self, has_events: bool, change: &mut Change) {
+        change.rank = self.value.rank();
+        change.alarm = self.value.next_wake();
+        if self.value.is_urgent() && has_events {
+            change.reconcile.push(self.entity());
+        }
+    }
+
     fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.value).expect("an object is plain data")
+        serde_json::to_vec(&self.value).expect("an entity is plain data")
     }
 
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim> {
@@ -94,15 +185,19 @@ impl<T: Stored> State for Versioned<T> {
         Ok(other == self.value)
     }
 
-    fn shared(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 }
 
 /// The state as what it is.
-pub(crate) fn typed<T: Stored>(state: &Arc<dyn State>) -> Result<Arc<Versioned<T>>, Fault> {
+pub(crate) fn typed<T: Stored>(state: &SharedState) -> Result<Arc<Versioned<T>>, Fault> {
     let wrong = |_| Fault::misuse(format!("a state that is no {}", T::KIND.name()));
-    state.clone().shared().downcast::<Versioned<T>>().map_err(wrong)
+    state.clone().into_any().downcast::<Versioned<T>>().map_err(wrong)
+}
+
+pub(crate) fn job(state: &SharedState) -> Result<Arc<Job>, Fault> {
+    state.clone().into_any().downcast::<Job>().map_err(|_| Fault::misuse("a state that is no job"))
 }
 
 pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Versioned<T>, Fault> {
@@ -111,17 +206,17 @@ pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Versioned
     Ok(Versioned { id, version: snapshot.version, value })
 }
 
-pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Result<Arc<dyn State>, Fault> {
+pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Result<SharedState, Fault> {
     Ok(Arc::new(read::<T>(entity.id, snapshot)?))
 }
 
-pub(super) fn fold_as<T: Stored>(before: Option<Arc<dyn State>>, stored: &Event) -> Result<Arc<dyn State>, Fault> {
+pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &Event) -> Result<SharedState, Fault> {
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
         let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
         return Ok(Arc::new(Versioned { id, version, value }));
     }
-    let before = before.map(|state| typed::<T>(&state)).transpose()?.map(|kept| kept.value.clone());
+    let before = before.map(|state| typed::<T>(&state)).transpose()?.map(|state| state.value.clone());
     let event: T::Event = decode_event(stored)?;
     let value = T::apply(id, before, &event, stored.at)
         .map_err(|e| Fault::damaged(format!("event {version} of {}: {e}", stored.entity)))?;

@@ -6,39 +6,39 @@ use serde_json::{Map, Value};
 
 /// Everything a file led to.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
-    pub(crate) drafts: Vec<Draft>,
-    pub(crate) refused: Vec<Refused>,
+pub struct Reading {
+    pub drafts: Vec<Draft>,
+    pub refused: Vec<Refused>,
     /// What is true of the file as a whole.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Draft {
+pub struct Draft {
     /// Where in the file: `line 12`.
-    pub(crate) place: String,
+    pub place: String,
     /// The same for the same entry, however often it is imported.
-    pub(crate) label: String,
+    pub label: String,
     /// The fields of a new job, besides its label.
-    pub(crate) fields: Map<String, Value>,
+    pub fields: Map<String, Value>,
     /// The fields about which the file speaks: a later import brings these up to date. The others are only where the
     /// job begins; what somebody makes of them later stays.
-    pub(crate) stated: &'static [&'static str],
-    pub(crate) held: bool,
+    pub stated: &'static [&'static str],
+    pub held: bool,
     /// What could not be carried over.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// An entry that does not become a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(crate) place: String,
-    pub(crate) why: String,
+pub struct Refused {
+    pub place: String,
+    pub why: String,
 }
 
 impl Draft {
     /// The fields with their defaults, as the server will tell them; or why it would refuse them.
-    pub(crate) fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
+    pub fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
         let mut form = self.fields.clone();
         form.insert("label".to_owned(), Value::from(self.label.clone()));
         let definition: Definition = serde_json::from_value(Value::Object(form)).map_err(|error| error.to_string())?;
@@ -51,7 +51,7 @@ impl Draft {
     }
 
     /// The request that creates it.
-    pub(crate) fn body(&self, held: bool) -> Value {
+    pub fn body(&self, held: bool) -> Value {
         let mut body = self.fields.clone();
         body.insert("label".to_owned(), Value::from(self.label.clone()));
         if held || self.held {

@@ -1,0 +1,124 @@
+//! A command on an entity that is not a job: decided by the model, answered with the state it led to.
+
+use std::sync::Arc;
+
+use ordo_model::object::Object;
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Chunk, Dedup, Fault};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::change::Change;
+use super::command::{Announcements, Lost, PendingCommand, SubmitError};
+use super::kinds::Stored;
+use super::planner::Work;
+use super::rounds::CONTENTION_MAX;
+use super::state::{Versioned, encode_event, typed};
+use crate::read::change_hint::ChangeHint;
+
+/// What becomes durable together with the command, and only if it leads to something.
+#[derive(Debug, Clone, Default)]
+pub struct CommitExtras {
+    pub dedup: Vec<Dedup>,
+    /// Chunks whose owners the new state names.
+    pub chunks: Vec<Chunk>,
+}
+
+/// What a command led to. It is durable.
+#[derive(Debug, Clone)]
+pub struct Committed<T: Object> {
+    pub state: Arc<Versioned<T>>,
+    pub events: Vec<T::Event>,
+}
+
+type Answer<T> = Result<Committed<T>, SubmitError<<T as Object>::Refusal>>;
+
+pub(crate) struct EntityCommand<T: Stored> {
+    id: Uuid,
+    command: T::Command,
+    extras: CommitExtras,
+    decided: Option<Answer<T>>,
+    reply: oneshot::Sender<Answer<T>>,
+}
+
+impl<T: Stored> EntityCommand<T> {
+    pub(crate) fn pair(
+        id: Uuid,
+        command: T::Command,
+        extras: CommitExtras,
+    ) -> (EntityCommand<T>, oneshot::Receiver<Answer<T>>) {
+        let (reply, answer) = oneshot::channel();
+        (EntityCommand { id, command, extras, decided: None, reply }, answer)
+    }
+
+    fn consider(&self, before: Option<&Versioned<T>>, now: Timestamp) -> Answer<T> {
+        let value = before.map(|state| &state.value);
+        let events = T::decide(self.id, value, self.command.clone(), now).map_err(SubmitError::Refused)?;
+        let mut value = value.cloned();
+        for event in &events {
+            value = Some(T::apply(self.id, value, event, now).map_err(|e| damaged(e.to_string()))?);
+        }
+        let value = value.ok_or_else(|| damaged("a command without effect on something that is not there".into()))?;
+        let version = before.map_or(0, |state| state.version) + events.len() as u64;
+        Ok(Committed { state: Arc::new(Versioned { id: self.id, version, value }), events })
+    }
+}
+
+fn damaged<R: std::error::Error>(text: String) -> SubmitError<R> {
+    SubmitError::Store(Arc::new(Fault::damaged(text)))
+}
+
+impl<T: Stored> PendingCommand for EntityCommand<T> {
+    fn entity(&self) -> EntityId {
+        EntityId { kind: T::KIND, id: self.id }
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.extras.dedup.first().map(|dedup| dedup.key.as_slice())
+    }
+
+    fn can_wait(&self) -> bool {
+        false
+    }
+
+    fn decide(&mut self, work: &mut Work, now: Timestamp, _is_shared: bool) -> bool {
+        if work.is_gone() || self.extras.dedup.iter().any(|dedup| work.claims(&dedup.key)) {
+            return false;
+        }
+        let answer = match work.state().map(typed::<T>).transpose() {
+            Ok(before) => self.consider(before.as_deref(), now),
+            Err(fault) => Err(SubmitError::Store(Arc::new(fault))),
+        };
+        if let Ok(committed) = answer.as_ref()
+            && !committed.events.is_empty()
+        {
+            let events = committed.events.iter().map(|event| encode_event(event, now));
+            work.advance(committed.state.clone(), events);
+            work.claim(self.extras.dedup.iter().cloned());
+            work.attach(self.extras.chunks.iter().cloned());
+        }
+        self.decided = Some(answer);
+        true
+    }
+
+    fn undo(&self, _change: &mut Change) {}
+
+    fn rewind(&mut self) {}
+
+    fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
+        matches!(lost, Lost::Contended) && tries < CONTENTION_MAX
+    }
+
+    fn settle(self: Box<Self>, lost: Option<Lost>, announce: &mut Announcements<'_>) {
+        let entity = self.entity();
+        let answer = match lost {
+            None => {
+                announce.hints.push(ChangeHint::Object(entity));
+                self.decided.unwrap_or(Err(SubmitError::Contended))
+            }
+            Some(lost) => Err(lost.into_error()),
+        };
+        // Whoever asked may have stopped waiting; what was decided stands.
+        drop(self.reply.send(answer));
+    }
+}

@@ -1,0 +1,322 @@
+//! A command on a job: with a slot to run in, a key it claims, and what retention adds.
+
+use std::sync::Arc;
+
+use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_store::{Dedup, RowWrite, Trim};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::change::{Assignment, Change, Place};
+use super::codec;
+use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
+use super::planner::Work;
+use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
+use super::state;
+use crate::read::change_hint::ChangeHint;
+use crate::run::tool::Shard;
+
+/// A command on a job, with what goes along with it.
+#[derive(Debug)]
+pub struct Request {
+    pub job_id: JobId,
+    pub order: Order,
+    /// Where the order's slot was reserved.
+    pub place: Option<Place>,
+    pub claim: Option<Claim>,
+    pub extra: Extra,
+}
+
+impl Request {
+    pub fn new(job_id: JobId, command: Command) -> Request {
+        Request { job_id, order: Order { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
+    }
+
+    /// On its way, and where its answer comes.
+    pub fn answered(self) -> (Submission, oneshot::Receiver<Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Submission::new(JobCommand::new(self, Some(reply))), answer)
+    }
+
+    /// On its way; nobody waits for the answer.
+    pub fn unanswered(self) -> Submission {
+        Submission::new(JobCommand::new(self, None))
+    }
+}
+
+/// A key that is claimed in the same commit as what the command leads to, so that the same is not done twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub key: Vec<u8>,
+    pub until: Timestamp,
+    /// Handed to whoever comes second.
+    pub value: Vec<u8>,
+    /// The 16 bytes of the id of the run that the command brings about follow the value: nobody knows it beforehand.
+    pub names_run: bool,
+}
+
+impl Claim {
+    fn fulfilled(&self, events: &[Event], now: Timestamp) -> Dedup {
+        let Claim { key, until, value, names_run } = self.clone();
+        let run = begun(events).filter(|_| names_run);
+        let value = value.into_iter().chain(run.into_iter().flat_map(|run| *run.0.as_bytes())).collect();
+        Dedup { key, at: now, until, value }
+    }
+
+    /// Takes the run off a value that names one.
+    pub fn read_run(value: &[u8]) -> Option<(&[u8], RunId)> {
+        let (rest, run) = value.split_last_chunk::<16>()?;
+        Some((rest, RunId(Uuid::from_bytes(*run))))
+    }
+}
+
+/// The run that somebody asked for and got, fired or skipped.
+fn begun(events: &[Event]) -> Option<RunId> {
+    events.iter().find_map(|event| match event {
+        Event::JobTriggered { run_id, cause, .. } | Event::JobSkipped { run_id, cause, .. } => {
+            cause.is_asked_for().then_some(*run_id)
+        }
+        _ => None,
+    })
+}
+
+/// What retention adds to a command.
+#[derive(Debug, Default)]
+pub enum Extra {
+    #[default]
+    Nothing,
+    /// Forgets the beginning of the stream and these runs.
+    Trim { trim: Option<Trim>, rows: Vec<RowWrite>, forget: Vec<Uuid> },
+    /// Forgets the job, if it may be forgotten; `rows` are those of its runs.
+    Purge { rows: Vec<RowWrite>, forget: Vec<Uuid> },
+}
+
+/// What a command led to. It is durable.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    /// The job after the command; shared with the other commands of the round that left it so.
+    pub job: Arc<Job>,
+    /// The runs that the command touched.
+    pub runs: Vec<Run>,
+    pub events: Vec<Event>,
+}
+
+impl Accepted {
+    /// The run that the command brought about, fired or skipped. Others may have moved with it.
+    pub fn run_begun(&self) -> Option<&Run> {
+        let id = begun(&self.events)?;
+        self.runs.iter().find(|run| run.id == id)
+    }
+}
+
+pub type Answer = Result<Accepted, SubmitError>;
+
+struct JobCommand {
+    job_id: JobId,
+    /// None once it was decided; what is decided anew is made of `kept`.
+    order: Option<Order>,
+    kept: Option<Command>,
+    place: Option<Place>,
+    /// The run that it starts.
+    start: Option<RunId>,
+    claim: Option<Claim>,
+    extra: Extra,
+    is_report: bool,
+    can_wait: bool,
+    answer: Option<Answer>,
+    reply: Option<oneshot::Sender<Answer>>,
+}
+
+impl JobCommand {
+    fn new(request: Request, reply: Option<oneshot::Sender<Answer>>) -> JobCommand {
+        let Request { job_id, order, place, claim, extra } = request;
+        let start = match order.command {
+            Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
+            _ => None,
+        };
+        // A report must reach the store however often that takes: its attempt cannot be run again to find out.
+        let is_report = matches!(order.command, Command::Report { .. });
+        let can_wait = is_report || matches!(order.command, Command::Wake | Command::Start { .. });
+        let (order, kept, answer) = (Some(order), None, None);
+        JobCommand { job_id, order, kept, place, start, claim, extra, is_report, can_wait, answer, reply }
+    }
+
+    /// What is decided anew if others were faster: reports; commands with a key, which meet their like in one round;
+    /// and, where other nodes write too, everybody's: losing to one of them is no reason to refuse.
+    fn keep(&mut self, command: &Command, is_shared: bool) {
+        let plain = self.place.is_none() && matches!(self.extra, Extra::Nothing);
+        if self.is_report || (plain && (is_shared || self.claim.is_some())) {
+            self.kept = Some(command.clone());
+        }
+    }
+
+    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> Answer {
+        let place = self.place;
+        let refused = |work: &mut Work, refusal: Refusal| {
+            work.change().returned.extend(place);
+            Err(SubmitError::Refused(refusal))
+        };
+        if work.is_gone() {
+            return refused(work, Refusal::NoSuchJob);
+        }
+        let before = match work.state().map(state::job).transpose() {
+            Ok(before) => before,
+            Err(fault) => return Err(SubmitError::Store(Arc::new(fault))),
+        };
+        if let Extra::Purge { rows, forget } = std::mem::take(&mut self.extra) {
+            let Some(job) = before else { return refused(work, Refusal::NoSuchJob) };
+            if !job.is_forgettable(now) || work.has_events() {
+                let state = job.state().name();
+                return refused(work, Refusal::WrongState { state, advice: "it is still needed" });
+            }
+            work.purge(rows, forget);
+            return Ok(Accepted { job, runs: Vec::new(), events: Vec::new() });
+        }
+        let decided = match decide(self.job_id, before.as_deref().cloned(), order, now) {
+            Ok(decided) => decided,
+            Err(refusal) => return refused(work, refusal),
+        };
+        note(work.change(), &decided, place);
+        work.claim(self.claim.iter().map(|claim| claim.fulfilled(&decided.events, now)));
+        let Decided { job, events, runs } = decided;
+        let job = Arc::new(job);
+        work.advance(job.clone(), events.iter().map(|event| codec::encode_event(event, now)));
+        work.touch(&runs);
+        Ok(Accepted { job, runs, events })
+    }
+}
+
+impl PendingCommand for JobCommand {
+    fn entity(&self) -> EntityId {
+        self.job_id.into()
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.claim.as_ref().map(|claim| claim.key.as_slice())
+    }
+
+    fn can_wait(&self) -> bool {
+        self.can_wait
+    }
+
+    fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool {
+        let order = match (self.order.take(), self.kept.take()) {
+            (Some(order), _) => order,
+            (None, Some(command)) => Order { command, reservation: None },
+            (None, None) => return true,
+        };
+        self.keep(&order.command, is_shared);
+        work.change().answered.extend(self.start);
+        if self.key().is_some_and(|key| work.claims(key)) {
+            self.order = Some(order);
+            return false;
+        }
+        let extra = match &mut self.extra {
+            Extra::Trim { trim, rows, forget } => Some((trim.take(), std::mem::take(rows), std::mem::take(forget))),
+            Extra::Nothing | Extra::Purge { .. } => None,
+        };
+        let answer = self.lay_on(work, now, order);
+        if let Some((trim, rows, forget)) = extra.filter(|_| answer.is_ok()) {
+            work.trim(trim, rows, forget);
+        }
+        self.answer = Some(answer);
+        true
+    }
+
+    fn undo(&self, change: &mut Change) {
+        change.returned.extend(self.place);
+        change.answered.extend(self.start);
+    }
+
+    fn rewind(&mut self) {
+        self.place = None;
+    }
+
+    fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
+        let most = if self.is_report || self.claim.is_some() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
+        let is_kept = self.kept.is_some() || self.order.is_some();
+        match lost {
+            Lost::Contended => is_kept && tries < most,
+            Lost::Store(_) => is_kept && self.is_report,
+            Lost::Duplicate(_) | Lost::Stopped => false,
+        }
+    }
+
+    fn settle(self: Box<Self>, lost: Option<Lost>, announce: &mut Announcements<'_>) {
+        let answer = match lost {
+            Some(lost) => Err(lost.into_error()),
+            None => self.answer.unwrap_or(Err(SubmitError::Contended)),
+        };
+        if let Ok(accepted) = &answer {
+            announce.metrics.accepted(accepted);
+            announce.hints.extend(accepted.runs.iter().map(|run| ChangeHint::Run(run.id)));
+            if !accepted.events.is_empty() {
+                announce.hints.push(ChangeHint::Job(accepted.job.id));
+            }
+        }
+        if let Some(reply) = self.reply {
+            // Whoever asked may have stopped waiting; what was decided stands.
+            drop(reply.send(answer));
+        }
+    }
+}
+
+/// What the engine must act on after these events.
+fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
+    for event in &decided.events {
+        match event {
+            Event::JobStarted { run_id, .. } => {
+                change.assignments.extend(place.take().and_then(|place| assignment(&decided.job, *run_id, place)));
+            }
+            Event::RunCancelRequested { run_id, .. } => change.cancel.push(*run_id),
+            Event::JobExecuted { run_id, .. }
+            | Event::JobFailed { run_id, .. }
+            | Event::RunReturned { run_id, .. }
+            | Event::RunCancelled { run_id, .. } => change.ended.push(*run_id),
+            Event::JobScheduled { .. }
+            | Event::JobUpdated { .. }
+            | Event::JobPaused { .. }
+            | Event::JobResumed { .. }
+            | Event::JobCancelled { .. }
+            | Event::JobTriggered { .. }
+            | Event::JobSkipped { .. }
+            | Event::RunReady { .. }
+            | Event::RunExpired { .. }
+            | Event::RunBroadcast { .. }
+            | Event::ShardTriggered { .. }
+            | Event::RunOrphaned { .. }
+            | Event::BackfillRequested { .. }
+            | Event::HistoryTrimmed { .. }
+            | Event::JobFollowed {}
+            | Event::UpstreamEnded { .. }
+            | Event::Published { .. } => {}
+        }
+    }
+    // A delivery whose run is over may have no more to wait for.
+    let over = decided.runs.iter().filter(|run| run.status.is_terminal());
+    let deliveries = over.filter_map(|run| run.cause.delivery());
+    change.reconcile.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
+    change.returned.extend(place);
+}
+
+fn assignment(job: &Job, run_id: RunId, place: Place) -> Option<Assignment> {
+    let run = job.active_run(run_id)?;
+    let attempt = run.attempt()?;
+    Some(Assignment {
+        place,
+        executor: attempt.executor.clone(),
+        job_id: job.id,
+        run_id,
+        label: job.definition.label.clone(),
+        attempt: attempt.number,
+        token: attempt.token,
+        scheduled_for: run.cause.occurrence().map(|o| o.nominal),
+        timeout: job.definition.timeout,
+        tool_name: job.definition.tool_name.clone(),
+        delivery: run.cause.delivery(),
+        tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
+        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
+        traceparent: run.traceparent,
+    })
+}

@@ -1,0 +1,40 @@
+//! The kinds of entities: where each stands in the indexes, and which type stands behind which kind.
+//!
+//! Invariant: whatever is stored of an entity besides its events follows from its state (`rows`, alarm, chunks).
+//! To add a kind: `Object` in the model, [`Stored`] here, its line in `registry.rs`.
+
+pub(crate) mod api_token;
+mod executor;
+mod hook;
+pub(crate) mod incident;
+pub(crate) mod monitor;
+pub(crate) mod notification;
+mod registry;
+mod secret;
+mod subscription;
+
+use ordo_model::object::Object;
+use ordo_store::{RowWrite, View};
+use uuid::Uuid;
+
+pub use hook::deliveries_prefix;
+pub(crate) use registry::{decode, fold, reconcile};
+
+/// An entity with its rows in the views.
+pub trait Stored: Object {
+    /// Which index its list is read from.
+    const LIST: u8 = 0;
+
+    /// The rows that follow from its state.
+    fn rows(&self, id: Uuid) -> Vec<RowWrite>;
+}
+
+/// A row of an index. `key` sorts; it must be unique inside the index, so most end with the id.
+pub(crate) fn index_row<T: Object>(index: u8, key: &[u8], value: Vec<u8>) -> RowWrite {
+    RowWrite { view: View::Index, key: index_key::<T>(index, key), value: Some(value) }
+}
+
+/// The key of such a row, or the prefix of many.
+pub(crate) fn index_key<T: Object>(index: u8, key: &[u8]) -> Vec<u8> {
+    [&[T::KIND.code(), index], key].concat()
+}

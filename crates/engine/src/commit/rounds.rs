@@ -1,0 +1,418 @@
+//! Rounds: commands gather while the store writes, are decided together, and are settled when their commit came back.
+//!
+//! A synchronous state machine that the tokio shell (`batcher`) and the simulator drive alike: `push`, `gather`, `plan`,
+//! `settle`. Invariant: nobody hears yes before the commit is durable. Rounds are settled in the order in which they were
+//! planned. A round may be planned while earlier ones are under way: it builds on what those will leave behind, and if an
+//! earlier one is lost, the guard of the commit, or `tainted`, refuses what was built on it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Batch, Chunk, Fault, Outcome, Snapshot, Store};
+use tokio::sync::oneshot;
+
+use super::cache::Cache;
+use super::change::Change;
+use super::command::{Announcements, Lost, Submission};
+use super::deferred::Deferred;
+use super::kinds;
+use super::planner::{Plan, States, plan};
+use crate::read::change_hint::ChangeHint;
+use crate::read::metrics::Metrics;
+
+/// How many commands one round takes at most.
+pub const ROUND_MAX: usize = 1_024;
+/// How many rounds may be on their way to a store of our own: one that is being written, one that is ready to follow it.
+/// Whatever else comes waits, and goes together.
+const ROUNDS_MAX: usize = 2;
+/// The same where a round trip lies between us and the store.
+const SHARED_ROUNDS_MAX: usize = 16;
+/// How often a command is decided anew because another node was faster.
+pub(crate) const CONTENTION_MAX: u32 = 16;
+/// The same for reports and commands with a key. Of those that share a round with keys that are taken, each round settles
+/// one, and a round has no more than this.
+pub(crate) const SHARED_ROUND_MAX: u32 = ROUND_MAX as u32;
+
+pub(crate) type ChunkReply = oneshot::Sender<Result<(), Arc<Fault>>>;
+
+#[derive(Debug)]
+pub struct Rounds {
+    queue: VecDeque<Submission>,
+    /// Commands on entities of rounds that are under way, where such an entity must wait; in the order they came.
+    held: VecDeque<Submission>,
+    deferred: Deferred,
+    chunks: Vec<Chunk>,
+    chunk_replies: Vec<ChunkReply>,
+    cache: Cache,
+    /// How many rounds are planned and not yet settled.
+    open: usize,
+    /// Entities whose round was lost while later rounds were open.
+    tainted: BTreeSet<EntityId>,
+    /// Entities that must wait for an open round: on a store that others write to as well all of them, otherwise those
+    /// that end with it.
+    busy: BTreeSet<EntityId>,
+    is_shared: bool,
+    metrics: Arc<Metrics>,
+}
+
+/// A round before it is decided, and what must be read for that.
+pub struct Gathered {
+    submissions: Vec<Submission>,
+    chunks: Vec<Chunk>,
+    chunk_replies: Vec<ChunkReply>,
+    known: States,
+    /// Entities whose snapshots are wanted.
+    pub missing: Vec<EntityId>,
+    /// Keys of commands that lost once: one round tells of one key that was used before; looking for the others spares
+    /// each of them a round of its own.
+    pub keys: Vec<Vec<u8>>,
+    has_deferred: bool,
+}
+
+/// What was read for a round.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// One for each missing entity, in order.
+    pub snapshots: Vec<Option<Snapshot>>,
+    /// Keys that are taken, with what stands under them.
+    pub taken: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// A round on its way to the store.
+#[derive(Debug)]
+pub struct Flight {
+    submissions: Vec<Submission>,
+    chunk_replies: Vec<ChunkReply>,
+    has_deferred: bool,
+    /// Entities that must wait until it is settled.
+    holds: Vec<EntityId>,
+    plan: Result<Plan, Fault>,
+}
+
+impl std::fmt::Debug for Gathered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gathered").field("submissions", &self.submissions).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan").field("items", &self.item_entities).finish_non_exhaustive()
+    }
+}
+
+impl Flight {
+    /// What is to be committed; to be taken once.
+    pub fn take_batch(&mut self) -> Batch {
+        self.plan.as_mut().map(|plan| std::mem::take(&mut plan.batch)).unwrap_or_default()
+    }
+
+    /// How many commands it carries.
+    pub fn len(&self) -> usize {
+        self.submissions.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.submissions.is_empty()
+    }
+}
+
+/// What came of a round, for the engine to act on.
+#[derive(Debug, Default)]
+pub struct Settled {
+    pub changes: Vec<Change>,
+    pub hints: Vec<ChangeHint>,
+    /// The store failed.
+    pub fault: Option<Arc<Fault>>,
+}
+
+impl Rounds {
+    pub fn new(is_shared: bool, metrics: Arc<Metrics>) -> Rounds {
+        Rounds {
+            queue: VecDeque::new(),
+            held: VecDeque::new(),
+            deferred: Deferred::default(),
+            chunks: Vec::new(),
+            chunk_replies: Vec::new(),
+            cache: Cache::default(),
+            open: 0,
+            tainted: BTreeSet::new(),
+            busy: BTreeSet::new(),
+            is_shared,
+            metrics,
+        }
+    }
+
+    pub fn push(&mut self, submission: Submission) {
+        self.queue.push_back(submission);
+    }
+
+    pub(crate) fn push_chunks(&mut self, chunks: Vec<Chunk>, reply: ChunkReply) {
+        self.chunks.extend(chunks);
+        self.chunk_replies.push(reply);
+    }
+
+    /// Nothing waits and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.open == 0 && !self.has_waiting()
+    }
+
+    /// Whether anything waits to be decided.
+    pub fn has_waiting(&self) -> bool {
+        !self.queue.is_empty() || !self.held.is_empty() || !self.deferred.is_empty() || !self.chunk_replies.is_empty()
+    }
+
+    /// The next round, if there is one and it may be planned now.
+    pub fn gather(&mut self) -> Option<Gathered> {
+        let most = if self.is_shared { SHARED_ROUNDS_MAX } else { ROUNDS_MAX };
+        // After a loss nothing is planned until all that was built on it is settled: what is read from the store
+        // meanwhile may come to have the same version as what is being written, and the guard of the commit, which
+        // compares versions only, would take one for the other. On a shared store no round builds on an open one.
+        if self.open >= most || !self.tainted.is_empty() {
+            return None;
+        }
+        let mut submissions = self.take_ready();
+        let part = self.deferred.part();
+        let has_deferred = part.is_some();
+        submissions.extend(part.into_iter().flatten());
+        if submissions.is_empty() && self.chunk_replies.is_empty() {
+            return None;
+        }
+        self.open += 1;
+        let known: States = self.entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
+        let missing = known.iter().filter(|(_, state)| state.is_none()).map(|(entity, _)| *entity).collect();
+        let lost_before = submissions.iter().filter(|submission| submission.tries > 0);
+        let keys = lost_before.filter_map(|submission| submission.command.key().map(<[u8]>::to_vec)).collect();
+        let (chunks, chunk_replies) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.chunk_replies));
+        Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, has_deferred })
+    }
+
+    fn entities_of(&self, submissions: &[Submission]) -> impl Iterator<Item = EntityId> + use<> {
+        submissions.iter().map(|submission| submission.command.entity()).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Takes what may be decided now. All commands on a busy entity wait, so that they keep their order; commands of
+    /// slow jobs give way to all others.
+    fn take_ready(&mut self) -> Vec<Submission> {
+        let mut ready = Vec::new();
+        while ready.len() < ROUND_MAX
+            && let Some(submission) = self.queue.pop_front()
+        {
+            let entity = submission.command.entity();
+            if self.busy.contains(&entity) {
+                self.held.push_back(submission);
+            } else if submission.command.can_wait() && self.cache.get(entity).is_some_and(|state| state.is_slow()) {
+                self.deferred.push(submission);
+            } else {
+                ready.push(submission);
+            }
+        }
+        ready
+    }
+
+    /// Decides a round.
+    pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: Timestamp) -> Flight {
+        let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, has_deferred } = gathered;
+        let entities: Vec<EntityId> = known.keys().copied().collect();
+        let loaded = loaded.and_then(|loaded| Ok((decode(missing, loaded.snapshots)?, loaded.taken)));
+        let plan = loaded.map(|(read, taken)| {
+            self.answer_duplicates(&mut submissions, &taken);
+            let states = known.into_iter().chain(read).collect();
+            let mut plan = plan(states, &mut submissions, now, self.is_shared);
+            plan.batch.chunks.extend(chunks);
+            plan
+        });
+        let holds = match &plan {
+            Ok(plan) if !self.is_shared => self.remember(&plan.states),
+            Ok(_) | Err(_) => entities.into_iter().filter(|_| self.is_shared).collect(),
+        };
+        self.busy.extend(&holds);
+        Flight { submissions, chunk_replies, has_deferred, holds, plan }
+    }
+
+    fn answer_duplicates(&mut self, submissions: &mut Vec<Submission>, taken: &BTreeMap<Vec<u8>, Vec<u8>>) {
+        if taken.is_empty() {
+            return;
+        }
+        let value = |submission: &Submission| submission.command.key().and_then(|key| taken.get(key)).cloned();
+        for duplicate in submissions.extract_if(.., |submission| submission.tries > 0 && value(submission).is_some()) {
+            let lost = value(&duplicate).map(Lost::Duplicate);
+            duplicate.command.settle(lost, &mut Announcements { metrics: &self.metrics, hints: &mut Vec::new() });
+        }
+    }
+
+    /// Keeps what the round leaves behind. Returns what ends with it: that may still be read from the store until the
+    /// round is settled.
+    fn remember(&mut self, states: &States) -> Vec<EntityId> {
+        let mut ended = Vec::new();
+        for (entity, state) in states {
+            match state {
+                Some(state) => self.cache.keep(*entity, state.clone()),
+                None => {
+                    self.cache.forget(*entity);
+                    ended.push(*entity);
+                }
+            }
+        }
+        ended
+    }
+
+    /// Joins a round with what became of its commit.
+    pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> Settled {
+        let Flight { submissions, chunk_replies, has_deferred, holds: held_back, plan } = flight;
+        if has_deferred {
+            self.deferred.landed();
+        }
+        for entity in &held_back {
+            self.busy.remove(entity);
+        }
+        let settled = match plan.and_then(|plan| outcomes.map(|outcomes| (plan, outcomes))) {
+            Ok((plan, outcomes)) => self.settle_plan(plan, submissions, outcomes),
+            Err(fault) => self.settle_failed(submissions, &Arc::new(fault)),
+        };
+        for reply in chunk_replies {
+            drop(reply.send(settled.fault.clone().map_or(Ok(()), Err)));
+        }
+        self.open -= 1;
+        if self.open == 0 {
+            self.tainted.clear();
+        }
+        // What was held back came before what has not been looked at yet.
+        while let Some(submission) = self.held.pop_back() {
+            self.queue.push_front(submission);
+        }
+        settled
+    }
+
+    fn settle_plan(&mut self, plan: Plan, submissions: Vec<Submission>, outcomes: Vec<Outcome>) -> Settled {
+        let tainted = plan.states.keys().filter(|entity| self.tainted.contains(entity));
+        let mut lost: BTreeMap<EntityId, Outcome> =
+            tainted.map(|entity| (*entity, Outcome::Conflict { actual: 0 })).collect();
+        for (entity, outcome) in plan.item_entities.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Committed { .. } => {}
+                Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
+            }
+        }
+        lost.keys().for_each(|entity| self.lose(*entity));
+        let mut settled = Settled::default();
+        let mut again = Vec::new();
+        for (submission, is_decided) in submissions.into_iter().zip(plan.decided) {
+            let loss = match lost.get(&submission.command.entity()) {
+                None => (!is_decided).then_some(Lost::Contended),
+                Some(Outcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
+                    Some(Lost::Duplicate(value.clone()))
+                }
+                Some(_) => Some(Lost::Contended),
+            };
+            again.extend(self.settle_one(submission, loss, &mut settled));
+        }
+        self.repeat(again);
+        settled.changes.extend(plan.changes.into_iter().map(|(entity, change)| match lost.contains_key(&entity) {
+            true => undone(change),
+            false => change,
+        }));
+        settled
+    }
+
+    /// Whether the batch became durable is unknown: what is stored now must be read again.
+    fn settle_failed(&mut self, submissions: Vec<Submission>, fault: &Arc<Fault>) -> Settled {
+        let mut settled = Settled { fault: Some(fault.clone()), ..Settled::default() };
+        let mut changes: BTreeMap<EntityId, Change> = BTreeMap::new();
+        let mut again = Vec::new();
+        for submission in submissions {
+            let entity = submission.command.entity();
+            self.lose(entity);
+            let change = changes.entry(entity).or_insert_with(|| Change { failed: true, ..Change::of(entity) });
+            submission.command.undo(change);
+            again.extend(self.settle_one(submission, Some(Lost::Store(fault.clone())), &mut settled));
+        }
+        self.repeat(again);
+        settled.changes = changes.into_values().collect();
+        settled
+    }
+
+    /// Answers, or gives back what is to be decided anew.
+    fn settle_one(&self, mut submission: Submission, lost: Option<Lost>, settled: &mut Settled) -> Option<Submission> {
+        if let Some(lost) = &lost
+            && submission.command.tries_again(lost, submission.tries)
+        {
+            submission.command.rewind();
+            return Some(Submission { tries: submission.tries + 1, ..submission });
+        }
+        let mut announce = Announcements { metrics: &self.metrics, hints: &mut settled.hints };
+        submission.command.settle(lost, &mut announce);
+        None
+    }
+
+    /// What is decided anew came before all that waits.
+    fn repeat(&mut self, again: Vec<Submission>) {
+        again.into_iter().rev().for_each(|submission| self.queue.push_front(submission));
+    }
+
+    fn lose(&mut self, entity: EntityId) {
+        self.cache.forget(entity);
+        if !self.is_shared {
+            self.tainted.insert(entity);
+        }
+    }
+
+    /// Answers all that waits: nothing more is decided.
+    pub(crate) fn refuse_all(&mut self) {
+        let waiting = self.queue.drain(..).chain(self.held.drain(..)).chain(self.deferred.drain());
+        for submission in waiting {
+            let mut announce = Announcements { metrics: &self.metrics, hints: &mut Vec::new() };
+            submission.command.settle(Some(Lost::Stopped), &mut announce);
+        }
+        for reply in self.chunk_replies.drain(..) {
+            let stopped = Fault::Held { what: "Ordo is shutting down".into() };
+            drop(reply.send(Err(Arc::new(stopped))));
+        }
+    }
+}
+
+/// Commits a batch; an empty one needs no commit.
+pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    if batch.items.is_empty() && batch.chunks.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
+}
+
+/// Reads what a round needs. On a shared store nothing is remembered: a refusal has no item that the guard could refuse,
+/// so it must not rest on what another node has changed since.
+pub async fn load(store: &dyn Store, gathered: &Gathered, now: Timestamp) -> Result<Loaded, Fault> {
+    let mut loaded = Loaded::default();
+    if !gathered.missing.is_empty() {
+        loaded.snapshots = store.load(&gathered.missing).await?;
+    }
+    for key in &gathered.keys {
+        // A store that cannot be read is found out by the commit.
+        if let Ok(Some(value)) = store.dedup(key, now).await {
+            loaded.taken.insert(key.clone(), value);
+        }
+    }
+    Ok(loaded)
+}
+
+fn decode(missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<States, Fault> {
+    let states = missing
+        .into_iter()
+        .zip(snapshots)
+        .map(|(entity, snapshot)| Ok((entity, snapshot.map(|snapshot| kinds::decode(entity, &snapshot)).transpose()?)));
+    states.collect()
+}
+
+/// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
+pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> Batch {
+    let mut submissions: Vec<Submission> = requests.into_iter().map(super::job_command::Request::unanswered).collect();
+    plan(States::new(), &mut submissions, now, false).batch
+}
+
+/// Nothing of it happened: slots go back, the wake is tried again.
+fn undone(change: Change) -> Change {
+    let assigned = change.assignments.iter().map(|assignment| assignment.place);
+    let returned = change.returned.into_iter().chain(assigned).collect();
+    Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use ordo_model::job::{Command, Definition, Pool, Report};
+use ordo_model::{JobId, RunId, Token};
+use ordo_store_redb::RedbStore;
+use uuid::Uuid;
+
+use super::*;
+use crate::commit::change::Place;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::{Answer, Request};
+
+const NOW: Timestamp = Timestamp::MIN;
+
+/// A node: the rounds, and the store they write to.
+struct Node {
+    rounds: Rounds,
+    store: Arc<dyn Store>,
+}
+
+fn job() -> JobId {
+    JobId(Uuid::from_u128(1))
+}
+
+fn schedule() -> Command {
+    let form = serde_json::json!({ "label": "l", "tool_name": "noop", "trigger": { "type": "manual" } });
+    let definition: Definition = serde_json::from_value(form).unwrap();
+    Command::Schedule { definition: Box::new(definition), held: false }
+}
+
+fn pause() -> Command {
+    Command::Pause { reason: None }
+}
+
+/// Two nodes on one store.
+fn nodes(is_shared: bool) -> [Node; 2] {
+    let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
+    [store.clone(), store].map(|store| Node { rounds: Rounds::new(is_shared, Arc::default()), store })
+}
+
+impl Node {
+    fn push(&mut self, command: Command) -> oneshot::Receiver<Answer> {
+        let (submission, answer) = Request::new(job(), command).answered();
+        self.rounds.push(submission);
+        answer
+    }
+
+    async fn take_off(&mut self) -> Option<(Flight, Batch)> {
+        let gathered = self.rounds.gather()?;
+        let loaded = load(self.store.as_ref(), &gathered, NOW).await;
+        let mut flight = self.rounds.plan(gathered, loaded, NOW);
+        let batch = flight.take_batch();
+        Some((flight, batch))
+    }
+
+    async fn land(&mut self, (flight, batch): (Flight, Batch)) {
+        let outcomes = commit(self.store.as_ref(), batch).await;
+        self.rounds.settle(flight, outcomes);
+    }
+
+    async fn run(&mut self, command: Command) -> Answer {
+        let mut answer = self.push(command);
+        while let Some(flight) = self.take_off().await {
+            self.land(flight).await;
+        }
+        answer.try_recv().expect("it was answered")
+    }
+}
+
+#[tokio::test]
+async fn on_a_shared_store_an_entity_waits_for_its_open_round_and_is_read_anew() {
+    let [mut one, mut two] = nodes(true);
+    assert!(one.run(schedule()).await.is_ok());
+    // Both decide on the same version; the other node is faster.
+    let mut slow = one.push(pause());
+    let flight = one.take_off().await.unwrap();
+    let mut behind = one.push(Command::Resume);
+    assert!(one.rounds.gather().is_none(), "what comes on a busy entity waits");
+    assert!(two.run(pause()).await.is_ok());
+    one.land(flight).await;
+    assert!(slow.try_recv().is_err(), "it is decided anew");
+    while let Some(flight) = one.take_off().await {
+        one.land(flight).await;
+    }
+    assert!(!matches!(slow.try_recv().unwrap(), Err(SubmitError::Contended)), "and answered by what is so now");
+    assert!(behind.try_recv().unwrap().is_ok(), "what it decides now rests on what the other wrote");
+}
+
+#[tokio::test]
+async fn on_a_shared_store_nobody_is_refused_because_of_what_was_true_before() {
+    let [mut one, mut two] = nodes(true);
+    assert!(one.run(schedule()).await.is_ok());
+    assert!(one.run(pause()).await.is_ok());
+    assert!(two.run(Command::Resume).await.is_ok());
+    let again = one.run(pause()).await;
+    assert!(again.is_ok(), "it is not paused any more: {again:?}");
+}
+
+#[tokio::test]
+async fn an_idle_store_gets_the_first_command_at_once_and_what_comes_meanwhile_goes_together() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    let _first = node.push(pause());
+    let writing = node.take_off().await.expect("an idle store need not wait");
+    let _second = node.push(Command::Resume);
+    let ready = node.take_off().await.expect("one round is ready to follow");
+    let answers: Vec<_> = (0..10).map(|_| node.push(Command::Wake)).collect();
+    assert!(node.take_off().await.is_none(), "the rest gathers");
+    node.land(writing).await;
+    let together = node.take_off().await.unwrap();
+    assert_eq!(together.0.len(), answers.len());
+    node.land(ready).await;
+    node.land(together).await;
+    assert!(answers.into_iter().all(|mut answer| answer.try_recv().unwrap().is_ok()));
+    assert!(node.rounds.is_idle());
+}
+
+#[tokio::test]
+async fn what_was_built_on_a_lost_round_is_not_carried_out() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    let mut lost = node.push(pause());
+    let (first, _) = node.take_off().await.unwrap();
+    let mut built = node.push(Command::Resume);
+    let second = node.take_off().await.unwrap();
+    node.rounds.settle(first, Err(Fault::damaged("the disk is gone")));
+    assert!(matches!(lost.try_recv().unwrap(), Err(SubmitError::Store(_))));
+    let _later = node.push(Command::Wake);
+    assert!(node.rounds.gather().is_none(), "nothing is planned before what was built on it is settled");
+    node.land(second).await;
+    assert!(matches!(built.try_recv().unwrap(), Err(SubmitError::Contended)));
+    assert!(node.run(pause()).await.is_ok(), "it was never paused");
+}
+
+#[tokio::test]
+async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    let report = Report::Failed { started_at: None, reason: "no".into() };
+    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: Token(1), report };
+    let place = Some(Place::Here(Pool::Fast));
+    node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());
+    let (first, _) = node.take_off().await.unwrap();
+    let lost = node.rounds.settle(first, Err(Fault::damaged("the disk is gone")));
+    assert_eq!(lost.changes[0].returned, [Place::Here(Pool::Fast)]);
+    let gathered = node.rounds.gather().expect("a report is tried until it is written");
+    let unread = node.rounds.plan(gathered, Err(Fault::damaged("nor can it be read")), NOW);
+    let lost_again = node.rounds.settle(unread, Ok(Vec::new()));
+    assert_eq!(lost_again.changes[0].returned, []);
+}

@@ -150,3 +150,9 @@ mod tests {
         assert!(refusal("[serve\n").contains("ordo.toml"));
     }
 }
+
+/// Whether the configuration has this key.
+#[cfg(test)]
+pub(crate) fn known_key(path: &str) -> bool {
+    keys::kind_of(&layers::Path::parse(path)).is_ok()
+}

@@ -64,7 +64,8 @@ fn refused(written: &str) -> Option<String> {
         current = current.find_subcommand(names[0])?.clone();
     }
     let has = |flag: &String| current.get_arguments().any(|known| known.get_long() == Some(flag));
-    let unknown = flags.iter().find(|flag| !flag.is_empty() && !has(flag) && !["help", "version"].contains(&flag.as_str()));
+    let unknown =
+        flags.iter().find(|flag| !flag.is_empty() && !has(flag) && !["help", "version"].contains(&flag.as_str()));
     unknown.map(|flag| format!("{} has no --{flag}", current.get_name()))
 }
 
@@ -72,7 +73,8 @@ fn refused(written: &str) -> Option<String> {
 fn every_command_in_the_documents_can_be_typed() {
     let mut wrong = Vec::new();
     for (page, text) in markdown() {
-        wrong.extend(commands(&text).iter().filter_map(|typed| Some(format!("{page}: `{typed}`: {}", refused(typed)?))));
+        wrong
+            .extend(commands(&text).iter().filter_map(|typed| Some(format!("{page}: `{typed}`: {}", refused(typed)?))));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

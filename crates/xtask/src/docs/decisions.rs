@@ -16,7 +16,8 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         .collect::<Result<_>>()?;
     pages.retain(|name| name != "README.md");
     pages.sort();
-    let index = std::fs::read_to_string(folder.join("README.md")).with_context(|| format!("reading {FOLDER}/README.md"))?;
+    let index =
+        std::fs::read_to_string(folder.join("README.md")).with_context(|| format!("reading {FOLDER}/README.md"))?;
     let listed: Vec<String> = markdown::targets(&index).into_iter().filter(|target| target.starts_with('0')).collect();
     Ok(differences(&pages, &listed))
 }

@@ -161,5 +161,15 @@ pub(crate) async fn stats(database: &Database) -> Result<Stats, Fault> {
         row.map_or(0, |row| u64::try_from(row.get::<_, i64>(1)).unwrap_or(0))
     };
     let rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
-    Ok(Stats { driver: "postgres", format: LAYOUT, bytes_on_disk, events, entities, alarms, chunks, rows })
+    Ok(Stats {
+        driver: "postgres",
+        format: LAYOUT,
+        bytes_on_disk,
+        events,
+        entities,
+        alarms,
+        chunks,
+        rows,
+        journal: None,
+    })
 }

@@ -88,6 +88,24 @@ pub struct Stats {
     pub alarms: u64,
     pub chunks: u64,
     pub rows: Vec<(View, u64)>,
+    /// What the driver's journal did, where it has one.
+    pub journal: Option<JournalStats>,
+}
+
+/// A journal in front of the tables: what it holds, and what it did since the store was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JournalStats {
+    /// Records that a crash now would leave to be replayed.
+    pub pending_bytes: u64,
+    /// What its files take on the disk.
+    pub allocated_bytes: u64,
+    pub checkpoints: u64,
+    /// The longest time commits waited for a checkpoint.
+    pub checkpoint_micros_max: u64,
+    /// What was replayed when the store was last opened.
+    pub recovered_records: u64,
+    pub recovered_bytes: u64,
+    pub recovery_micros: u64,
 }
 
 /// Reads see everything committed before they began. A read answers at most `limit` entries.

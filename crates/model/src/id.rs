@@ -16,6 +16,7 @@ macro_rules! uuid_name {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         pub struct $name(pub Uuid);
 
         impl fmt::Display for $name {
@@ -73,6 +74,7 @@ pub fn mix(mut x: u64) -> u64 {
 /// A fencing token: grows with every attempt of a job, so a report from an older attempt is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = FencingToken))]
 pub struct Token(pub u64);
 
 /// One generation of one executor process: attempts belong to it and die with it.

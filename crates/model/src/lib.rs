@@ -13,12 +13,15 @@ pub mod limits;
 pub mod monitor;
 pub mod notification;
 pub mod object;
+#[cfg(feature = "openapi")]
+mod openapi;
 pub mod outbox;
 pub mod role;
 pub mod routing;
 pub mod schedule;
 pub mod secret;
 pub mod secret_reference;
+pub mod strict;
 pub mod subscription;
 pub mod time;
 pub mod trace;

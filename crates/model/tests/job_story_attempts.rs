@@ -16,7 +16,7 @@ fn failed(reason: &str) -> RunStatus {
 fn a_run_goes_from_pending_to_running_to_completed() {
     let mut job = given(json!({}));
     let run = job.trigger();
-    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: None });
+    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: None, waiting_for: None });
     job.later("1s").start(run);
     assert_eq!(job.status(run), &RunStatus::Running { cancelling: None });
     job.later("2s").completes(run);
@@ -95,7 +95,7 @@ fn a_retry_waits_twice_as_long_each_time_and_keeps_every_error() {
     let mut job = given(json!({"retry": {"max_attempts": 3, "backoff": "2s"}}));
     let run = job.trigger_and_start();
     job.fails(run, "one");
-    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: Some(t("2s")) });
+    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: Some(t("2s")), waiting_for: None });
     assert_eq!(job.job.next_wake(), Some(t("2s")));
     job.at("1s999ms").wake_and_start();
     assert!(job.events().is_empty());

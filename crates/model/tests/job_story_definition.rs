@@ -102,9 +102,14 @@ fn an_unknown_field_is_named() {
 }
 
 #[test]
-fn a_block_strategy_of_the_wrong_shape_is_told_the_right_ones() {
-    for block in [json!({"concurrent": {"max": 4, "min": 1}}), json!({"concurent": {"max": 4}}), json!(7)] {
-        assert_says(refused(json!({"block": block})), &["serial, discard, cover, concurrent"]);
+fn a_block_strategy_of_the_wrong_shape_is_told_what_is_wrong() {
+    for (block, says) in [
+        (json!({"concurrent": {"max": 4, "min": 1}}), "`min`"),
+        (json!({"concurent": {"max": 4}}), "`concurent`"),
+        (json!("paralell"), "serial, discard, cover, concurrent"),
+        (json!(7), "a text or an object"),
+    ] {
+        assert_says(refused(json!({"block": block})), &[says]);
     }
 }
 

@@ -37,7 +37,7 @@ fn a_run_that_is_given_back_waits_and_is_tried_anew_without_losing_an_attempt() 
     let old = job.token(run);
     job.report(run, nack("5s"));
     assert_eq!(job.events(), ["RunReturned"]);
-    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: Some(t("5s")) });
+    assert_eq!(job.status(run), &RunStatus::Pending { retry_at: Some(t("5s")), waiting_for: None });
     job.wake_at_alarm().start(run);
     assert!(job.token(run) > old);
     let late = Command::Report { run_id: run, token: old, report: completed(job.now) };

@@ -84,7 +84,7 @@ fn the_codes_of_states_never_change() {
         assert_eq!(serde_json::to_value(state).expect("it is written"), state.name());
     }
     let statuses = [
-        RunStatus::Pending { retry_at: None },
+        RunStatus::Pending { retry_at: None, waiting_for: None },
         RunStatus::Running { cancelling: None },
         RunStatus::Completed { result: json!(1), result_bytes: None },
         RunStatus::Failed { reason: "x".into() },

@@ -1,6 +1,5 @@
 //! `ordo`: one binary for the daemon, its command line and its tools of maintenance.
 
-mod bench;
 mod cli;
 mod commands;
 mod config;
@@ -8,7 +7,6 @@ mod daemon;
 mod error;
 mod executor;
 mod folder;
-mod import;
 mod key_file;
 mod locate;
 mod maintenance;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
 use ordo_store::{Fault, Stats, Store};
 use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::{Options, RedbStore};
-use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::folder::Folder;
@@ -30,17 +30,15 @@ impl Checked {
         self.report.is_clean() && self.findings.is_empty()
     }
 
-    pub(crate) fn to_json(&self) -> Value {
-        let shown: Vec<&String> = self.findings.iter().chain(&self.report.shown).collect();
-        let all = self.report.differences + self.findings.len() as u64 + self.findings_untold;
-        json!({
-            "clean": self.is_clean(),
-            "entities": self.report.entities,
-            "events": self.report.events,
-            "rows": self.report.rows,
-            "differences": all,
-            "shown": shown,
-        })
+    pub(crate) fn view(&self) -> StoreCheck {
+        StoreCheck {
+            clean: self.is_clean(),
+            entities: self.report.entities,
+            events: self.report.events,
+            rows: self.report.rows,
+            differences: self.report.differences + self.findings.len() as u64 + self.findings_untold,
+            shown: self.findings.iter().chain(&self.report.shown).cloned().collect(),
+        }
     }
 }
 
@@ -66,19 +64,17 @@ pub(crate) async fn check_database(
 /// How a database is backed up.
 pub(crate) const DUMP: &str = "a database is backed up with its own tools: pg_dump --schema=SCHEMA DATABASE";
 
-pub(crate) fn stats_json(stats: &Stats) -> Value {
-    let rows: serde_json::Map<String, Value> =
-        stats.rows.iter().map(|(view, count)| (view.name().to_owned(), json!(count))).collect();
-    json!({
-        "driver": stats.driver,
-        "format": stats.format,
-        "bytes_on_disk": stats.bytes_on_disk,
-        "entities": stats.entities,
-        "events": stats.events,
-        "alarms": stats.alarms,
-        "chunks": stats.chunks,
-        "rows": rows,
-    })
+pub(crate) fn stats_view(stats: &Stats) -> StoreStats {
+    StoreStats {
+        driver: stats.driver.to_owned(),
+        format: stats.format,
+        bytes_on_disk: stats.bytes_on_disk,
+        entities: stats.entities,
+        events: stats.events,
+        alarms: stats.alarms,
+        chunks: stats.chunks,
+        rows: stats.rows.iter().map(|(view, count)| (view.name().to_owned(), *count)).collect(),
+    }
 }
 
 /// Looks after the store of a running daemon.
@@ -106,11 +102,11 @@ impl StoreKeeper {
 
 #[async_trait]
 impl Maintenance for StoreKeeper {
-    async fn stats(&self) -> Result<Value, MaintenanceError> {
-        Ok(stats_json(&self.store.store().stats().await?))
+    async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
+        Ok(stats_view(&self.store.store().stats().await?))
     }
 
-    async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError> {
+    async fn backup(&self, to: PathBuf) -> Result<StoreCopy, MaintenanceError> {
         if !to.parent().is_some_and(Path::is_dir) {
             return Err(MaintenanceError::Refused(format!("the folder of {} does not exist", to.display())));
         }
@@ -120,15 +116,15 @@ impl Maintenance for StoreKeeper {
         };
         self.copy_to(store, to.clone()).await?;
         let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
-        Ok(json!({ "to": to, "bytes": bytes }))
+        Ok(StoreCopy { to, bytes })
     }
 
     /// Of a file on a copy: a check needs it for itself, and the daemon goes on meanwhile.
-    async fn check(&self) -> Result<Value, MaintenanceError> {
+    async fn check(&self) -> Result<StoreCheck, MaintenanceError> {
         let _alone = self.checking.lock().await;
         let store = match &self.store {
             OpenStore::File(store) => store.clone(),
-            OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.to_json()),
+            OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.view()),
         };
         let copy = Copy::at(self.folder.checking());
         self.copy_to(store, copy.0.clone()).await?;
@@ -138,7 +134,7 @@ impl Maintenance for StoreKeeper {
             let store = RedbStore::open_file_inline(&path, Options::default())?;
             runtime.block_on(check(&store, &mut |_, _| {}))
         });
-        Ok(checked.await.map_err(|error| broken_off(&error))??.to_json())
+        Ok(checked.await.map_err(|error| broken_off(&error))??.view())
     }
 }
 

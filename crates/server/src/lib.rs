@@ -14,14 +14,12 @@ mod routes;
 
 pub use adapters::Adapters;
 pub use api::maintenance::{Maintenance, MaintenanceError};
-pub use api::openapi::openapi;
 pub use app::{App, Node};
 pub use auth::Auth;
-pub use auth::access::{Need, is_listed, need};
+pub use auth::access::{is_listed, need};
 pub use auth::caller::Caller;
-pub use http::code::Code;
 pub use http::listen::{serve_tcp, serve_unix};
 pub use http::peer::Peer;
-pub use http::problem::{FieldError, Problem};
+pub use http::problem::Problem;
 pub use http::rate::Limits;
-pub use routes::{paths, router};
+pub use routes::router;

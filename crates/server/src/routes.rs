@@ -1,19 +1,23 @@
-//! The route table. What each route asks of its callers stands in `access.rs`.
+//! The routes of the server: a handler for each operation of the API, the pages, and what every request passes.
+
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::Uri;
+use axum::http::{Uri, header};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use bytes::Bytes;
+use ordo_api::{Code, Operation, openapi};
 use tower::Layer;
 
 use crate::api::{
-    cron, events, executors, health, hooks, incidents, jobs, metrics, monitors, nodes, notifications, openapi, runs,
-    secrets, slack, status, store, subscriptions, tokens,
+    cron, events, executors, health, hooks, incidents, jobs, metrics, monitors, nodes, notifications, runs, secrets,
+    slack, status, store, subscriptions, tokens,
 };
 use crate::app::App;
 use crate::auth::{self, login};
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 use crate::http::{compression, security_headers, trace};
 use crate::pages;
@@ -21,82 +25,109 @@ use crate::pages;
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Every path with what it answers; in `openapi/` each is described.
-fn table() -> Vec<(&'static str, MethodRouter<App>)> {
-    vec![
-        ("/healthz", get(health::alive)),
-        ("/readyz", get(health::ready)),
-        ("/metrics", get(metrics::show)),
-        ("/openapi.json", get(openapi::show)),
-        ("/login", get(login::by_link).post(login::by_form)),
-        ("/logout", post(login::leave)),
-        ("/v1/status", get(status::show)),
-        ("/v1/jobs", get(jobs::list::read).post(jobs::create)),
-        ("/v1/jobs/batch", post(jobs::batch::create).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
-        ("/v1/jobs/{id}", get(jobs::show).patch(jobs::update).delete(jobs::cancel)),
-        ("/v1/jobs/{id}/trigger", post(jobs::commands::trigger)),
-        ("/v1/jobs/{id}/pause", post(jobs::commands::pause)),
-        ("/v1/jobs/{id}/resume", post(jobs::commands::resume)),
-        ("/v1/jobs/{id}/backfill", post(jobs::commands::backfill)),
-        ("/v1/jobs/{id}/preview", get(jobs::commands::preview)),
-        ("/v1/runs", get(runs::list)),
-        ("/v1/runs/{id}", get(runs::show)),
-        ("/v1/runs/{id}/logs", get(runs::logs::read)),
-        ("/v1/runs/{id}/cancel", post(runs::cancel)),
-        ("/v1/runs/{id}/retry", post(runs::retry)),
-        ("/v1/runs/report", post(executors::reports::report).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
-        ("/v1/runs/logs", post(executors::reports::logs).layer(DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES))),
-        ("/v1/executors", get(executors::list).post(executors::register)),
-        ("/v1/executors/{id}", delete(executors::leave)),
-        ("/v1/executors/{id}/heartbeat", post(executors::heartbeat)),
-        ("/v1/executors/{id}/poll", post(executors::poll)),
-        ("/v1/executors/{id}/drain", post(executors::drain)),
-        ("/hooks/{slug}", post(hooks::receive::receive)),
-        ("/v1/hooks", get(hooks::list).post(hooks::create)),
-        ("/v1/hooks/{slug}", get(hooks::show).put(hooks::update).delete(hooks::remove)),
-        ("/v1/hooks/{slug}/deliveries", get(hooks::deliveries::list)),
-        ("/v1/hooks/{slug}/deliveries/{id}/replay", post(hooks::deliveries::replay)),
-        ("/v1/subscriptions", get(subscriptions::list).post(subscriptions::create)),
-        ("/v1/subscriptions/{id}", get(subscriptions::show).patch(subscriptions::update).delete(subscriptions::remove)),
-        ("/v1/subscriptions/{id}/test", post(subscriptions::test)),
-        ("/slack/events", post(slack::events)),
-        ("/slack/interaction", post(slack::interaction)),
-        ("/v1/incidents", get(incidents::list).post(incidents::create)),
-        ("/v1/incidents/{id}", get(incidents::show)),
-        ("/v1/incidents/{id}/assignee", post(incidents::assignee)),
-        ("/v1/incidents/{id}/severity", post(incidents::severity)),
-        ("/v1/incidents/{id}/status", post(incidents::status)),
-        ("/v1/incidents/{id}/ack", post(incidents::acknowledge)),
-        ("/v1/incidents/{id}/notes", post(incidents::note)),
-        ("/v1/incidents/{id}/links", post(incidents::link)),
-        ("/v1/incidents/{id}/export", get(incidents::export)),
-        ("/v1/notifications", get(notifications::list)),
-        ("/v1/notifications/{id}", get(notifications::show)),
-        ("/v1/notifications/{id}/replay", post(notifications::replay)),
-        ("/v1/monitors", get(monitors::list).post(monitors::create)),
-        ("/v1/monitors/{name}", get(monitors::show).delete(monitors::remove)),
-        ("/ping/{token}", get(monitors::succeeded).post(monitors::succeeded)),
-        ("/ping/{token}/start", get(monitors::started).post(monitors::started)),
-        ("/ping/{token}/fail", get(monitors::failed).post(monitors::failed)),
-        ("/v1/streams/{stream}", get(events::streams::read)),
-        ("/v1/events", get(events::read)),
-        ("/v1/nodes", get(nodes::list)),
-        ("/v1/nodes/{name}/drain", post(nodes::drain)),
-        ("/v1/secrets", get(secrets::list)),
-        ("/v1/secrets/{name}", put(secrets::put).delete(secrets::remove)),
-        ("/v1/tokens", get(tokens::list).post(tokens::create)),
-        ("/v1/tokens/{id}", delete(tokens::revoke)),
-        ("/v1/store/stats", get(store::stats)),
-        ("/v1/store/backup", post(store::backup)),
-        ("/v1/store/check", post(store::check)),
-        ("/v1/store/reseal", post(secrets::reseal)),
-        ("/v1/cron/explain", get(cron::explain)),
-    ]
+/// The handler of each operation: the compiler keeps this complete.
+fn handler(operation: Operation) -> MethodRouter<App> {
+    let large = DefaultBodyLimit::max(BATCH_BODY_MAX_BYTES);
+    match operation {
+        Operation::CreateJob => post(jobs::create),
+        Operation::CreateJobs => post(jobs::batch::create).layer(large),
+        Operation::ListJobs => get(jobs::list::read),
+        Operation::ReadJob => get(jobs::show),
+        Operation::UpdateJob => patch(jobs::update),
+        Operation::CancelJob => delete(jobs::cancel),
+        Operation::TriggerJob => post(jobs::commands::trigger),
+        Operation::PauseJob => post(jobs::commands::pause),
+        Operation::ResumeJob => post(jobs::commands::resume),
+        Operation::BackfillJob => post(jobs::commands::backfill),
+        Operation::PreviewJob => get(jobs::commands::preview),
+        Operation::ListRuns => get(runs::list),
+        Operation::ReadRun => get(runs::show),
+        Operation::ReadLogs => get(runs::logs::read),
+        Operation::CancelRun => post(runs::cancel),
+        Operation::RetryRun => post(runs::retry),
+        Operation::ListExecutors => get(executors::list),
+        Operation::RegisterExecutor => post(executors::register),
+        Operation::BeatExecutor => post(executors::heartbeat),
+        Operation::PollExecutor => post(executors::poll),
+        Operation::LeaveExecutor => delete(executors::leave),
+        Operation::DrainExecutor => post(executors::drain),
+        Operation::ReportRuns => post(executors::reports::report).layer(large),
+        Operation::SendLogs => post(executors::reports::logs).layer(large),
+        Operation::CallHook => post(hooks::receive::receive),
+        Operation::ListHooks => get(hooks::list),
+        Operation::CreateHook => post(hooks::create),
+        Operation::ReadHook => get(hooks::show),
+        Operation::UpdateHook => patch(hooks::update),
+        Operation::RemoveHook => delete(hooks::remove),
+        Operation::ListDeliveries => get(hooks::deliveries::list),
+        Operation::ReplayDelivery => post(hooks::deliveries::replay),
+        Operation::StartIncident => post(incidents::create),
+        Operation::ListIncidents => get(incidents::list),
+        Operation::ReadIncident => get(incidents::show),
+        Operation::SetAssignee => post(incidents::assignee),
+        Operation::SetSeverity => post(incidents::severity),
+        Operation::SetStatus => post(incidents::status),
+        Operation::AcknowledgeIncident => post(incidents::acknowledge),
+        Operation::AddNote => post(incidents::note),
+        Operation::LinkIncident => post(incidents::link),
+        Operation::ExportIncident => get(incidents::export),
+        Operation::ListNotifications => get(notifications::list),
+        Operation::ReadNotification => get(notifications::show),
+        Operation::ReplayNotification => post(notifications::replay),
+        Operation::AddMonitor => post(monitors::create),
+        Operation::ListMonitors => get(monitors::list),
+        Operation::ReadMonitor => get(monitors::show),
+        Operation::RemoveMonitor => delete(monitors::remove),
+        Operation::Ping => get(monitors::succeeded),
+        Operation::PingWithText => post(monitors::succeeded),
+        Operation::PingStart => get(monitors::started),
+        Operation::PingStartWithText => post(monitors::started),
+        Operation::PingFail => get(monitors::failed),
+        Operation::PingFailWithText => post(monitors::failed),
+        Operation::ReadStream => get(events::streams::read),
+        Operation::ReadEvents => get(events::read),
+        Operation::ListSubscriptions => get(subscriptions::list),
+        Operation::CreateSubscription => post(subscriptions::create),
+        Operation::ReadSubscription => get(subscriptions::show),
+        Operation::UpdateSubscription => patch(subscriptions::update),
+        Operation::RemoveSubscription => delete(subscriptions::remove),
+        Operation::TestSubscription => post(subscriptions::test),
+        Operation::HearSlack => post(slack::events),
+        Operation::PressInSlack => post(slack::interaction),
+        Operation::ListSecrets => get(secrets::list),
+        Operation::PutSecret => put(secrets::put),
+        Operation::RemoveSecret => delete(secrets::remove),
+        Operation::ResealSecrets => post(secrets::reseal),
+        Operation::ListTokens => get(tokens::list),
+        Operation::CreateToken => post(tokens::create),
+        Operation::RevokeToken => delete(tokens::revoke),
+        Operation::LoginByLink => get(login::by_link),
+        Operation::LoginByForm => post(login::by_form),
+        Operation::Logout => post(login::leave),
+        Operation::IsAlive => get(health::alive),
+        Operation::IsReady => get(health::ready),
+        Operation::ReadMetrics => get(metrics::show),
+        Operation::ReadDescription => get(description),
+        Operation::ReadStatus => get(status::show),
+        Operation::ExplainCron => get(cron::explain),
+        Operation::ReadStoreStats => get(store::stats),
+        Operation::BackupStore => post(store::backup),
+        Operation::CheckStore => post(store::check),
+        Operation::ListNodes => get(nodes::list),
+        Operation::DrainNode => post(nodes::drain),
+    }
+}
+
+/// `GET /openapi.json`
+async fn description() -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi().to_string()));
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.clone())
 }
 
 pub fn router(app: App) -> Router {
     let prefix = app.base_path.clone();
-    let all = table().into_iter().chain(pages::table());
+    let api = Operation::routes().iter().map(|route| (route.path, handler(route.operation())));
+    let all = api.chain(pages::table());
     let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     let routes = routes
         .fallback(no_route)
@@ -133,11 +164,6 @@ fn without(prefix: &str, mut request: Request) -> Request {
         *request.uri_mut() = uri;
     }
     request
-}
-
-/// The paths of all routes, as they stand in the description.
-pub fn paths() -> Vec<&'static str> {
-    table().into_iter().map(|(path, _)| path).collect()
 }
 
 async fn no_route(uri: Uri) -> Problem {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ordo_api::executors::HeldRun;
+use ordo_model::{RunId, Token};
 use tokio::sync::Notify;
 
 use super::work::Cancel;
@@ -10,7 +12,7 @@ use super::work::Cancel;
 #[derive(Debug)]
 pub(super) struct Books {
     capacity: usize,
-    held: Mutex<HashMap<String, (u64, Cancel)>>,
+    held: Mutex<HashMap<RunId, (Token, Cancel)>>,
     changed: Notify,
 }
 
@@ -19,26 +21,26 @@ impl Books {
         Books { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
     }
 
-    pub(super) fn begin(&self, run_id: &str, token: u64, cancel: Cancel) {
-        self.lock().insert(run_id.to_owned(), (token, cancel));
+    pub(super) fn begin(&self, run_id: RunId, token: Token, cancel: Cancel) {
+        self.lock().insert(run_id, (token, cancel));
     }
 
     /// The run is over. A newer attempt of it keeps its own entry.
-    pub(super) fn end(&self, run_id: &str, token: u64) {
+    pub(super) fn end(&self, run_id: RunId, token: Token) {
         let mut held = self.lock();
-        if held.get(run_id).is_some_and(|(current, _)| *current == token) {
-            held.remove(run_id);
+        if held.get(&run_id).is_some_and(|(current, _)| *current == token) {
+            held.remove(&run_id);
         }
         drop(held);
         self.changed.notify_waiters();
     }
 
-    pub(super) fn held(&self) -> Vec<(String, u64)> {
-        self.lock().iter().map(|(run, (token, _))| (run.clone(), *token)).collect()
+    pub(super) fn held(&self) -> Vec<HeldRun> {
+        self.lock().iter().map(|(run_id, (token, _))| HeldRun { run_id: *run_id, token: *token }).collect()
     }
 
-    pub(super) fn cancel(&self, run_id: &str) {
-        if let Some((_, cancel)) = self.lock().get(run_id) {
+    pub(super) fn cancel(&self, run_id: RunId) {
+        if let Some((_, cancel)) = self.lock().get(&run_id) {
             cancel.fire();
         }
     }
@@ -72,7 +74,7 @@ impl Books {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (u64, Cancel)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, (Token, Cancel)>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,23 +19,23 @@
 
 mod books;
 mod outgoing;
-mod wire;
 mod work;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use ordo_api::executors::{Assignments, ExecutorLeaving, Heartbeat, HeartbeatAnswer, NewExecutor, Poll, Registered};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{Client, Error};
 use books::Books;
 use outgoing::Outgoing;
-use wire::{Beat, Polled, Registered};
 
-pub use wire::{Assigned, Payload, Shard};
-pub use work::{Cancel, Log, LogStream};
+pub use ordo_api::executors::{Assignment, HookPayload};
+pub use ordo_api::reports::LogStream;
+pub use work::{Assigned, Cancel, Log};
 
 /// How long a poll waits for work.
 const POLL_WAIT_MS: u64 = 20_000;
@@ -162,13 +162,13 @@ impl Executor {
 
     /// Registers, however long the server takes to be there.
     async fn register(&self) -> Result<Registered, Error> {
-        let offer = json!({
-            "name": self.offer.name,
-            "group": self.offer.group,
-            "tools": self.offer.tools,
-            "capacity": self.offer.capacity,
-            "version": self.version,
-        });
+        let offer = NewExecutor {
+            name: self.offer.name.clone(),
+            group: self.offer.group.clone(),
+            tools: self.offer.tools.iter().cloned().collect(),
+            capacity: u32::try_from(self.offer.capacity).unwrap_or(u32::MAX),
+            version: self.version.clone(),
+        };
         loop {
             match self.client.post("/v1/executors", &offer).await {
                 Ok(registered) => return Ok(registered),
@@ -239,7 +239,7 @@ impl Executor {
 
     async fn leave(&self, registered: &Registered) {
         // Whoever cannot say goodbye is missed after its lease.
-        drop(self.client.delete::<Value>(&format!("/v1/executors/{}", registered.id)).await);
+        drop(self.client.delete::<ExecutorLeaving>(&format!("/v1/executors/{}", registered.id)).await);
     }
 
     /// Lets itself be heard until the server has forgotten it, or wants it to leave.
@@ -249,11 +249,9 @@ impl Executor {
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             every.tick().await;
-            let runs: Vec<Value> =
-                books.held().into_iter().map(|(run_id, token)| json!({ "run_id": run_id, "token": token })).collect();
-            match self.client.post::<Beat, _>(&path, &json!({ "runs": runs })).await {
+            match self.client.post::<HeartbeatAnswer, _>(&path, &Heartbeat { runs: books.held() }).await {
                 Ok(beat) => {
-                    beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(run));
+                    beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(*run));
                     if beat.drain && drain == Drain::Heeded {
                         return Ok(End::Leaving);
                     }
@@ -281,8 +279,8 @@ impl Executor {
                 () = leaving.cancelled() => return Ok(End::Leaving),
                 free = books.free() => free,
             };
-            let wanted = json!({ "max": free.min(1_000), "wait_ms": POLL_WAIT_MS });
-            match self.client.post::<Polled, _>(&path, &wanted).await {
+            let wanted = Poll { max: Some(free.min(1_000)), wait_ms: POLL_WAIT_MS };
+            match self.client.post::<Assignments, _>(&path, &wanted).await {
                 Ok(polled) => {
                     for run in polled.runs {
                         work::begin(run, handler, books, send);

@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
+use ordo_model::{RunId, Token};
+use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::{PAUSE, is_passing};
@@ -22,15 +24,15 @@ const LOG_TRIES: u32 = 5;
 
 #[derive(Debug)]
 pub(super) enum Parcel {
-    Line { run_id: String, token: u64, line: Value },
-    Report(Value),
+    Line { run_id: RunId, token: Token, line: NewLogLine },
+    Report(Report),
 }
 
 pub(super) struct Outgoing {
     client: Client,
     receive: mpsc::UnboundedReceiver<Parcel>,
     /// The next chunk of each attempt.
-    seqs: HashMap<(String, u64), u64>,
+    seqs: HashMap<(RunId, Token), u64>,
 }
 
 impl Outgoing {
@@ -54,7 +56,7 @@ impl Outgoing {
     }
 
     async fn send(&mut self, parcels: Vec<Parcel>) {
-        let mut lines: HashMap<(String, u64), Vec<Value>> = HashMap::new();
+        let mut lines: HashMap<(RunId, Token), Vec<NewLogLine>> = HashMap::new();
         let mut reports = Vec::new();
         for parcel in parcels {
             match parcel {
@@ -64,29 +66,28 @@ impl Outgoing {
         }
         let mut chunks = Vec::new();
         for ((run_id, token), lines) in lines {
-            let seq = self.seqs.entry((run_id.clone(), token)).or_default();
+            let seq = self.seqs.entry((run_id, token)).or_default();
             for part in lines.chunks(CHUNK_LINES) {
-                chunks.push(json!({ "run_id": run_id, "token": token, "seq": *seq, "lines": part }));
+                chunks.push(LogChunk { run_id, token, seq: *seq, lines: part.to_vec() });
                 *seq += 1;
             }
         }
         if !chunks.is_empty() {
-            self.post("/v1/runs/logs", &json!({ "chunks": chunks }), Some(LOG_TRIES)).await;
+            self.post("/v1/runs/logs", &LogChunks { chunks }, Some(LOG_TRIES)).await;
         }
         if !reports.is_empty() {
             for report in &reports {
-                let attempt = (report["run_id"].as_str().unwrap_or_default().to_owned(), report["token"].as_u64());
-                self.seqs.remove(&(attempt.0, attempt.1.unwrap_or_default()));
+                self.seqs.remove(&(report.run_id, report.token));
             }
-            self.post("/v1/runs/report", &json!({ "reports": reports }), None).await;
+            self.post("/v1/runs/report", &Reports { reports }, None).await;
         }
     }
 
     /// What the server answers to each part needs no deed: what was refused is not ours any more.
-    async fn post(&self, path: &str, body: &Value, tries: Option<u32>) {
+    async fn post(&self, path: &str, body: &impl Serialize, tries: Option<u32>) {
         let mut tried = 0;
         loop {
-            match self.client.post::<Value, _>(path, body).await {
+            match self.client.post::<ReportResults, _>(path, body).await {
                 Ok(_) => return,
                 Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
                     tried += 1;

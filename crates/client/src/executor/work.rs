@@ -1,15 +1,15 @@
 //! One run in this executor: its task, its log, its timeout, its report.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use ordo_model::Millis;
-use serde_json::{Value, json};
+use ordo_api::executors::Assignment;
+use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
+use ordo_model::{Millis, RunId, Timestamp, Token};
 use tokio::sync::{mpsc, watch};
 
 use super::books::Books;
 use super::outgoing::Parcel;
-use super::{Assigned, Handler, Outcome};
+use super::{Handler, Outcome};
 
 /// Says when to stop. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -39,32 +39,28 @@ impl Cancel {
     }
 }
 
-/// Where a line came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogStream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-    /// The executor itself.
-    System,
+/// A run that was handed to this executor. It must be done, failed or given back.
+#[derive(Debug, Clone)]
+pub struct Assigned {
+    /// What to do.
+    pub assignment: Assignment,
+    /// Says when to stop.
+    pub cancel: Cancel,
 }
 
-impl LogStream {
-    const fn name(self) -> &'static str {
-        match self {
-            LogStream::Stdout => "stdout",
-            LogStream::Stderr => "stderr",
-            LogStream::System => "system",
-        }
+impl std::ops::Deref for Assigned {
+    type Target = Assignment;
+
+    fn deref(&self) -> &Assignment {
+        &self.assignment
     }
 }
 
 /// Where a run puts its lines; they are sent while it runs.
 #[derive(Debug, Clone)]
 pub struct Log {
-    run_id: String,
-    token: u64,
+    run_id: RunId,
+    token: Token,
     send: mpsc::UnboundedSender<Parcel>,
 }
 
@@ -74,49 +70,53 @@ impl Log {
         self.put(LogStream::Stdout, text, None);
     }
 
-    /// A line of some stream, with its time (RFC 3339) if it is known; the server's time otherwise.
-    pub fn put(&self, stream: LogStream, text: &str, at: Option<&str>) {
-        let line = json!({ "at": at, "stream": stream.name(), "text": text });
-        drop(self.send.send(Parcel::Line { run_id: self.run_id.clone(), token: self.token, line }));
+    /// A line of some stream, with its time if it is known; the server's time otherwise.
+    pub fn put(&self, stream: LogStream, text: &str, at: Option<Timestamp>) {
+        let line = NewLogLine { at, stream, text: text.to_owned() };
+        drop(self.send.send(Parcel::Line { run_id: self.run_id, token: self.token, line }));
     }
 }
 
 pub(super) fn begin(
-    run: Assigned,
+    assignment: Assignment,
     handler: &Arc<dyn Handler>,
     books: &Arc<Books>,
     send: &mpsc::UnboundedSender<Parcel>,
 ) {
-    let (run_id, token, cancel) = (run.run_id.clone(), run.token, run.cancel.clone());
-    books.begin(&run_id, token, cancel.clone());
-    let log = Log { run_id: run_id.clone(), token, send: send.clone() };
+    let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());
+    books.begin(run_id, token, cancel.clone());
+    let log = Log { run_id, token, send: send.clone() };
+    let run = Assigned { assignment, cancel: cancel.clone() };
     let (handler, books, send) = (handler.clone(), books.clone(), send.clone());
     tokio::spawn(async move {
         let status = status_of(run, handler, log, &cancel).await;
-        let report = json!({ "run_id": run_id, "token": token, "status": status });
+        let report = Report { run_id, token, status };
         // First the report is on its way, then the run is no longer in the heartbeats.
         drop(send.send(Parcel::Report(report)));
-        books.end(&run_id, token);
+        books.end(run_id, token);
     });
 }
 
-async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &Cancel) -> Value {
-    let timeout: Duration = run.timeout.parse::<Millis>().map_or(Duration::MAX, Millis::to_std);
-    let said = run.timeout.clone();
+async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &Cancel) -> ReportStatus {
+    let failed = |reason: String| ReportStatus::Failed { reason };
+    let timeout = run.timeout;
     let mut task = tokio::spawn(async move { handler.run(run, log).await });
     let outcome = tokio::select! {
         done = &mut task => done,
-        () = tokio::time::sleep(timeout) => {
+        () = tokio::time::sleep(timeout.to_std()) => {
             cancel.fire();
             drop(task.await);
-            return json!({ "type": "failed", "reason": format!("timed out after {said}") });
+            return failed(format!("timed out after {timeout}"));
         }
     };
     match outcome {
-        Ok(Outcome::Completed(result)) => json!({ "type": "completed", "result": result }),
-        Ok(Outcome::Failed(_)) if cancel.is_cancelled() => json!({ "type": "cancelled" }),
-        Ok(Outcome::Failed(reason)) => json!({ "type": "failed", "reason": reason }),
-        Ok(Outcome::GivenBack(delay)) => json!({ "type": "nack", "delay": format!("{}ms", delay.as_millis()) }),
-        Err(error) => json!({ "type": "failed", "reason": format!("the handler broke down: {error}") }),
+        Ok(Outcome::Completed(result)) => ReportStatus::Completed { result },
+        Ok(Outcome::Failed(_)) if cancel.is_cancelled() => ReportStatus::Cancelled {},
+        Ok(Outcome::Failed(reason)) => failed(reason),
+        Ok(Outcome::GivenBack(delay)) => {
+            let delay = Millis::from_ms(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+            ReportStatus::Nack { delay: Some(delay), reason: None }
+        }
+        Err(error) => failed(format!("the handler broke down: {error}")),
     }
 }

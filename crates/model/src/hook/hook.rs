@@ -38,6 +38,24 @@ impl Default for HookTerms {
     }
 }
 
+/// A change of the terms: what is left out stays, and nothing inside takes away.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TermsPatch {
+    pub verify: Option<Option<Verify>>,
+    pub filter: Option<Option<Filter>>,
+    pub max_bytes: Option<u64>,
+}
+
+impl HookTerms {
+    fn patched(&self, patch: TermsPatch) -> HookTerms {
+        HookTerms {
+            verify: patch.verify.unwrap_or_else(|| self.verify.clone()),
+            filter: patch.filter.unwrap_or_else(|| self.filter.clone()),
+            max_bytes: patch.max_bytes.unwrap_or(self.max_bytes),
+        }
+    }
+}
+
 impl Hook {
     /// The one hook with this slug.
     pub fn id(slug: &str) -> EntityId {
@@ -56,8 +74,14 @@ impl Hook {
 
 #[derive(Debug, Clone)]
 pub enum HookCommand {
-    Add { slug: String, terms: HookTerms },
-    Update { terms: HookTerms },
+    Add {
+        slug: String,
+        terms: HookTerms,
+    },
+    /// Laid over the terms as they are when it is decided, not as somebody saw them.
+    Update {
+        patch: TermsPatch,
+    },
     Remove,
 }
 
@@ -73,6 +97,8 @@ pub enum HookEvent {
         #[serde(flatten)]
         terms: HookTerms,
     },
+    /// From now on whoever knows the address may call it.
+    HookVerificationDropped {},
     HookRemoved {},
 }
 
@@ -107,11 +133,7 @@ impl Object for Hook {
                 Ok(vec![HookEvent::HookAdded { slug, terms }])
             }
             (HookCommand::Update { .. } | HookCommand::Remove, None) => Err(HookRefusal::NoSuchHook),
-            (HookCommand::Update { terms }, Some(hook)) if hook.terms == terms => Ok(Vec::new()),
-            (HookCommand::Update { terms }, Some(_)) => {
-                check_terms(&terms)?;
-                Ok(vec![HookEvent::HookUpdated { terms }])
-            }
+            (HookCommand::Update { patch }, Some(hook)) => updated(&hook.terms, patch),
             (HookCommand::Remove, Some(_)) => Ok(vec![HookEvent::HookRemoved {}]),
         }
     }
@@ -124,6 +146,10 @@ impl Object for Hook {
             (HookEvent::HookAdded { .. }, Some(_)) => Err(Misplaced { event: "HookAdded" }),
             (HookEvent::HookUpdated { terms }, Some(hook)) => Ok(Hook { terms: terms.clone(), updated_at: at, ..hook }),
             (HookEvent::HookUpdated { .. }, None) => Err(Misplaced { event: "HookUpdated" }),
+            (HookEvent::HookVerificationDropped {}, Some(hook)) => {
+                Ok(Hook { terms: HookTerms { verify: None, ..hook.terms }, updated_at: at, ..hook })
+            }
+            (HookEvent::HookVerificationDropped {}, None) => Err(Misplaced { event: "HookVerificationDropped" }),
             (HookEvent::HookRemoved {}, Some(hook)) => Ok(Hook { removed: true, updated_at: at, ..hook }),
             (HookEvent::HookRemoved {}, None) => Err(Misplaced { event: "HookRemoved" }),
         }
@@ -134,7 +160,18 @@ impl Object for Hook {
     }
 }
 
-/// Notifications, digits, '.', '_' and '-', so that it stands in an address as it is.
+/// Only the events that change something. Dropping the verification is one of its own: people look for it.
+fn updated(before: &HookTerms, patch: TermsPatch) -> Result<Vec<HookEvent>, HookRefusal> {
+    let terms = before.patched(patch);
+    check_terms(&terms)?;
+    let is_dropped = before.verify.is_some() && terms.verify.is_none();
+    let dropped = is_dropped.then_some(HookEvent::HookVerificationDropped {});
+    let rest = HookTerms { verify: if is_dropped { None } else { before.verify.clone() }, ..before.clone() };
+    let changed = (rest != terms).then_some(HookEvent::HookUpdated { terms });
+    Ok(dropped.into_iter().chain(changed).collect())
+}
+
+/// Letters, digits, '.', '_' and '-', so that it stands in an address as it is.
 pub fn is_slug(slug: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=HOOK_MAX_BYTES).contains(&slug.len()) && slug.bytes().all(plain) && !slug.starts_with('.')
@@ -144,7 +181,7 @@ fn check_slug(slug: &str) -> Result<(), HookRefusal> {
     if is_slug(slug) {
         return Ok(());
     }
-    let message = format!("write 1 to {HOOK_MAX_BYTES} notifications, digits, '.', '_' or '-', not beginning with '.'");
+    let message = format!("write 1 to {HOOK_MAX_BYTES} letters, digits, '.', '_' or '-', not beginning with '.'");
     Err(HookRefusal::Invalid { field: "slug", message })
 }
 
@@ -155,7 +192,7 @@ fn check_terms(terms: &HookTerms) -> Result<(), HookRefusal> {
     }
     match terms.verify.as_ref().map(|verify| &verify.scheme) {
         Some(Scheme::Hmac { header: Some(header) }) if !is_header(header) => {
-            let message = "must be the name of a header: notifications, digits and '-'".to_owned();
+            let message = "must be the name of a header: letters, digits and '-'".to_owned();
             Err(HookRefusal::Invalid { field: "verify.header", message })
         }
         _ => Ok(()),
@@ -198,9 +235,33 @@ mod tests {
         HookTerms { verify: Some(Verify { scheme, secret: "hook-push".into() }), ..HookTerms::default() }
     }
 
+    fn signed(header: &str) -> HookCommand {
+        HookCommand::Update { patch: TermsPatch { verify: Some(hmac(header).verify), ..TermsPatch::default() } }
+    }
+
+    #[test]
+    fn what_a_change_leaves_out_stays_and_dropping_the_verification_is_an_event_of_its_own() {
+        let (id, before) = (Hook::id("push").id, play(vec![add("push", hmac("X-Sig"))]).unwrap().unwrap());
+        let decide = |patch| Hook::decide(id, Some(&before), HookCommand::Update { patch }, at(9)).unwrap();
+        let smaller = HookTerms { max_bytes: 10, ..before.terms.clone() };
+        assert_eq!(decide(TermsPatch::default()), []);
+        let patch = TermsPatch { max_bytes: Some(10), ..TermsPatch::default() };
+        assert_eq!(decide(patch), [HookEvent::HookUpdated { terms: smaller.clone() }]);
+        let patch = TermsPatch { verify: Some(None), ..TermsPatch::default() };
+        assert_eq!(decide(patch), [HookEvent::HookVerificationDropped {}]);
+        let patch = TermsPatch { verify: Some(None), max_bytes: Some(10), ..TermsPatch::default() };
+        let terms = HookTerms { verify: None, ..smaller };
+        assert_eq!(decide(patch), [HookEvent::HookVerificationDropped {}, HookEvent::HookUpdated { terms }]);
+        let open = play(vec![
+            add("push", hmac("X-Sig")),
+            HookCommand::Update { patch: TermsPatch { verify: Some(None), ..TermsPatch::default() } },
+        ]);
+        assert_eq!(open.unwrap().unwrap().terms.verify, None);
+    }
+
     #[test]
     fn a_hook_is_added_once_changed_and_removed() {
-        let hook = play(vec![add("push", HookTerms::default()), HookCommand::Update { terms: hmac("X-Sig") }]);
+        let hook = play(vec![add("push", HookTerms::default()), signed("X-Sig")]);
         let hook = hook.unwrap().unwrap();
         assert_eq!((hook.scheme().unwrap().name(), hook.created_at, hook.updated_at), ("hmac", at(0), at(1)));
         let stored = serde_json::to_string(&hook).unwrap();

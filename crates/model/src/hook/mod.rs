@@ -12,6 +12,6 @@ mod verify;
 
 pub use delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal, Replay};
 pub use filter::{Filter, Test};
-pub use hook::{Hook, HookCommand, HookEvent, HookRefusal, HookTerms, is_slug};
+pub use hook::{Hook, HookCommand, HookEvent, HookRefusal, HookTerms, TermsPatch, is_slug};
 pub use sender::{Headers, delivery_id};
 pub use verify::{Scheme, Unverified, Verify, verify};

@@ -9,6 +9,7 @@ use crate::limits::{ACTOR_MAX_BYTES, ESCALATION_STEPS_MAX};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
     pub steps: Vec<Step>,
@@ -19,6 +20,7 @@ pub struct Escalation {
 
 /// Tells somebody, that long after the step before (the first: after the start).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EscalationStep))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     #[serde(default)]

@@ -64,6 +64,7 @@ pub struct Incident {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Acknowledgement {
     pub by: By,
     pub at: Timestamp,
@@ -95,6 +96,7 @@ pub struct Card {
 
 /// Up to where, and when last, what happened was handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Published {
     pub through: u64,
     pub at: Timestamp,

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use uuid::Uuid;
+
 use crate::id::{JobId, RunId};
 
 /// How bad it is: sev1 is the worst.
@@ -87,6 +89,7 @@ impl fmt::Display for Severity {
 
 /// How far people are with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     #[default]
@@ -149,6 +152,7 @@ impl fmt::Display for Status {
 
 /// Who did it, and from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct By {
     pub actor: String,
     pub source: Source,
@@ -161,6 +165,7 @@ impl By {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentSource))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Api,
@@ -192,10 +197,34 @@ impl Source {
 
 /// What an incident is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", from = "LinkForm")]
 pub enum Link {
     Job { id: JobId },
     Run { id: RunId },
+}
+
+/// The same, read as the flat object that it is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkForm {
+    r#type: LinkKind,
+    id: Uuid,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LinkKind {
+    Job,
+    Run,
+}
+
+impl From<LinkForm> for Link {
+    fn from(LinkForm { r#type, id }: LinkForm) -> Link {
+        match r#type {
+            LinkKind::Job => Link::Job { id: JobId(id) },
+            LinkKind::Run => Link::Run { id: RunId(id) },
+        }
+    }
 }
 
 #[cfg(test)]

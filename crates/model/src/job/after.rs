@@ -3,7 +3,11 @@
 //! Invariant: an end counts once. Under `all` the ends that have come are part of the job's state until the last one is
 //! there; then they are the input of one run, and the next round begins with none.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::Invalid;
@@ -21,6 +25,7 @@ pub struct After {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AfterMode {
     /// One run when each of the jobs has ended since the last one.
@@ -32,6 +37,7 @@ pub enum AfterMode {
 
 /// Which ends count. A run that was skipped has not run, and never counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AfterOn {
     #[default]
@@ -69,15 +75,42 @@ impl AfterOn {
 }
 
 /// One job, several, or everything said.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "after is the id of a job, a list of them, or {\"jobs\": [ids], \"mode\": \"all\" or \"any\", \"on\": \"success\", \"failure\" or \"either\"}"
-)]
 enum AfterForm {
     One(JobId),
     Several(Vec<JobId>),
     Said(SaidForm),
+}
+
+impl<'de> Deserialize<'de> for AfterForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AfterForm, D::Error> {
+        deserializer.deserialize_any(AfterVisitor)
+    }
+}
+
+struct AfterVisitor;
+
+impl<'de> Visitor<'de> for AfterVisitor {
+    type Value = AfterForm;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the id of a job, a list of them, or {\"jobs\": [ids], \"mode\": …, \"on\": …}")
+    }
+
+    fn visit_str<E: Error>(self, id: &str) -> Result<AfterForm, E> {
+        id.parse().map(AfterForm::One).map_err(|_| E::custom("is no id of a job: an id is a UUID"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut ids: A) -> Result<AfterForm, A::Error> {
+        let mut jobs = Vec::new();
+        while let Some(id) = ids.next_element()? {
+            jobs.push(id);
+        }
+        Ok(AfterForm::Several(jobs))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<AfterForm, A::Error> {
+        SaidForm::deserialize(MapAccessDeserializer::new(fields)).map(AfterForm::Said)
+    }
 }
 
 #[derive(Deserialize)]
@@ -175,7 +208,7 @@ mod tests {
             assert_eq!(serde_json::from_value::<After>(form).unwrap(), full);
         }
         let error = serde_json::from_value::<After>(json!({ "jobs": [id], "when": "all" })).unwrap_err();
-        assert!(error.to_string().contains("\"mode\""), "{error}");
+        assert!(error.to_string().contains("when"), "{error}");
         let twice = After { jobs: vec![id, id], ..full };
         assert!(twice.validate().unwrap_err().message.contains("twice"));
     }

@@ -15,9 +15,11 @@ use crate::limits::{
     PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
+use crate::strict::{self, Misread};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     pub label: String,
@@ -52,7 +54,7 @@ pub struct Definition {
     /// What to do when an occurrence did not happen when it should have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_missed: Option<Reaction>,
-    /// A run that found no executor in this time is given up; None: it waits.
+    /// A run that found no executor in this time is given up; without it the run waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +92,13 @@ pub struct Invalid {
 impl Invalid {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Invalid {
         Invalid { field: field.into(), message: message.into() }
+    }
+}
+
+impl From<Misread> for Invalid {
+    fn from(misread: Misread) -> Invalid {
+        let field = misread.field();
+        Invalid::new(if field.is_empty() { "job".to_owned() } else { field }, misread.message)
     }
 }
 
@@ -133,7 +142,7 @@ impl Definition {
             }
         }
         strip_nulls(&mut form);
-        serde_json::from_value(form).map_err(|e| Invalid::new("job", e.to_string()))
+        Ok(strict::from_value(form)?)
     }
 
     fn validate_texts(&self) -> Result<(), Invalid> {

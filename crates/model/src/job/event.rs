@@ -190,6 +190,7 @@ impl Event {
 
 /// Why a run exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Cause {
     /// Its schedule; `next` is the occurrence after it.
@@ -253,6 +254,7 @@ impl Cause {
 
 /// How a fired occurrence stood against its due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Timeliness {
     #[default]
@@ -270,6 +272,7 @@ impl Timeliness {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// Later than MISFIRE_AFTER, and the misfire policy said no.

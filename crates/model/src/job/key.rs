@@ -80,6 +80,7 @@ fn bounded(text: String) -> String {
 
 /// At most `max` runs with the same key execute at once, of whatever jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConcurrencyKey {
     pub key: KeySource,
@@ -98,6 +99,7 @@ impl ConcurrencyKey {
 
 /// At most `limit` attempts with the same key start within any time of the length `per`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
     pub key: KeySource,
@@ -120,6 +122,7 @@ impl RateLimit {
 
 /// Within `window` there is one job, and for each job one run asked for, with the same key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UniqueKey {
     pub key: KeySource,
@@ -130,6 +133,7 @@ pub struct UniqueKey {
 
 /// What becomes of the second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnConflict {
     #[default]

@@ -28,6 +28,6 @@ pub use pace::{Pace, Pool};
 pub use policy::{Block, Misfire, Retention, Retry, Routing};
 pub use reaction::{IncidentPolicy, Reaction};
 pub use run::{AttemptError, Run, RunStatus};
-pub use shard::{Shard, ShardEnd};
+pub use shard::{Shard, ShardEnd, ShardPosition};
 pub use state::{ActiveRun, Attempt, Backfill, History, Job, JobState, Last, Phase, Stage};
 pub use trigger::Trigger;

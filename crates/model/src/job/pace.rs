@@ -12,6 +12,7 @@ const WINDOW_MS: i64 = 60_000;
 
 /// Which pool of the executor inside a node runs the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pool {
     Fast,

@@ -7,6 +7,7 @@ use crate::limits::{
     ATTEMPTS_MAX, BACKOFF_DEFAULT, BACKOFF_MAX, CATCH_UP_MAX, CONCURRENT_DEFAULT, CONCURRENT_MAX,
     RETENTION_AGE_DEFAULT, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
 };
+use crate::strict::TextOr;
 use crate::time::Millis;
 
 /// What becomes of occurrences that are later than MISFIRE_AFTER.
@@ -36,7 +37,7 @@ fn window_default() -> Millis {
 
 /// What becomes of a trigger that comes while an earlier run of the job is not over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", try_from = "BlockForm", into = "BlockForm")]
+#[serde(try_from = "TextOr<ConcurrentForm>", into = "TextOr<ConcurrentForm>")]
 pub enum Block {
     /// It waits its turn.
     #[default]
@@ -51,28 +52,24 @@ pub enum Block {
 
 /// On the wire `concurrent` may stand alone or with its maximum.
 #[derive(Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "a block strategy is serial, discard, cover, concurrent or {\"concurrent\": {\"max\": 4}}"
-)]
-enum BlockForm {
-    Name(String),
-    Concurrent { concurrent: ConcurrentForm },
+#[serde(deny_unknown_fields)]
+struct ConcurrentForm {
+    concurrent: WidthForm,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ConcurrentForm {
+struct WidthForm {
     max: u32,
 }
 
-impl TryFrom<BlockForm> for Block {
+impl TryFrom<TextOr<ConcurrentForm>> for Block {
     type Error = String;
 
-    fn try_from(form: BlockForm) -> Result<Block, String> {
+    fn try_from(form: TextOr<ConcurrentForm>) -> Result<Block, String> {
         match form {
-            BlockForm::Concurrent { concurrent } => Ok(Block::Concurrent { max: concurrent.max }),
-            BlockForm::Name(name) => match name.as_str() {
+            TextOr::Object(ConcurrentForm { concurrent }) => Ok(Block::Concurrent { max: concurrent.max }),
+            TextOr::Text(name) => match name.as_str() {
                 "serial" => Ok(Block::Serial),
                 "discard" => Ok(Block::Discard),
                 "cover" => Ok(Block::Cover),
@@ -85,19 +82,20 @@ impl TryFrom<BlockForm> for Block {
     }
 }
 
-impl From<Block> for BlockForm {
-    fn from(block: Block) -> BlockForm {
+impl From<Block> for TextOr<ConcurrentForm> {
+    fn from(block: Block) -> TextOr<ConcurrentForm> {
         match block {
-            Block::Serial => BlockForm::Name("serial".into()),
-            Block::Discard => BlockForm::Name("discard".into()),
-            Block::Cover => BlockForm::Name("cover".into()),
-            Block::Concurrent { max } => BlockForm::Concurrent { concurrent: ConcurrentForm { max } },
+            Block::Serial => TextOr::Text("serial".into()),
+            Block::Discard => TextOr::Text("discard".into()),
+            Block::Cover => TextOr::Text("cover".into()),
+            Block::Concurrent { max } => TextOr::Object(ConcurrentForm { concurrent: WidthForm { max } }),
         }
     }
 }
 
 /// Which executor gets a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
     First,
@@ -115,6 +113,7 @@ pub enum Routing {
 
 /// How often a run is tried and how long it waits in between: `backoff`, doubled after each failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     #[serde(default = "one")]
@@ -155,6 +154,7 @@ impl Retry {
 
 /// How much history a job keeps: at most `runs`, none older than `age`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Retention {
     #[serde(default = "runs_default")]

@@ -8,12 +8,14 @@ use crate::limits::{INCIDENT_AFTER_MAX, LABEL_MAX_BYTES};
 
 /// `on_failure` and `on_missed` of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reaction {
     pub incident: IncidentPolicy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IncidentPolicy {
     #[serde(default)]

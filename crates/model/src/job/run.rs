@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{Cause, SkipReason, Timeliness};
+use super::shard::ShardPosition;
 use crate::id::{JobId, RunId};
 use crate::schedule::Gap;
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Run {
     pub id: RunId,
     pub job_id: JobId,
@@ -27,7 +29,7 @@ pub struct Run {
     pub attempt: u32,
     pub executor: Option<String>,
     pub parent_id: Option<RunId>,
-    pub shard: Option<Value>,
+    pub shard: Option<ShardPosition>,
     pub cause: Cause,
     #[serde(default, skip_serializing_if = "Timeliness::is_on_time")]
     pub timeliness: Timeliness,
@@ -46,6 +48,7 @@ pub struct Run {
 
 /// Why one attempt did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AttemptError {
     pub attempt: u32,
     pub at: Timestamp,
@@ -53,12 +56,16 @@ pub struct AttemptError {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RunStatus {
     Pending {
         /// When a run that failed is tried again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Timestamp>,
+        /// What it waits for, for whoever looks; not part of what is stored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waiting_for: Option<String>,
     },
     Running {
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,6 +17,16 @@ pub struct Shard {
     pub executor: Uuid,
 }
 
+/// Which share of how many, as people and programs see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Shard))]
+pub struct ShardPosition {
+    /// From 0.
+    pub index: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
 /// How one share ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardEnd {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
@@ -14,7 +14,7 @@ use super::event::{Cause, Timeliness};
 use super::outbox::Notice;
 use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
-use super::shard::{Shard, ShardEnd};
+use super::shard::{Shard, ShardEnd, ShardPosition};
 use super::trigger::Trigger;
 use crate::id::{Incarnation, JobId, RunId, Token};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
@@ -78,6 +78,7 @@ pub enum Phase {
 
 /// The phase as people see it: an active job with nothing left to do is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     Active,
@@ -211,6 +212,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LastRun))]
 pub struct Last {
     pub run_id: RunId,
     pub status: String,
@@ -367,8 +369,8 @@ impl ActiveRun {
     /// The run as people see it while it is not over.
     pub fn view(&self, job: &Job) -> Run {
         let status = match &self.stage {
-            Stage::Queued => RunStatus::Pending { retry_at: None },
-            Stage::Backoff { until } => RunStatus::Pending { retry_at: Some(*until) },
+            Stage::Queued => RunStatus::Pending { retry_at: None, waiting_for: None },
+            Stage::Backoff { until } => RunStatus::Pending { retry_at: Some(*until), waiting_for: None },
             Stage::Running(_) | Stage::Broadcast { .. } => RunStatus::Running { cancelling: self.cancelling.clone() },
         };
         self.view_as(job, status, None)
@@ -404,7 +406,7 @@ impl ActiveRun {
             attempt: self.attempts,
             executor: self.attempt().map(|attempt| attempt.executor.executor.clone()),
             parent_id: self.shard.map(|shard| shard.parent),
-            shard: self.shard.map(|shard| json!({ "index": shard.index, "total": shard.total })),
+            shard: self.shard.map(|shard| ShardPosition { index: shard.index, total: shard.total }),
             cause: self.cause,
             timeliness: self.timeliness,
             tool_input: self.tool_input.clone(),

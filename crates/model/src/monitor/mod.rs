@@ -80,6 +80,7 @@ impl MonitorStatus {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PingSignal))]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     Success,
@@ -98,6 +99,7 @@ impl Signal {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Ping {
     pub signal: Signal,
     pub at: Timestamp,

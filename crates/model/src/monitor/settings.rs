@@ -13,6 +13,7 @@ use crate::schedule::{Dst, Rule, Schedule};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NewMonitor))]
 #[serde(deny_unknown_fields)]
 pub struct MonitorSettings {
     pub name: String,

@@ -22,6 +22,7 @@ pub enum Exclusion {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RangeExclusion {
     pub from: Timestamp,
     pub to: Timestamp,
@@ -30,6 +31,7 @@ pub struct RangeExclusion {
 /// Wall-clock times from `from` up to `to` on the given days. With `to` not after `from` the window ends on the day
 /// after; `days` are those on which it begins. In a repeated hour both passes are excluded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WeeklyExclusion {
     /// None: every day.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +48,7 @@ pub struct WeeklyExclusion {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DatesExclusion {
     pub dates: Vec<LocalDate>,
     /// None: the zone of the schedule.
@@ -54,6 +57,7 @@ pub struct DatesExclusion {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Weekday {
     Mon,

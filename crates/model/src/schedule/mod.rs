@@ -59,6 +59,7 @@ pub enum Rule {
 
 /// What happens to a wall-clock time that the zone's clock change skips or repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Dst {
     #[serde(default)]
@@ -68,6 +69,7 @@ pub struct Dst {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
     /// Run at the moment of the shift.
@@ -77,6 +79,7 @@ pub enum Skipped {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Repeated {
     #[default]
@@ -87,6 +90,7 @@ pub enum Repeated {
 
 /// One nominal time of a job, and when it is due (later than `nominal` only by jitter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Occurrence {
     pub nominal: Timestamp,
     pub due: Timestamp,
@@ -94,6 +98,7 @@ pub struct Occurrence {
 
 /// Occurrences nobody ran, as one record: the first, the last and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Gap {
     pub from: Timestamp,
     pub to: Timestamp,

@@ -13,6 +13,7 @@ use crate::limits::PREVIEW_MAX;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PreviewedOccurrence))]
 pub struct Preview {
     #[serde(flatten)]
     pub occurrence: Occurrence,
@@ -24,6 +25,7 @@ pub struct Preview {
 
 /// What a change of the clock means for one occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DstNote {
     /// Its own time is skipped on this day: it runs when the clock jumps.

@@ -1,9 +1,9 @@
 //! `ordo cron …`
 
 use clap::{Args, Subcommand};
+use ordo_model::schedule::{Repeated, Skipped};
 
-use super::definition::{DstRepeated, DstSkipped};
-use super::values::count;
+use super::values::{count, named};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CronCommand {
@@ -24,10 +24,10 @@ pub(crate) struct ExplainArgs {
     /// Those after this time [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
-    /// When the clock skips a time: run at the shift, or not that day
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(crate) dst_skipped: Option<DstSkipped>,
-    /// When the clock repeats a time: which of the two
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(crate) dst_repeated: Option<DstRepeated>,
+    /// When the clock skips a time, run at the shift, or not that day: shift or skip [default: shift]
+    #[arg(long, value_name = "RULE", value_parser = named::<Skipped>)]
+    pub(crate) dst_skipped: Option<Skipped>,
+    /// When the clock repeats a time, which of the two: first, last or both [default: first]
+    #[arg(long, value_name = "RULE", value_parser = named::<Repeated>)]
+    pub(crate) dst_repeated: Option<Repeated>,
 }

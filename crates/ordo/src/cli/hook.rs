@@ -1,6 +1,9 @@
 //! `ordo hook …`
 
 use clap::{Args, Subcommand};
+use ordo_api::hooks::SchemeName;
+use ordo_model::hook::{Filter, Test};
+use ordo_model::strict;
 use serde_json::Value;
 
 use super::job::Pages;
@@ -10,8 +13,8 @@ use super::values;
 pub(crate) enum HookCommand {
     /// Add a hook: an address that others call, and jobs listen to
     Add(HookArgs),
-    /// Replace what a hook asks of its callers; what is not given is dropped
-    Update(HookArgs),
+    /// Change what a hook asks of its callers; what is not given stays
+    Update(UpdateArgs),
     /// List hooks
     #[command(visible_alias = "ls")]
     List(Pages),
@@ -33,12 +36,24 @@ pub(crate) struct SlugArg {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    pub(crate) terms: HookArgs,
+    /// Verify callers no more: whoever knows the address may call it then
+    #[arg(long, conflicts_with = "verify")]
+    pub(crate) no_verify: bool,
+    /// Let every payload pass
+    #[arg(long, conflicts_with = "filter")]
+    pub(crate) no_filter: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     #[command(flatten)]
     pub(crate) hook: SlugArg,
     /// How callers are verified: github, slack, stripe, standard, hmac or bearer [default: not at all]
-    #[arg(long, value_name = "HOW", requires = "any_secret")]
-    pub(crate) verify: Option<String>,
+    #[arg(long, value_name = "HOW", value_parser = values::named::<SchemeName>, requires = "any_secret")]
+    pub(crate) verify: Option<SchemeName>,
     /// The secret shared with the sender; @FILE reads it from a file, @- from standard input
     #[arg(long, value_name = "SECRET", value_parser = secret, group = "any_secret", requires = "verify")]
     pub(crate) secret: Option<String>,
@@ -50,7 +65,7 @@ pub(crate) struct HookArgs {
     pub(crate) header: Option<String>,
     /// Only payloads of which this is true: /ref=refs/heads/main, /action!=closed, /pull_request, or JSON
     #[arg(long, value_name = "FILTER", value_parser = filter)]
-    pub(crate) filter: Option<Value>,
+    pub(crate) filter: Option<Filter>,
     /// Payloads larger than this are refused [default: 1048576]
     #[arg(long, value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
@@ -83,17 +98,19 @@ fn secret(text: &str) -> Result<String, String> {
 }
 
 /// `/pointer`, `/pointer=value`, `/pointer!=value`; values are JSON where they can be, text where not. Or JSON as a whole.
-fn filter(text: &str) -> Result<Value, String> {
+fn filter(text: &str) -> Result<Filter, String> {
     if !text.starts_with('/') {
-        return values::json(text)
-            .map_err(|error| format!("{error}; write /pointer=value, /pointer!=value, /pointer or JSON"));
+        let advise = |error: String| format!("{error}; write /pointer=value, /pointer!=value, /pointer or JSON");
+        let form = values::json(text).map_err(advise)?;
+        return strict::from_value(form).map_err(|misread| advise(misread.to_string()));
     }
     let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
-    Ok(match (text.split_once("!="), text.split_once('=')) {
-        (Some((pointer, unwanted)), _) => serde_json::json!({ "pointer": pointer, "not_equals": value(unwanted) }),
-        (None, Some((pointer, wanted))) => serde_json::json!({ "pointer": pointer, "equals": value(wanted) }),
-        (None, None) => serde_json::json!({ "pointer": text, "exists": true }),
-    })
+    let (pointer, test) = match (text.split_once("!="), text.split_once('=')) {
+        (Some((pointer, unwanted)), _) => (pointer, Test::NotEquals(value(unwanted))),
+        (None, Some((pointer, wanted))) => (pointer, Test::Equals(value(wanted))),
+        (None, None) => (text, Test::Exists(true)),
+    };
+    Ok(Filter { pointer: pointer.to_owned(), test })
 }
 
 #[cfg(test)]
@@ -111,7 +128,7 @@ mod tests {
             ("/pull_request", json!({"pointer": "/pull_request", "exists": true})),
             (r#"{"pointer": "/a", "one_of": [1]}"#, json!({"pointer": "/a", "one_of": [1]})),
         ] {
-            assert_eq!(filter(typed), Ok(meant), "{typed}");
+            assert_eq!(serde_json::to_value(filter(typed).unwrap()).unwrap(), meant, "{typed}");
         }
         assert!(filter("action=opened").unwrap_err().contains("/pointer=value"));
     }

@@ -129,5 +129,5 @@ pub(crate) enum Command {
     /// Print the completions for a shell
     Completions { shell: clap_complete::Shell },
     /// Measure this machine
-    Bench(crate::bench::BenchArgs),
+    Bench(ordo_bench::BenchArgs),
 }

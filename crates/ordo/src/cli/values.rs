@@ -3,6 +3,8 @@
 use std::str::FromStr;
 
 use ordo_model::Millis;
+use ordo_model::strict;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// `10s`, `1h30m`, `PT5M`.
@@ -32,6 +34,21 @@ pub(crate) fn json(text: &str) -> Result<Value, String> {
         Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
     };
     serde_json::from_str(&read).map_err(|error| format!("not JSON: {error}"))
+}
+
+/// One of the names that a type has.
+pub(crate) fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    strict::from_value(Value::from(text)).map_err(|misread| misread.to_string())
+}
+
+/// JSON of a type; see [`json`].
+pub(crate) fn typed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    strict::from_value(json(text)?).map_err(|misread| misread.to_string())
+}
+
+/// A name, or JSON where there is more to say.
+pub(crate) fn name_or_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.starts_with(['{', '@']) { typed(text) } else { named(text) }
 }
 
 /// `NAME=value`.

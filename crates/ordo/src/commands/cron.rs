@@ -3,12 +3,10 @@
 use jiff::tz::TimeZone;
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Timestamp;
-use ordo_model::job::Trigger;
-use ordo_model::schedule::{Preview, Schedule};
+use ordo_model::schedule::{Dst, Preview, Rule, Schedule};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::job::trigger_json::{self, dst_json};
 use crate::cli::cron::{CronCommand, ExplainArgs};
 use crate::cli::{Common, Format};
 use crate::config::Config;
@@ -42,11 +40,10 @@ fn explain(args: &ExplainArgs, format: Format) -> Result<Exit> {
 }
 
 fn schedule(args: &ExplainArgs) -> Result<Schedule> {
-    let mut form = json!({ "type": "scheduled", "cron": args.expr, "timezone": args.tz });
-    trigger_json::put(&mut form, "dst", dst_json(args.dst_skipped, args.dst_repeated));
+    let dst = Dst { skipped: args.dst_skipped.unwrap_or_default(), repeated: args.dst_repeated.unwrap_or_default() };
+    let rule = Rule::Cron { expr: args.expr.clone(), timezone: args.tz.clone(), dst };
+    let schedule = Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };
     let refuse = |why: String| Error::failed("the expression is refused").detail(why);
-    let trigger: Trigger = serde_json::from_value(form).map_err(|error| refuse(error.to_string()))?;
-    let schedule = trigger.schedule().cloned().ok_or_else(|| refuse("it is no schedule".to_owned()))?;
     schedule.validate().map_err(|error| refuse(error.to_string()))?;
     Ok(schedule)
 }

@@ -1,12 +1,14 @@
 //! `ordo hook …`
 
+use ordo_api::hooks::{GivenSecret, HookPatch, NewHook, NewVerify, SecretReference};
 use ordo_engine::clock::new_id;
-use serde_json::{Map, Value, json};
+use ordo_model::strict::TextOr;
+use serde_json::Value;
 
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs};
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, UpdateArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
@@ -25,31 +27,32 @@ pub(crate) async fn run(talk: &Talk, command: HookCommand) -> Result<Exit> {
 }
 
 async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
-    let mut form = terms(args);
-    form.insert("slug".to_owned(), json!(args.hook.slug));
+    let hook = NewHook {
+        slug: args.hook.slug.clone(),
+        verify: verify(args),
+        filter: args.filter.clone(),
+        max_bytes: args.max_bytes,
+    };
     // A key of its own: should the answer be lost, the request can be sent again.
-    let hook = talk.client.post_with_key::<Value, _>("/v1/hooks", &Value::Object(form), &new_id().to_string()).await?;
+    let hook = talk.client.post_with_key::<Value, _>("/v1/hooks", &hook, &new_id().to_string()).await?;
     tell(talk, "added", &hook)
 }
 
-async fn update(talk: &Talk, args: &HookArgs) -> Result<Exit> {
-    let hook = talk.client.put::<Value, _>(&path(&args.hook.slug), &Value::Object(terms(args))).await?;
+async fn update(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
+    let UpdateArgs { terms, no_verify, no_filter } = args;
+    let patch = HookPatch {
+        verify: verify(terms).map(Some).or(no_verify.then_some(None)),
+        filter: terms.filter.clone().map(Some).or(no_filter.then_some(None)),
+        max_bytes: terms.max_bytes.map(Some),
+    };
+    let hook = talk.client.patch::<Value, _>(&path(&terms.hook.slug), &patch, None).await?;
     tell(talk, "changed", &hook)
 }
 
-fn terms(args: &HookArgs) -> Map<String, Value> {
-    let mut form = Map::new();
-    if let Some(how) = &args.verify {
-        let secret = args.secret_name.as_ref().map_or_else(|| json!(args.secret), |name| json!({ "secret": name }));
-        let mut verify = json!({ "type": how, "secret": secret });
-        if let Some(header) = &args.header {
-            verify["header"] = json!(header);
-        }
-        form.insert("verify".to_owned(), verify);
-    }
-    form.extend(args.filter.clone().map(|filter| ("filter".to_owned(), filter)));
-    form.extend(args.max_bytes.map(|max| ("max_bytes".to_owned(), json!(max))));
-    form
+fn verify(args: &HookArgs) -> Option<NewVerify> {
+    let kept = |name: &String| TextOr::Object(SecretReference { secret: name.clone() });
+    let secret = args.secret_name.as_ref().map(kept).or_else(|| args.secret.clone().map(TextOr::Text));
+    Some(NewVerify { r#type: args.verify?, secret: GivenSecret(secret?), header: args.header.clone() })
 }
 
 fn tell(talk: &Talk, what: &str, hook: &Value) -> Result<Exit> {

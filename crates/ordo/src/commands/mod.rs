@@ -50,7 +50,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         Command::Status => wait(status::run(&Talk::new(&common)?)),
         Command::Config => config::run(common.config.as_deref(), common.output),
         Command::Completions { shell } => completions::run(shell),
-        Command::Bench(args) => crate::bench::run(&args),
+        Command::Bench(args) => bench(&args),
     }
 }
 
@@ -59,4 +59,10 @@ fn wait(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
     runtime.block_on(command)
+}
+
+fn bench(args: &ordo_bench::BenchArgs) -> Result<Exit> {
+    let report = ordo_bench::run(args).map_err(|error| Error::failed(format!("{error:#}")))?;
+    println!("{report:#}");
+    Ok(Exit::Done)
 }

@@ -4,6 +4,8 @@ use jiff::tz::TimeZone;
 use ordo_client::Client;
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cli::{Common, Format};
@@ -11,6 +13,11 @@ use crate::error::Result;
 use crate::locate;
 use crate::output::style::Paint;
 use crate::{output, zone};
+
+/// A request or an answer as it stands on the wire.
+pub(crate) fn wire(data: &impl Serialize) -> Value {
+    serde_json::to_value(data).expect("what goes over the wire is plain data")
+}
 
 #[derive(Debug)]
 pub(crate) struct Talk {
@@ -40,6 +47,11 @@ impl Talk {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value> {
+        Ok(self.client.get(path).await?)
+    }
+
+    /// The same, read as what it is.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         Ok(self.client.get(path).await?)
     }
 

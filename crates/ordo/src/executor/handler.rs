@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, Log, LogStream, Outcome, Running};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, Outcome, Running};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
 use ordo_engine::tool::{Payload, Shard, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
-use ordo_model::{RunId, Token};
+use ordo_model::RunId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -55,22 +55,22 @@ async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
 }
 
 fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: CancellationToken) -> Option<Work> {
-    let run_id: RunId = run.run_id.parse().ok()?;
+    let run = run.assignment;
     Some(Work {
-        job_id: run.job_id.parse().ok()?,
-        run_id,
+        job_id: run.job_id,
+        run_id: run.run_id,
         label: run.label,
         attempt: run.attempt,
-        token: Token(run.token),
-        scheduled_for: run.scheduled_for.and_then(|at| at.parse().ok()),
+        token: run.token,
+        scheduled_for: run.scheduled_for,
         shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
         input: run.tool_input,
-        trace: trace(run_id, run.traceparent.as_deref()),
+        trace: trace(run.run_id, run.traceparent.as_deref()),
         payload: match run.payload {
-            Some(told) => Some(payload(told)?),
+            Some(sent) => Some(payload(sent)?),
             None => None,
         },
-        log: LogSink::new(run_id, Arc::new(SystemClock), lines).for_attempt(run.attempt),
+        log: LogSink::new(run.run_id, Arc::new(SystemClock), lines).for_attempt(run.attempt),
         cancel,
     })
 }
@@ -81,9 +81,9 @@ fn trace(run_id: RunId, told: Option<&str>) -> RunTrace {
 }
 
 /// What a webhook brought, as the server wrote it down for the way.
-fn payload(told: ordo_client::executor::Payload) -> Option<Payload> {
-    let body = told.bytes()?.into();
-    Some(Payload { delivery: told.delivery.parse().ok()?, hook: told.hook, headers: told.headers, body })
+fn payload(sent: HookPayload) -> Option<Payload> {
+    let body = sent.bytes()?.into();
+    Some(Payload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
 }
 
 async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Log) {
@@ -93,7 +93,7 @@ async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Lo
             Stream::Stderr => LogStream::Stderr,
             Stream::System => LogStream::System,
         };
-        log.put(stream, &line.text, Some(&line.at.to_string()));
+        log.put(stream, &line.text, Some(line.at));
     }
 }
 

@@ -2,20 +2,20 @@
 
 use axum::Json;
 use axum::extract::State;
+use ordo_api::Code;
+use ordo_api::upkeep::CronExplained;
 use ordo_model::Timestamp;
 use ordo_model::limits::PREVIEW_MAX;
 use ordo_model::schedule::{Rule, Schedule, ScheduleError};
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::params::Params;
 use crate::http::problem::Problem;
 
 const SHOWN_DEFAULT: usize = 5;
 
-pub(crate) async fn explain(State(app): State<App>, mut params: Params) -> Result<Json<Value>, Problem> {
+pub(crate) async fn explain(State(app): State<App>, mut params: Params) -> Result<Json<CronExplained>, Problem> {
     let needed = || Problem::field(Code::InvalidQuery, "expr", "is needed: the cron expression");
     let expr = params.take_text("expr").ok_or_else(needed)?;
     let timezone = params.take_text("tz").unwrap_or_else(|| "UTC".to_owned());
@@ -26,8 +26,7 @@ pub(crate) async fn explain(State(app): State<App>, mut params: Params) -> Resul
     let schedule = Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };
     schedule.validate().map_err(|error| refused(&error))?;
     let items = schedule.preview(from, n, Uuid::nil());
-    let described = schedule.describe();
-    Ok(Json(json!({ "expr": expr, "timezone": timezone, "schedule": described, "items": items, "next_cursor": null })))
+    Ok(Json(CronExplained { expr, timezone, schedule: schedule.describe(), items, next_cursor: None }))
 }
 
 fn refused(error: &ScheduleError) -> Problem {

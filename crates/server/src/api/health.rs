@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use ordo_api::Code;
+use ordo_api::upkeep::{Health, HealthStatus};
 use ordo_engine::error_chain;
-use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 /// A store that needs longer to say that it is there is no help to anybody.
 const STORE_PATIENCE: Duration = Duration::from_secs(2);
 
-pub(crate) async fn alive() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
+pub(crate) async fn alive() -> Json<Health> {
+    Json(Health { status: HealthStatus::Ok })
 }
 
-pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, Problem> {
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if !app.is_ready() {
         return Err(Problem::new(Code::NotReady, "the server is starting or going down"));
     }
     match tokio::time::timeout(STORE_PATIENCE, app.engine.queries().store().ping()).await {
-        Ok(Ok(())) => Ok(Json(json!({ "status": "ready" }))),
+        Ok(Ok(())) => Ok(Json(Health { status: HealthStatus::Ready })),
         Ok(Err(fault)) => Err(Problem::new(Code::NotReady, error_chain(&fault))),
         Err(_) => Err(Problem::new(Code::NotReady, "the store does not answer")),
     }

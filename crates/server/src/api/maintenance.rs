@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 
 use ordo_store::Fault;
 
-/// Work on the store as a whole. The answers are JSON and reach the client as they are.
+/// Work on the store as a whole.
 #[async_trait]
 pub trait Maintenance: Send + Sync + 'static {
-    async fn stats(&self) -> Result<Value, MaintenanceError>;
+    async fn stats(&self) -> Result<StoreStats, MaintenanceError>;
 
     /// Writes a copy of the store, as of one moment, to a file that does not exist yet.
-    async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError>;
+    async fn backup(&self, to: PathBuf) -> Result<StoreCopy, MaintenanceError>;
 
     /// Proves that everything derived equals what the events say.
-    async fn check(&self) -> Result<Value, MaintenanceError>;
+    async fn check(&self) -> Result<StoreCheck, MaintenanceError>;
 }
 
 #[derive(Debug, thiserror::Error)]

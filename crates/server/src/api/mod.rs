@@ -12,7 +12,6 @@ pub(crate) mod metrics;
 pub(crate) mod monitors;
 pub(crate) mod nodes;
 pub(crate) mod notifications;
-pub(crate) mod openapi;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod slack;

@@ -4,19 +4,18 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use ordo_api::monitors::{MonitorView, PingHeard};
+use ordo_api::{Code, Page};
+use ordo_engine::CommitExtras;
 use ordo_engine::clock::new_id;
-use ordo_engine::{CommitExtras, Versioned};
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
 use ordo_store::Chunk;
-use serde_json::{Value, json};
 
-use crate::api::incidents::KeyCursor;
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::hex;
-use crate::http::params::{List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::problem::Problem;
 
 const TOKEN_BYTES: usize = 16;
@@ -31,7 +30,7 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
         app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(monitor(&committed.state))).into_response())
+    Ok((status, Json(MonitorView::of(committed.state.id, &committed.state))).into_response())
 }
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
@@ -39,53 +38,33 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
     params.finish()?;
     let found = app.engine.queries().monitors(after.as_deref(), limit).await?;
-    let items: Vec<Value> = found.items.iter().map(monitor).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    let items = found.items.iter().map(|kept| MonitorView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
     let found = app.engine.queries().object::<Monitor>(Monitor::id(&name)).await?;
     let kept = found.ok_or_else(|| none(&name))?;
-    let mut form = monitor(&kept);
-    let said = kept.pings.iter().rev().find_map(|ping| ping.body);
-    form["pings"] = json!(kept.pings);
-    form["last_said"] = match said {
+    let last_said = match kept.pings.iter().rev().find_map(|ping| ping.body) {
         Some(owner) => {
             let chunks = app.engine.queries().store().chunks(owner, 0, 1).await?;
-            json!(chunks.first().map(|chunk| String::from_utf8_lossy(&chunk.bytes).into_owned()))
+            chunks.first().map(|chunk| String::from_utf8_lossy(&chunk.bytes).into_owned())
         }
-        None => Value::Null,
+        None => None,
     };
-    Ok(Json(form).into_response())
+    let view =
+        MonitorView { pings: Some(kept.pings.clone()), last_said: Some(last_said), ..MonitorView::of(kept.id, &kept) };
+    Ok(Json(view).into_response())
 }
 
 pub(crate) async fn remove(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
     let committed = app.engine.command::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
-    Ok(Json(monitor(&committed.state)).into_response())
+    Ok(Json(MonitorView::of(committed.state.id, &committed.state)).into_response())
 }
 
 fn none(name: &str) -> Problem {
     let shown: String = name.chars().take(60).collect();
     Problem::new(Code::MonitorNotFound, format!("there is no monitor {shown:?}"))
-}
-
-fn monitor(kept: &Versioned<Monitor>) -> Value {
-    let mut form = json!({
-        "id": kept.id,
-        "status": kept.status.name(),
-        "due_at": kept.due_at,
-        "last_ping": kept.pings.last(),
-        "started_at": kept.started_at,
-        "failures_in_row": kept.failures_in_row,
-        "ping_path": format!("/ping/{}", kept.token),
-        "created_at": kept.created_at,
-        "updated_at": kept.updated_at,
-        "version": kept.version,
-    });
-    if let (Value::Object(form), Ok(Value::Object(settings))) = (&mut form, serde_json::to_value(&kept.settings)) {
-        form.extend(settings);
-    }
-    form
 }
 
 pub(crate) async fn succeeded(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
@@ -117,5 +96,6 @@ async fn ping(app: &App, token: &str, signal: Signal, body: &Body) -> Result<Res
         .engine
         .command_with::<Monitor>(found.id, command, CommitExtras { chunks, ..CommitExtras::default() })
         .await?;
-    Ok(Json(json!({ "status": committed.state.status.name(), "due_at": committed.state.due_at })).into_response())
+    Ok(Json(PingHeard { status: committed.state.status.name().to_owned(), due_at: committed.state.due_at })
+        .into_response())
 }

@@ -2,30 +2,29 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use ordo_api::upkeep::{DrainNode, NodeDescription, NodeDraining};
+use ordo_api::{Code, Page};
+use ordo_engine::cluster::NodeView;
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
-use crate::http::params::List;
 use crate::http::problem::Problem;
 
-pub(crate) async fn list(State(app): State<App>) -> Result<Json<List<Value>>, Problem> {
-    let nodes = app.engine.nodes().await?;
-    let items = nodes.into_iter().map(|node| json!(node)).collect();
-    Ok(Json(List { items, next_cursor: None }))
+pub(crate) async fn list(State(app): State<App>) -> Result<Json<Page<NodeDescription>>, Problem> {
+    Ok(Json(Page::whole(app.engine.nodes().await?.into_iter().map(description).collect())))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct DrainForm {
-    draining: bool,
-}
-
-impl Default for DrainForm {
-    fn default() -> DrainForm {
-        DrainForm { draining: true }
+fn description(node: NodeView) -> NodeDescription {
+    NodeDescription {
+        name: node.name,
+        generation: node.generation,
+        roles: node.roles.into_iter().map(str::to_owned).collect(),
+        version: node.version,
+        url: node.url,
+        state: node.state.to_owned(),
+        joined_at: node.joined_at,
+        seen_at: node.seen_at,
+        partitions: node.partitions,
     }
 }
 
@@ -33,14 +32,14 @@ pub(crate) async fn drain(
     State(app): State<App>,
     Path(name): Path<String>,
     body: Body,
-) -> Result<Json<Value>, Problem> {
-    let DrainForm { draining } = body.parse_or_default()?;
+) -> Result<Json<NodeDraining>, Problem> {
+    let DrainNode { draining } = body.parse_or_default()?;
     let Some(heard) = app.engine.drain_node(&name, draining).await? else {
         let detail = "the store has one node, and nobody to leave its work to: stop it instead";
         return Err(Problem::new(Code::MaintenanceRefused, detail));
     };
     match heard {
         0 => Err(Problem::new(Code::NodeNotFound, format!("there is no node {name:?}: see GET /v1/nodes"))),
-        _ => Ok(Json(json!({ "name": name, "draining": draining }))),
+        _ => Ok(Json(NodeDraining { name, draining })),
     }
 }

@@ -4,16 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ordo_engine::Versioned;
+use ordo_api::notifications::NotificationView;
+use ordo_api::{Code, Page};
 use ordo_model::EntityId;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
-use serde_json::{Value, json};
 
-use crate::api::incidents::KeyCursor;
 use crate::app::App;
-use crate::http::code::Code;
-use crate::http::hex;
-use crate::http::params::{List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
 
@@ -35,8 +32,8 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
             queries.notifications(code, after.as_deref(), limit).await?
         }
     };
-    let items: Vec<Value> = found.items.iter().map(notification).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    let items = found.items.iter().map(|kept| NotificationView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
 fn state_code(name: &str) -> Result<u8, Problem> {
@@ -52,9 +49,7 @@ pub(crate) async fn show(
     let found = app.engine.queries().object::<Notification>(id).await?;
     let kept =
         found.ok_or_else(|| Problem::new(Code::NotificationNotFound, format!("there is no notification {id}")))?;
-    let mut form = notification(&kept);
-    form["message"] = json!(kept.message);
-    Ok(Json(form).into_response())
+    Ok(Json(NotificationView::whole(id, &kept)).into_response())
 }
 
 pub(crate) async fn replay(
@@ -62,31 +57,5 @@ pub(crate) async fn replay(
     Named(NotificationId(id)): Named<NotificationId>,
 ) -> Result<Response, Problem> {
     let committed = app.engine.command::<Notification>(id, NotificationCommand::Replay).await?;
-    Ok((StatusCode::ACCEPTED, Json(notification(&committed.state))).into_response())
-}
-
-fn notification(kept: &Versioned<Notification>) -> Value {
-    let (next_try, settled_at, note) = match &kept.state {
-        NotificationState::Waiting { next_try } => (Some(*next_try), None, None),
-        NotificationState::Delivered { at, note } => (None, Some(*at), note.as_deref()),
-        NotificationState::DeadLettered { at } => (None, Some(*at), None),
-        NotificationState::Forgotten => (None, None, None),
-    };
-    json!({
-        "id": kept.id,
-        "sender": kept.sender,
-        "state": kept.state.name(),
-        "attempts": kept.attempts,
-        "last_error": kept.last_error,
-        "next_try": next_try,
-        "settled_at": settled_at,
-        "note": note,
-        "written_at": kept.written_at,
-        "replayed": kept.replayed,
-        "key": kept.message.key(),
-        "stream": kept.message.entity().to_string(),
-        "version": kept.message.version,
-        "event": kept.message.event,
-        "label": kept.message.label(),
-    })
+    Ok((StatusCode::ACCEPTED, Json(NotificationView::of(id, &committed.state))).into_response())
 }

@@ -4,14 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use ordo_api::Page;
+use ordo_api::access::{Resealed, SecretValue, SecretView};
 use ordo_engine::secrets::SecretText;
-use ordo_model::secret::Secret;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::params::{KeyCursor, List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Named, SecretName};
 use crate::http::problem::Problem;
 
@@ -20,14 +19,8 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let after = params.take_cursor::<KeyCursor>()?;
     params.finish()?;
     let found = app.engine.secrets().list(after.as_ref().map(|after| after.0.as_slice()), limit).await?;
-    let items: Vec<Value> = found.items.iter().map(|secret| told(secret)).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SecretForm {
-    value: String,
+    let items = found.items.iter().map(|secret| SecretView::of(secret)).collect();
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
 /// Keeps a value; whether there was one before shows in the status only.
@@ -36,24 +29,20 @@ pub(crate) async fn put(
     Named(SecretName(name)): Named<SecretName>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let SecretForm { value } = body.parse()?;
+    let SecretValue { value } = body.parse()?;
     let kept = app.engine.secrets().put(&name, &SecretText::new(value)).await?;
     let status = if kept.version == 1 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(told(&kept))).into_response())
+    Ok((status, Json(SecretView::of(&kept))).into_response())
 }
 
 pub(crate) async fn remove(
     State(app): State<App>,
     Named(SecretName(name)): Named<SecretName>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(told(&*app.engine.secrets().remove(&name).await?)))
+) -> Result<Json<SecretView>, Problem> {
+    Ok(Json(SecretView::of(&*app.engine.secrets().remove(&name).await?)))
 }
 
 /// With the first key of the key file.
-pub(crate) async fn reseal(State(app): State<App>) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!({ "secrets": app.engine.secrets().reseal().await? })))
-}
-
-fn told(secret: &Secret) -> Value {
-    json!({ "name": secret.name, "created_at": secret.created_at, "updated_at": secret.updated_at })
+pub(crate) async fn reseal(State(app): State<App>) -> Result<Json<Resealed>, Problem> {
+    Ok(Json(Resealed { secrets: app.engine.secrets().reseal().await? }))
 }

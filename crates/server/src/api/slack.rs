@@ -9,19 +9,20 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use ordo_adapters::slack::events::{self, SlackEvent};
 use ordo_adapters::slack::{interactions, receiver};
+use ordo_api::Code;
+use ordo_api::hooks::SlackChallenge;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentError;
-use serde_json::json;
+use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 pub(crate) async fn events(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     check(&app, &headers, &body)?;
     match events::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))? {
-        SlackEvent::Challenge(challenge) => return Ok(Json(json!({ "challenge": challenge })).into_response()),
+        SlackEvent::Challenge(challenge) => return Ok(Json(SlackChallenge { challenge }).into_response()),
         SlackEvent::Nothing(why) => tracing::debug!(why, "an event of Slack's is left alone"),
         SlackEvent::Mention(mention) => match receiver::mentioned(&app.engine, &mention).await {
             Ok(Some(incident)) => tracing::info!(%incident, channel = mention.channel, "called from Slack"),
@@ -68,5 +69,5 @@ fn settle(error: IncidentError) -> Result<(), Problem> {
 }
 
 fn done() -> Response {
-    Json(json!({})).into_response()
+    Json(Value::Object(Map::new())).into_response()
 }

@@ -1,29 +1,20 @@
 //! The store as a whole: how large, a copy of it, a proof that it is sound.
 
-use std::path::PathBuf;
-
 use axum::Json;
 use axum::extract::State;
-use serde::Deserialize;
-use serde_json::Value;
+use ordo_api::Code;
+use ordo_api::upkeep::{BackupStore, StoreCheck, StoreCopy, StoreStats};
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
-pub(crate) async fn stats(State(app): State<App>) -> Result<Json<Value>, Problem> {
+pub(crate) async fn stats(State(app): State<App>) -> Result<Json<StoreStats>, Problem> {
     Ok(Json(app.maintenance.stats().await?))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BackupForm {
-    to: PathBuf,
-}
-
-pub(crate) async fn backup(State(app): State<App>, body: Body) -> Result<Json<Value>, Problem> {
-    let BackupForm { to } = body.parse()?;
+pub(crate) async fn backup(State(app): State<App>, body: Body) -> Result<Json<StoreCopy>, Problem> {
+    let BackupStore { to } = body.parse()?;
     if !to.is_absolute() {
         // The server's folder is not the client's.
         return Err(Problem::field(Code::InvalidBody, "to", "must be an absolute path on the server's machine"));
@@ -31,6 +22,6 @@ pub(crate) async fn backup(State(app): State<App>, body: Body) -> Result<Json<Va
     Ok(Json(app.maintenance.backup(to).await?))
 }
 
-pub(crate) async fn check(State(app): State<App>) -> Result<Json<Value>, Problem> {
+pub(crate) async fn check(State(app): State<App>) -> Result<Json<StoreCheck>, Problem> {
     Ok(Json(app.maintenance.check().await?))
 }

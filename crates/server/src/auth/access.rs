@@ -1,4 +1,4 @@
-//! What each route asks of whoever calls it: one table, beside the table of routes.
+//! What each route asks of whoever calls it: the rows of the API, and the pages.
 //!
 //! Invariant: a route that is not here is for admins only. The tests hold every route against this table.
 
@@ -6,102 +6,20 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use axum::http::Method;
+use ordo_api::{Need, Operation};
 use ordo_model::{Kind, Right};
-
-/// What a route asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// Nothing: it is for everybody, or it checks signatures of its own.
-    Open,
-    Right(Right),
-}
 
 const OPEN: Need = Need::Open;
 const READ: Need = Need::Right(Right::Read);
 const OPERATE: Need = Need::Right(Right::Operate);
 const HOOKS: Need = Need::Right(Right::ManageHooks);
-const EXECUTE: Need = Need::Right(Right::Execute);
 const ADMIN: Need = Need::Right(Right::Administer);
 
 type Line = (&'static str, &'static [(&'static str, Need)]);
 
+/// The pages: those of the API say it themselves.
 #[rustfmt::skip]
-const TABLE: &[Line] = &[
-    // Whether it lives, and how one gets in.
-    ("/healthz", &[("GET", OPEN)]),
-    ("/readyz", &[("GET", OPEN)]),
-    ("/metrics", &[("GET", OPEN)]),
-    ("/openapi.json", &[("GET", OPEN)]),
-    ("/login", &[("GET", OPEN), ("POST", OPEN)]),
-    ("/logout", &[("POST", OPEN)]),
-    // Jobs and runs.
-    ("/v1/status", &[("GET", READ)]),
-    ("/v1/cron/explain", &[("GET", READ)]),
-    ("/v1/jobs", &[("GET", READ), ("POST", OPERATE)]),
-    ("/v1/jobs/batch", &[("POST", OPERATE)]),
-    ("/v1/jobs/{id}", &[("GET", READ), ("PATCH", OPERATE), ("DELETE", OPERATE)]),
-    ("/v1/jobs/{id}/trigger", &[("POST", OPERATE)]),
-    ("/v1/jobs/{id}/pause", &[("POST", OPERATE)]),
-    ("/v1/jobs/{id}/resume", &[("POST", OPERATE)]),
-    ("/v1/jobs/{id}/backfill", &[("POST", OPERATE)]),
-    ("/v1/jobs/{id}/preview", &[("GET", READ)]),
-    ("/v1/runs", &[("GET", READ)]),
-    ("/v1/runs/{id}", &[("GET", READ)]),
-    ("/v1/runs/{id}/logs", &[("GET", READ)]),
-    ("/v1/runs/{id}/cancel", &[("POST", OPERATE)]),
-    ("/v1/runs/{id}/retry", &[("POST", OPERATE)]),
-    // Of an event log, the streams of secrets and tokens are for admins: see `to_see`.
-    ("/v1/streams/{stream}", &[("GET", READ)]),
-    ("/v1/events", &[("GET", READ)]),
-    // Access and upkeep.
-    ("/v1/secrets", &[("GET", ADMIN)]),
-    ("/v1/secrets/{name}", &[("PUT", ADMIN), ("DELETE", ADMIN)]),
-    ("/v1/tokens", &[("GET", ADMIN), ("POST", ADMIN)]),
-    ("/v1/tokens/{id}", &[("DELETE", ADMIN)]),
-    ("/v1/store/stats", &[("GET", READ)]),
-    ("/v1/store/backup", &[("POST", ADMIN)]),
-    ("/v1/store/check", &[("POST", ADMIN)]),
-    ("/v1/store/reseal", &[("POST", ADMIN)]),
-    // Hooks. What they send is checked by their own secrets.
-    ("/hooks/{slug}", &[("POST", OPEN)]),
-    ("/slack/events", &[("POST", OPEN)]),
-    ("/slack/interaction", &[("POST", OPEN)]),
-    ("/ping/{token}", &[("GET", OPEN), ("POST", OPEN)]),
-    ("/ping/{token}/start", &[("GET", OPEN), ("POST", OPEN)]),
-    ("/ping/{token}/fail", &[("GET", OPEN), ("POST", OPEN)]),
-    ("/v1/hooks", &[("GET", READ), ("POST", HOOKS)]),
-    ("/v1/hooks/{slug}", &[("GET", READ), ("PUT", HOOKS), ("DELETE", HOOKS)]),
-    ("/v1/hooks/{slug}/deliveries", &[("GET", READ)]),
-    ("/v1/hooks/{slug}/deliveries/{id}/replay", &[("POST", HOOKS)]),
-    ("/v1/monitors", &[("GET", READ), ("POST", OPERATE)]),
-    ("/v1/monitors/{name}", &[("GET", READ), ("DELETE", OPERATE)]),
-    // Incidents.
-    ("/v1/incidents", &[("GET", READ), ("POST", OPERATE)]),
-    ("/v1/incidents/{id}", &[("GET", READ)]),
-    ("/v1/incidents/{id}/assignee", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/severity", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/status", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/ack", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/notes", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/links", &[("POST", OPERATE)]),
-    ("/v1/incidents/{id}/export", &[("GET", READ)]),
-    ("/v1/notifications", &[("GET", READ)]),
-    ("/v1/notifications/{id}", &[("GET", READ)]),
-    ("/v1/notifications/{id}/replay", &[("POST", OPERATE)]),
-    ("/v1/subscriptions", &[("GET", READ), ("POST", ADMIN)]),
-    ("/v1/subscriptions/{id}", &[("GET", READ), ("PATCH", ADMIN), ("DELETE", ADMIN)]),
-    ("/v1/subscriptions/{id}/test", &[("POST", ADMIN)]),
-    // Executors and nodes.
-    ("/v1/executors", &[("GET", READ), ("POST", EXECUTE)]),
-    ("/v1/executors/{id}", &[("GET", READ), ("DELETE", EXECUTE)]),
-    ("/v1/executors/{id}/heartbeat", &[("POST", EXECUTE)]),
-    ("/v1/executors/{id}/poll", &[("POST", EXECUTE)]),
-    ("/v1/executors/{id}/drain", &[("POST", OPERATE)]),
-    ("/v1/runs/report", &[("POST", EXECUTE)]),
-    ("/v1/runs/logs", &[("POST", EXECUTE)]),
-    ("/v1/nodes", &[("GET", READ)]),
-    ("/v1/nodes/{name}/drain", &[("POST", ADMIN)]),
-    // Pages.
+const PAGES: &[Line] = &[
     ("/", &[("GET", READ)]),
     ("/live", &[("GET", READ)]),
     ("/preferences", &[("POST", READ)]),
@@ -141,8 +59,9 @@ const TABLE: &[Line] = &[
 ];
 
 static LINES: LazyLock<HashMap<(&str, &str), Need>> = LazyLock::new(|| {
-    let lines = TABLE.iter().flat_map(|(path, methods)| methods.iter().map(|(method, need)| ((*path, *method), *need)));
-    lines.collect()
+    let pages = PAGES.iter().flat_map(|(path, methods)| methods.iter().map(|(method, need)| ((*path, *method), *need)));
+    let api = Operation::routes().iter().map(|route| ((route.path, route.method.name()), route.need));
+    pages.chain(api).collect()
 });
 
 /// What this method of this route asks for.
@@ -193,6 +112,6 @@ mod tests {
 
     #[test]
     fn no_line_is_written_twice() {
-        assert_eq!(LINES.len(), TABLE.iter().map(|(_, methods)| methods.len()).sum::<usize>());
+        assert_eq!(LINES.len(), PAGES.iter().map(|(_, methods)| methods.len()).sum::<usize>() + Operation::ALL.len());
     }
 }

@@ -5,13 +5,13 @@
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
 
 use crate::app::App;
 use crate::auth;
 use crate::auth::origin;
 use crate::auth::session::{self, Session};
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::params::Params;
 use crate::http::peer::Remote;
 use crate::http::problem::Problem;

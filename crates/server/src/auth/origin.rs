@@ -4,8 +4,8 @@
 //! asked for with nothing but a cookie must show that it comes from one of this server's own pages.
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
+use ordo_api::Code;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

@@ -3,18 +3,20 @@
 //! Invariant: a body is refused for one of four reasons, each with its own code: too large, no JSON by its type, no
 //! JSON by its text, JSON of another shape. The last names the field.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
-use serde::Deserialize;
+use ordo_api::Code;
+use ordo_model::strict::{self, Unreadable};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
-use crate::http::code::Code;
-use crate::http::problem::{FieldError, Problem};
+use crate::http::problem::Problem;
 
 /// How long a client may take to send a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -46,12 +48,28 @@ fn unread(rejection: &BytesRejection) -> Problem {
 }
 
 impl Body {
-    pub(crate) fn parse<'de, T: Deserialize<'de>>(&'de self) -> Result<T, Problem> {
-        if !self.is_json {
-            let advice = "send the body with `Content-Type: application/json`";
-            return Err(Problem::new(Code::UnsupportedMediaType, advice));
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        self.check_type()?;
+        strict::from_slice(&self.bytes).map_err(unreadable)
+    }
+
+    /// The fields of the body as they were written, for whoever reads each by itself.
+    pub(crate) fn raw(&self) -> Result<BTreeMap<String, &RawValue>, Problem> {
+        self.check_type()?;
+        serde_json::from_slice(&self.bytes).map_err(|error| match error.classify() {
+            Category::Data => Problem::new(Code::InvalidBody, "must be an object"),
+            Category::Syntax | Category::Eof | Category::Io => Problem::new(Code::InvalidJson, error.to_string()),
+        })
+    }
+
+    fn check_type(&self) -> Result<(), Problem> {
+        match self.is_json {
+            true => Ok(()),
+            false => {
+                let advice = "send the body with `Content-Type: application/json`";
+                Err(Problem::new(Code::UnsupportedMediaType, advice))
+            }
         }
-        from_slice(&self.bytes)
     }
 
     /// For routes whose body may be left out.
@@ -66,88 +84,31 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Problem> {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| misread(&error))?;
-    reader.end().map_err(|error| Problem::new(Code::InvalidJson, error.to_string()))?;
-    Ok(read)
-}
-
-fn misread(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    match error.inner().classify() {
-        Category::Data => shape(Code::InvalidBody, error),
-        Category::Syntax | Category::Eof | Category::Io => Problem::new(Code::InvalidJson, error.inner().to_string()),
+fn unreadable(error: Unreadable) -> Problem {
+    match error {
+        Unreadable::Json(message) => Problem::new(Code::InvalidJson, message),
+        Unreadable::Shape(misread) => Problem::misread(Code::InvalidBody, misread),
     }
-}
-
-/// JSON of another shape: says which field.
-pub(crate) fn shape(code: Code, error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let text = error.inner().to_string();
-    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    let path = error.path().to_string();
-    let path = if path == "." { String::new() } else { path };
-    let field = match named_field(&message) {
-        Some(name) if path.is_empty() => name.to_owned(),
-        Some(name) if message.starts_with("missing") => format!("{path}.{name}"),
-        Some(_) | None => path,
-    };
-    match field.is_empty() {
-        true => Problem::new(code, message),
-        false => {
-            let detail = format!("{field}: {message}");
-            Problem { code, detail, errors: vec![FieldError { field, message }] }
-        }
-    }
-}
-
-/// The name in "missing field `x`" and "unknown field `x`, expected …".
-fn named_field(message: &str) -> Option<&str> {
-    let rest = message.strip_prefix("missing field `").or_else(|| message.strip_prefix("unknown field `"))?;
-    rest.split_once('`').map(|(name, _)| name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Outer {
-        #[allow(dead_code)]
-        inner: Inner,
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Inner {
-        #[allow(dead_code)]
-        n: u8,
-    }
+    use ordo_model::job::Retry;
 
     fn refused(text: &str) -> (Code, String) {
-        let problem = from_slice::<Outer>(text.as_bytes()).unwrap_err();
+        let body = Body { bytes: Bytes::copy_from_slice(text.as_bytes()), is_json: true };
+        let problem = body.parse::<Retry>().unwrap_err();
         (problem.code, problem.errors.into_iter().map(|error| error.field).collect())
     }
 
     #[test]
-    fn a_wrong_field_is_named_by_its_path() {
-        let invalid = |field: &str| (Code::InvalidBody, field.to_owned());
-        assert_eq!(refused(r#"{"inner":{"n":"x"}}"#), invalid("inner.n"));
-        assert_eq!(refused(r#"{"inner":{"n":1,"m":2}}"#), invalid("inner.m"));
-        assert_eq!(refused(r#"{"inner":{}}"#), invalid("inner.n"));
-        assert_eq!(refused(r#"{}"#), invalid("inner"));
-        assert_eq!(refused(r#"{"inner":{"n":1},"x":1}"#), invalid("x"));
-        assert_eq!(refused("[]").0, Code::InvalidBody);
-    }
-
-    #[test]
     fn what_is_not_json_is_told_apart_from_json_of_another_shape() {
-        for text in ["", "{", "{\"inner\":", "nonsense", "{\"inner\":{\"n\":1}} x"] {
+        assert_eq!(refused(r#"{"max_attempts":"x"}"#), (Code::InvalidBody, "max_attempts".to_owned()));
+        assert_eq!(refused("[3]"), (Code::InvalidBody, String::new()));
+        for text in ["", "{", "nonsense", "{} x", r#"{"backoff":"1s","backoff":"2s"}"#] {
             assert_eq!(refused(text).0, Code::InvalidJson, "{text}");
         }
-        let deep = "[".repeat(10_000);
-        assert_eq!(from_slice::<Value>(deep.as_bytes()).unwrap_err().code, Code::InvalidJson);
     }
 
     #[test]

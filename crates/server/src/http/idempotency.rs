@@ -4,6 +4,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
+use ordo_api::Code;
 use ordo_engine::Claim;
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Dedup;
@@ -12,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::hex;
 use crate::http::problem::Problem;
 

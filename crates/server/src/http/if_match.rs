@@ -1,8 +1,8 @@
 //! `If-Match`: a change is made only if the job is still at the revision its author saw.
 
 use axum::http::{HeaderMap, header};
+use ordo_api::Code;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 #[derive(Debug, PartialEq, Eq)]

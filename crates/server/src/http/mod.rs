@@ -1,7 +1,6 @@
 //! What every request passes: listener, limits, bodies, headers, problems.
 
 pub(crate) mod body;
-pub(crate) mod code;
 pub(crate) mod compression;
 pub(crate) mod hex;
 pub(crate) mod idempotency;

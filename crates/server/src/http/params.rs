@@ -6,11 +6,10 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
+use ordo_api::Code;
 use ordo_model::limits::{PAGE_DEFAULT, PAGE_MAX};
-use serde::Serialize;
 use uuid::Uuid;
 
-use crate::http::code::Code;
 use crate::http::hex;
 use crate::http::problem::Problem;
 
@@ -71,13 +70,6 @@ impl Params {
             None => Ok(()),
         }
     }
-}
-
-/// The answer of every list.
-#[derive(Debug, Serialize)]
-pub(crate) struct List<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) next_cursor: Option<String>,
 }
 
 /// A place in a list of things that have ids. Opaque to clients.

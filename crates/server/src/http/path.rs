@@ -4,11 +4,11 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use ordo_api::Code;
 use ordo_model::hook::is_slug;
 use ordo_model::{EntityId, JobId, RunId};
 use uuid::Uuid;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 /// The thing that the path names.

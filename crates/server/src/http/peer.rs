@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
+use ordo_api::Code;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 /// The listener a request came through; the listeners put it into the request's extensions.

@@ -3,24 +3,22 @@
 //! Invariant: every answer that is not a success is made here.
 
 use axum::Json;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ordo_engine::SubmitError;
-use ordo_engine::error_chain;
+use ordo_api::{Code, FieldError, ProblemDetails};
 use ordo_engine::secrets::SecretsError;
 use ordo_engine::tokens::TokensError;
+use ordo_engine::{SubmitError, error_chain};
 use ordo_model::api_token::ApiTokenRefusal;
 use ordo_model::incident::IncidentRefusal;
 use ordo_model::job::{Invalid, Refusal};
 use ordo_model::monitor::MonitorRefusal;
 use ordo_model::notification::NotificationRefusal;
 use ordo_model::secret::SecretRefusal;
+use ordo_model::strict::Misread;
 use ordo_store::Fault;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::api::maintenance::MaintenanceError;
-use crate::http::code::Code;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -28,13 +26,6 @@ pub struct Problem {
     /// What was wrong this time, and what to do.
     pub detail: String,
     pub errors: Vec<FieldError>,
-}
-
-/// One field that was refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FieldError {
-    pub field: String,
-    pub message: String,
 }
 
 impl Problem {
@@ -56,24 +47,27 @@ impl Problem {
         Problem::new(Code::RunNotFound, format!("there is no run {id}"))
     }
 
-    pub fn to_json(&self) -> Value {
-        let mut form = json!({
-            "type": format!("urn:ordo:error:{}", self.code.text()),
-            "title": self.code.title(),
-            "status": self.code.status().as_u16(),
-            "detail": self.detail,
-            "code": self.code.text(),
-        });
-        if !self.errors.is_empty() {
-            form["errors"] = json!(self.errors);
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.code.status()).expect("every code has a status of HTTP")
+    }
+
+    /// What a client is answered.
+    pub fn details(&self) -> ProblemDetails {
+        ProblemDetails::new(self.code, self.detail.clone(), self.errors.clone())
+    }
+
+    /// JSON of another shape: says which field.
+    pub(crate) fn misread(code: Code, misread: Misread) -> Problem {
+        match misread.field() {
+            field if field.is_empty() => Problem::new(code, misread.message),
+            field => Problem::field(code, field, misread.message),
         }
-        form
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut answer = (self.code.status(), Json(self.to_json())).into_response();
+        let mut answer = (self.status(), Json(self.details())).into_response();
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(secs) = self.code.retry_after_secs() {

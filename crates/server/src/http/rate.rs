@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::Millis;
 use uuid::Uuid;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 const WINDOW: Millis = Millis::from_secs(60);

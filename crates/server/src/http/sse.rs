@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::http::{HeaderMap, HeaderName, header};
+use ordo_api::Code;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

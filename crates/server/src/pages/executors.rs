@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::Form;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
+use ordo_api::jobs::pool_reason;
 use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
 use ordo_engine::executors::Listed;
@@ -11,7 +12,6 @@ use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
 use crate::api::executors::{ExecutorId, not_there};
-use crate::api::jobs::json::pool_reason;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;

@@ -227,7 +227,7 @@ async fn overdue(ctx: &PageContext, near: &[Job]) -> Result<Vec<JobRow>, Fault> 
 /// Runs that wait for a place, and runs that do not end though they were told to.
 fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
     let waits = |run: &&Run| {
-        matches!(run.status, RunStatus::Pending { retry_at: None }) && ctx.now.since(run.fired_at) > STUCK_AFTER
+        matches!(run.status, RunStatus::Pending { retry_at: None, .. }) && ctx.now.since(run.fired_at) > STUCK_AFTER
     };
     pending.iter().filter(waits).take(5).map(|run| RunRow::of(ctx, run)).collect()
 }

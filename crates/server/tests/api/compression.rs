@@ -2,7 +2,7 @@ use std::io::Read;
 
 use axum::body::Body;
 use flate2::read::GzDecoder;
-use ordo_server::openapi;
+use ordo_api::openapi;
 use serde_json::{Value, json};
 
 use crate::world::{World, request};

@@ -1,7 +1,7 @@
 //! What the description promises, held against every answer that a test sees.
 
 use axum::http::{Response, StatusCode, header};
-use ordo_server::openapi;
+use ordo_api::openapi;
 use serde_json::Value;
 
 /// An answer of a described operation has a described status and type; anything else is refused as unknown.

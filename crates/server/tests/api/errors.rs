@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use ordo_server::Code;
+use ordo_api::Code;
 use serde_json::json;
 
 use crate::world::{World, job, request};
@@ -95,6 +95,6 @@ fn every_code_has_a_name_of_its_own_and_a_page() {
     let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
     for code in Code::ALL {
         let page = std::fs::read_to_string(pages.join(format!("{}.md", code.text()))).unwrap();
-        assert!(page.contains(&format!("HTTP {}", code.status().as_u16())), "{}", code.text());
+        assert!(page.contains(&format!("HTTP {}", code.status())), "{}", code.text());
     }
 }

@@ -5,7 +5,7 @@ use ordo_model::hook::Hook;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::world::{Answer, World, text};
+use crate::world::{Answer, World, text, texts};
 
 const SECRET: &str = "It's a Secret to Everybody";
 
@@ -62,18 +62,25 @@ async fn a_hook_is_added_shown_changed_and_removed_and_its_secret_stays_hidden()
     let secrets = world.engine.secrets();
     assert_eq!(secrets.reveal("hook-push").await.unwrap().unwrap().expose(), SECRET);
 
-    let changed =
-        world.put("/v1/hooks/push", json!({ "verify": { "type": "bearer", "secret": "b" } })).await.expect(200);
-    assert_eq!((&changed["verify"]["type"], &changed["filter"]), (&json!("bearer"), &json!(null)));
-    world.put("/v1/hooks/push", json!({})).await.expect(200);
+    let bearer = json!({ "verify": { "type": "bearer", "secret": "b" } });
+    let changed = world.patch("/v1/hooks/push", None, bearer).await.expect(200);
+    assert_eq!((&changed["verify"]["type"], &changed["filter"]), (&json!("bearer"), &hook["filter"]), "the rest stays");
+    for nothing in [json!({}), json!({ "max_bytes": 10 }), json!({ "filter": null })] {
+        let changed = world.patch("/v1/hooks/push", None, nothing).await.expect(200);
+        assert_eq!(changed["verify"]["type"], "bearer", "only null drops the verification");
+    }
+    let open = world.patch("/v1/hooks/push", None, json!({ "verify": null })).await.expect(200);
+    assert_eq!((&open["verify"], &open["max_bytes"]), (&json!(null), &json!(10)));
     assert!(secrets.reveal("hook-push").await.unwrap().is_none(), "nobody needs it any more");
 
     let stream = world.get(&format!("/v1/streams/{}", Hook::id("push"))).await.expect(200);
     assert!(!stream.to_string().contains(SECRET));
+    assert!(texts(&stream["items"], "type").contains(&"HookVerificationDropped".to_owned()), "people see it");
     world.delete("/v1/hooks/push").await.expect(200);
     world.get("/v1/hooks/push").await.refused(404, "hook_not_found");
     world.delete("/v1/hooks/push").await.refused(404, "hook_not_found");
-    world.put("/v1/hooks/push", json!({})).await.refused(404, "hook_not_found");
+    world.patch("/v1/hooks/push", None, json!({})).await.refused(404, "hook_not_found");
+    world.put("/v1/hooks/push", json!({})).await.refused(405, "method_not_allowed");
     call(&world, "push", &[], "{}").await.refused(404, "hook_not_found");
 }
 
@@ -86,7 +93,6 @@ async fn a_hook_that_cannot_work_is_refused_by_its_field() {
     };
     refused(json!({ "slug": "a b" }), "slug").await;
     refused(json!({ "slug": "a", "max_bytes": 0 }), "max_bytes").await;
-    refused(json!({ "slug": "a", "verify": { "type": "magic", "secret": "s" } }), "verify.type").await;
     refused(json!({ "slug": "a", "verify": { "type": "github", "secret": " " } }), "verify.secret").await;
     refused(json!({ "slug": "a", "verify": { "type": "github", "secret": { "secret": "no" } } }), "verify.secret")
         .await;
@@ -97,6 +103,7 @@ async fn a_hook_that_cannot_work_is_refused_by_its_field() {
         json!({ "slug": "a", "filter": { "pointer": "x", "exists": true } }),
         json!({ "slug": "a", "colour": "red" }),
         json!({ "slug": "a", "verify": { "type": "github" } }),
+        json!({ "slug": "a", "verify": { "type": "magic", "secret": "s" } }),
         json!({ "slug": "a", "verify": { "type": "github", "secret": 5 } }),
     ] {
         world.post("/v1/hooks", form).await.refused(422, "invalid_body");

@@ -30,6 +30,7 @@ mod slack;
 mod status;
 mod store;
 mod streams;
+mod strictness;
 mod subscriptions;
 mod tools;
 mod trace;

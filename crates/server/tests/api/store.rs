@@ -5,8 +5,8 @@ use crate::world::World;
 #[tokio::test]
 async fn the_store_is_measured_copied_and_checked_by_whoever_knows_it() {
     let world = World::new().await;
-    assert_eq!(world.get("/v1/store/stats").await.expect(200), json!({ "events": 7 }));
-    assert_eq!(world.order("/v1/store/check").await.expect(200), json!({ "clean": true }));
+    assert_eq!(world.get("/v1/store/stats").await.expect(200)["events"], 7);
+    assert_eq!(world.order("/v1/store/check").await.expect(200)["clean"], true);
     let told = world.post("/v1/store/backup", json!({ "to": "/tmp/copy" })).await.expect(200);
     assert_eq!(told, json!({ "to": "/tmp/copy", "bytes": 1 }));
 }

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::secrets::{FixedKeys, Key, SecretText};
@@ -81,23 +82,25 @@ struct Upkeep;
 
 #[async_trait]
 impl Maintenance for Upkeep {
-    async fn stats(&self) -> Result<Value, MaintenanceError> {
-        Ok(json!({ "events": 7 }))
+    async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
+        let rows = Default::default();
+        let (driver, format) = ("test".to_owned(), 1);
+        Ok(StoreStats { driver, format, bytes_on_disk: 1, entities: 2, events: 7, alarms: 0, chunks: 0, rows })
     }
 
-    async fn backup(&self, to: PathBuf) -> Result<Value, MaintenanceError> {
+    async fn backup(&self, to: PathBuf) -> Result<StoreCopy, MaintenanceError> {
         match to.to_str().unwrap_or_default() {
             "/exists" => Err(MaintenanceError::Refused("/exists is there already".into())),
             "/full" => Err(MaintenanceError::Failed("the disk is full".into())),
             "/unavailable" => Err(Fault::unavailable("copying", "no disk").into()),
             "/damaged" => Err(Fault::damaged("nonsense").into()),
             "/misuse" => Err(Fault::misuse("nonsense").into()),
-            _ => Ok(json!({ "to": to, "bytes": 1 })),
+            _ => Ok(StoreCopy { to, bytes: 1 }),
         }
     }
 
-    async fn check(&self) -> Result<Value, MaintenanceError> {
-        Ok(json!({ "clean": true }))
+    async fn check(&self) -> Result<StoreCheck, MaintenanceError> {
+        Ok(StoreCheck { clean: true, entities: 2, events: 7, rows: 0, differences: 0, shown: Vec::new() })
     }
 }
 

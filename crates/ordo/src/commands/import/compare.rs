@@ -9,7 +9,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::Talk;
 use crate::error::Result;
-use crate::import::{Draft, Reading};
+use ordo_import::{Draft, Reading};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
@@ -154,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::import::crontab::{self, CrontabFormat, Origin};
+    use ordo_import::crontab::{self, CrontabFormat, Origin};
 
     fn reading(text: &str) -> Reading {
         let origin =

@@ -10,8 +10,8 @@ mod report;
 use super::talk::Talk;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
-use crate::import::{Reading, cronjob, crontab};
 use compare::Wanted;
+use ordo_import::{Reading, cronjob, crontab};
 
 pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
     match command {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::cli::import::CrontabArgs;
 use crate::error::{Error, Result};
-use crate::import::crontab::{CrontabFormat, Origin, detect};
 use crate::zone;
+use ordo_import::crontab::{CrontabFormat, Origin, detect};
 
 /// Where systems keep crontabs with a field for the user.
 const SYSTEM: [&str; 2] = ["/etc/crontab", "/etc/cron.d"];

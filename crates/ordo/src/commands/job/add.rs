@@ -1,26 +1,25 @@
 //! `ordo job add`: one line in, one line out.
 
+use ordo_api::jobs::{JobPatch, NewJob};
 use ordo_engine::clock::new_id;
-use serde_json::{Value, json};
+use ordo_model::strict;
+use serde_json::Value;
 
-use super::{definition_json, trigger_json, words};
+use super::{request, when, words};
 use crate::cli::job::AddArgs;
 use crate::commands::hook;
-use crate::commands::talk::Talk;
+use crate::commands::talk::{Talk, wire};
 use crate::error::{Error, Exit, Result};
 use crate::zone;
 
 pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     let asked = args.trigger.tz.as_deref().and_then(zone::named);
-    let mut body = body(talk, args)?;
-    if let Some(after) = definition_json::after(talk, &args.policies).await? {
-        body["after"] = after;
-    }
+    let job = new_job(talk, args).await?;
     // A key of its own: should the answer be lost, the request can be sent again without a second job. A unique key says
     // the same already.
-    let job = match body.get("unique_key") {
-        Some(_) => talk.client.post("/v1/jobs", &body).await?,
-        None => talk.client.post_with_key::<Value, _>("/v1/jobs", &body, &new_id().to_string()).await?,
+    let job = match &job.definition.unique_key {
+        Some(_) => talk.client.post::<Value, _>("/v1/jobs", &job).await?,
+        None => talk.client.post_with_key::<Value, _>("/v1/jobs", &job, &new_id().to_string()).await?,
     };
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
@@ -29,19 +28,16 @@ pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn body(talk: &Talk, args: &AddArgs) -> Result<Value> {
-    let mut job = definition_json::policies(&args.policies);
-    job.extend(definition_json::action(&args.action));
+async fn new_job(talk: &Talk, args: &AddArgs) -> Result<NewJob> {
+    let JobPatch(mut job) = request::fields(talk, &args.policies, &args.action).await?;
     if !job.contains_key("tool_name") {
         return Err(Error::misused("what should run?").hint(format!(
             "give a command after --, as in: ordo job add {} --every 10s -- echo hi; or --tool",
             args.label
         )));
     }
-    job.insert("label".to_owned(), json!(args.label));
-    job.insert("trigger".to_owned(), trigger_json::new(&args.trigger, talk.now())?);
-    if args.held {
-        job.insert("held".to_owned(), json!(true));
-    }
-    Ok(Value::Object(job))
+    job.insert("label".to_owned(), wire(&args.label));
+    job.insert("trigger".to_owned(), wire(&when::new(&args.trigger, talk.now())?));
+    job.insert("held".to_owned(), wire(&args.held));
+    strict::from_value(Value::Object(job)).map_err(|misread| Error::misused(misread.to_string()))
 }

@@ -3,14 +3,14 @@
 mod add;
 mod backfill;
 mod change;
-mod definition_json;
 mod history;
 mod list;
 mod preview;
+mod request;
 mod show;
 mod trigger;
-pub(crate) mod trigger_json;
 mod update;
+mod when;
 pub(crate) mod words;
 
 use super::talk::Talk;

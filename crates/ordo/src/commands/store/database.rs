@@ -3,6 +3,7 @@
 use ordo_engine::check;
 use serde_json::Value;
 
+use crate::commands::talk::wire;
 use crate::error::Result;
 use crate::maintenance;
 use crate::output::progress::Progress;
@@ -29,11 +30,11 @@ impl Database {
             OpenStore::Database(store) => maintenance::check_database(&store, &mut tell).await?,
             OpenStore::File(store) => maintenance::check(&store, &mut tell).await?,
         };
-        Ok(checked.to_json())
+        Ok(wire(&checked.view()))
     }
 
     pub(super) async fn stats(&self) -> Result<Value> {
-        Ok(maintenance::stats_json(&self.open().await?.store().stats().await?))
+        Ok(wire(&maintenance::stats_view(&self.open().await?.store().stats().await?)))
     }
 
     /// Daemons on the database cannot commit until it is over; what they have to do waits.

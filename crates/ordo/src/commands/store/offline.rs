@@ -7,6 +7,7 @@ use ordo_store::{Fault, Store};
 use ordo_store_redb::{Compacted, Options, RedbStore};
 use serde_json::Value;
 
+use crate::commands::talk::wire;
 use crate::error::{Error, Result};
 use crate::folder::{DATABASE, Folder, shown};
 use crate::maintenance;
@@ -42,11 +43,11 @@ impl File {
         let store = self.open()?;
         let progress = Progress::counted("checking");
         let checked = maintenance::check(&store, &mut |done, total| progress.at(done, total)).await?;
-        Ok(checked.to_json())
+        Ok(wire(&checked.view()))
     }
 
     pub(super) async fn stats(&self) -> Result<Value> {
-        Ok(maintenance::stats_json(&self.open()?.stats().await?))
+        Ok(wire(&maintenance::stats_view(&self.open()?.stats().await?)))
     }
 
     pub(super) fn backup(&self, to: &Path) -> Result<()> {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{file, offline, say, words};
 use crate::cli::store::RestoreArgs;
 use crate::commands::talk::Talk;
+use crate::commands::talk::wire;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{Folder, shown};
 use crate::maintenance;
@@ -67,7 +68,7 @@ async fn prove(copy: &Path) -> Result<()> {
     let checked = maintenance::check(&store, &mut |done, total| progress.at(done, total)).await?;
     match checked.is_clean() {
         true => Ok(()),
-        false => Err(Error::failed("the backup is damaged").detail(checked.to_json().to_string())),
+        false => Err(Error::failed("the backup is damaged").detail(wire(&checked.view()).to_string())),
     }
 }
 

@@ -12,11 +12,12 @@ use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
 use ordo_store::{Event, Fault, Position};
+use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::events::streams::EventJson;
+use crate::api::events::streams::view;
 use crate::app::App;
 use crate::auth::access::is_told;
 use crate::http::problem::Problem;
@@ -108,12 +109,15 @@ impl Follow {
 
     fn end(&mut self, fault: Fault) -> SseEvent {
         self.over = true;
-        SseEvent::default().event("error").data(Problem::from(fault).to_json().to_string())
+        SseEvent::default().event("error").data(text(&Problem::from(fault).details()))
     }
 }
 
 fn told(event: Event) -> Result<SseEvent, Fault> {
-    let event = EventJson::of(event)?;
-    let text = serde_json::to_string(&event).expect("an event is plain data");
-    Ok(SseEvent::default().id(event.position).data(text))
+    let event = view(event)?;
+    Ok(SseEvent::default().id(event.position.clone()).data(text(&event)))
+}
+
+fn text(data: &impl Serialize) -> String {
+    serde_json::to_string(data).expect("an event is plain data")
 }

@@ -7,13 +7,14 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use ordo_api::events::EventView;
+use ordo_api::{Code, Page};
 use ordo_store::{Fault, Position};
 
-use crate::api::events::streams::EventJson;
+use crate::api::events::streams::view;
 use crate::app::App;
 use crate::auth::access::is_told;
-use crate::http::code::Code;
-use crate::http::params::{List, Params};
+use crate::http::params::Params;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
 use crate::http::sse::{last_event_id, not_an_id, wants_events};
@@ -46,8 +47,8 @@ async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Prob
     events.truncate(limit);
     let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
     events.retain(|event| is_told(event.entity.kind));
-    let items = events.into_iter().map(EventJson::of).collect::<Result<Vec<EventJson>, Fault>>()?;
-    Ok(Json(List { items, next_cursor }).into_response())
+    let items = events.into_iter().map(view).collect::<Result<Vec<EventView>, Fault>>()?;
+    Ok(Json(Page { items, next_cursor }).into_response())
 }
 
 /// The fault as a problem; a position that is none is the client's mistake, told by where it stood.

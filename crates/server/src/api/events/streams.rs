@@ -3,43 +3,31 @@
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use ordo_model::{EntityId, Timestamp};
+use ordo_api::events::EventView;
+use ordo_api::{Code, Page};
+use ordo_model::EntityId;
 use ordo_store::{Event, Fault};
-use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::app::App;
 use crate::auth::access::to_see;
 use crate::auth::caller::Caller;
-use crate::http::code::Code;
-use crate::http::params::{List, Params};
+use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 
 /// An event as it is answered, here and in the log of all events.
-#[derive(Debug, Serialize)]
-pub(crate) struct EventJson {
-    stream: String,
-    version: u64,
-    pub(crate) position: String,
-    at: Timestamp,
-    r#type: String,
-    data: Box<RawValue>,
-}
-
-impl EventJson {
-    pub(crate) fn of(event: Event) -> Result<EventJson, Fault> {
-        let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
-        let text = String::from_utf8(event.data).map_err(|_| unreadable())?;
-        Ok(EventJson {
-            stream: event.entity.to_string(),
-            version: event.version,
-            data: RawValue::from_string(text).map_err(|_| unreadable())?,
-            position: event.position.0,
-            at: event.at,
-            r#type: event.kind,
-        })
-    }
+pub(crate) fn view(event: Event) -> Result<EventView, Fault> {
+    let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
+    let text = String::from_utf8(event.data).map_err(|_| unreadable())?;
+    Ok(EventView {
+        stream: event.entity.to_string(),
+        version: event.version,
+        data: RawValue::from_string(text).map_err(|_| unreadable())?,
+        position: event.position.0,
+        at: event.at,
+        r#type: event.kind,
+    })
 }
 
 /// From the version `from` on; from the oldest that is kept when it is left out.
@@ -67,6 +55,6 @@ pub(crate) async fn read(
     }
     let next_cursor = events.get(limit).map(|event| event.version.to_string());
     events.truncate(limit);
-    let items = events.into_iter().map(EventJson::of).collect::<Result<Vec<EventJson>, Fault>>()?;
-    Ok(Json(List { items, next_cursor }).into_response())
+    let items = events.into_iter().map(view).collect::<Result<Vec<EventView>, Fault>>()?;
+    Ok(Json(Page { items, next_cursor }).into_response())
 }

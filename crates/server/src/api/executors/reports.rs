@@ -2,109 +2,45 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
+use ordo_api::reports::{LogChunks, NewLogLine, Report, ReportResult, ReportResults, ReportStatus, Reports};
 use ordo_engine::executors::{LogChunk, RemoteLine, RemoteReport, RemoteStatus, ReportError};
 use ordo_engine::logs::LogStream;
 use ordo_model::limits::REPORTS_MAX;
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{Millis, RunId};
 use ordo_store::Fault;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReportsForm {
-    reports: Vec<ReportForm>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReportForm {
-    run_id: RunId,
-    token: Token,
-    status: StatusForm,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum StatusForm {
-    Completed {
-        #[serde(default)]
-        result: Value,
-    },
-    Failed {
-        reason: String,
-    },
-    Cancelled {},
-    Nack {
-        #[serde(default)]
-        delay: Option<Millis>,
-        #[serde(default)]
-        reason: Option<String>,
-    },
-}
-
-impl From<ReportForm> for RemoteReport {
-    fn from(form: ReportForm) -> RemoteReport {
-        let status = match form.status {
-            StatusForm::Completed { result } => RemoteStatus::Completed { result },
-            StatusForm::Failed { reason } => RemoteStatus::Failed { reason },
-            StatusForm::Cancelled {} => RemoteStatus::Cancelled,
-            StatusForm::Nack { delay, reason } => RemoteStatus::Nack { delay: delay.unwrap_or(Millis::ZERO), reason },
-        };
-        RemoteReport { run_id: form.run_id, token: form.token, status }
-    }
+fn remote(report: Report) -> RemoteReport {
+    let status = match report.status {
+        ReportStatus::Completed { result } => RemoteStatus::Completed { result },
+        ReportStatus::Failed { reason } => RemoteStatus::Failed { reason },
+        ReportStatus::Cancelled {} => RemoteStatus::Cancelled,
+        ReportStatus::Nack { delay, reason } => RemoteStatus::Nack { delay: delay.unwrap_or(Millis::ZERO), reason },
+    };
+    RemoteReport { run_id: report.run_id, token: report.token, status }
 }
 
 pub(crate) async fn report(State(app): State<App>, body: Body) -> Result<Response, Problem> {
-    let ReportsForm { reports } = body.parse()?;
+    let Reports { reports } = body.parse()?;
     check_count("reports", reports.len())?;
     let ids: Vec<RunId> = reports.iter().map(|report| report.run_id).collect();
-    let answers = app.engine.report(reports.into_iter().map(RemoteReport::from).collect()).await;
+    let answers = app.engine.report(reports.into_iter().map(remote).collect()).await;
     Ok(results(ids, answers))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LogsForm {
-    chunks: Vec<ChunkForm>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ChunkForm {
-    run_id: RunId,
-    token: Token,
-    seq: u64,
-    lines: Vec<LineForm>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LineForm {
-    at: Option<Timestamp>,
-    #[serde(default = "stdout")]
-    stream: LogStream,
-    text: String,
-}
-
-fn stdout() -> LogStream {
-    LogStream::Stdout
-}
-
 pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response, Problem> {
-    let LogsForm { chunks } = body.parse()?;
+    let LogChunks { chunks } = body.parse()?;
     check_count("chunks", chunks.len())?;
     let ids: Vec<RunId> = chunks.iter().map(|chunk| chunk.run_id).collect();
     let now = app.now();
-    let line = |line: LineForm| RemoteLine { at: line.at.unwrap_or(now), stream: line.stream, text: line.text };
-    let chunk = |chunk: ChunkForm| LogChunk {
+    let line =
+        |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: stream(line.stream), text: line.text };
+    let chunk = |chunk: ordo_api::reports::LogChunk| LogChunk {
         run_id: chunk.run_id,
         token: chunk.token,
         seq: chunk.seq,
@@ -112,6 +48,14 @@ pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response,
     };
     let answers = app.engine.store_logs(chunks.into_iter().map(chunk).collect()).await;
     Ok(results(ids, answers))
+}
+
+const fn stream(stream: ordo_api::reports::LogStream) -> LogStream {
+    match stream {
+        ordo_api::reports::LogStream::Stdout => LogStream::Stdout,
+        ordo_api::reports::LogStream::Stderr => LogStream::Stderr,
+        ordo_api::reports::LogStream::System => LogStream::System,
+    }
 }
 
 fn check_count(field: &str, count: usize) -> Result<(), Problem> {
@@ -123,15 +67,15 @@ fn check_count(field: &str, count: usize) -> Result<(), Problem> {
 
 /// One answer for each, in order: `{"run_id", "status": 200}` or `{"run_id", "status", "error": problem}`.
 fn results(ids: Vec<RunId>, answers: Vec<Result<(), ReportError>>) -> Response {
-    let result = |(id, answer): (RunId, Result<(), ReportError>)| match answer {
-        Ok(()) => json!({ "run_id": id, "status": 200 }),
+    let result = |(run_id, answer): (RunId, Result<(), ReportError>)| match answer {
+        Ok(()) => ReportResult { run_id, status: 200, error: None },
         Err(error) => {
-            let problem = problem(id, error);
-            json!({ "run_id": id, "status": problem.code.status().as_u16(), "error": problem.to_json() })
+            let error = problem(run_id, error).details();
+            ReportResult { run_id, status: error.status, error: Some(error) }
         }
     };
-    let results: Vec<Value> = ids.into_iter().zip(answers).map(result).collect();
-    (StatusCode::OK, Json(json!({ "results": results }))).into_response()
+    let results = ids.into_iter().zip(answers).map(result).collect();
+    Json(ReportResults { results }).into_response()
 }
 
 fn problem(id: RunId, error: ReportError) -> Problem {

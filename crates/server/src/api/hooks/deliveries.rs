@@ -5,20 +5,19 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_api::hooks::DeliveryView;
+use ordo_api::{Code, Page};
 use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
 use ordo_store::Order;
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::api::hooks;
-use crate::api::hooks::json;
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::idempotency::{self, Once};
-use crate::http::params::{KeyCursor, List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 
@@ -39,8 +38,8 @@ pub(crate) async fn list(
     let order = Order::Descending;
     let section = Section { prefix: &prefix, after: after.as_deref(), order, ..Section::all(0, limit) };
     let found = app.engine.queries().objects::<Delivery>(&section).await?;
-    let items: Vec<Value> = found.items.iter().map(|kept| json::delivery(kept.id, kept)).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    let items = found.items.iter().map(|kept| DeliveryView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
 pub(crate) async fn replay(
@@ -78,7 +77,7 @@ fn missing() -> Problem {
 }
 
 fn accepted(delivery: &Versioned<Delivery>) -> Response {
-    (StatusCode::ACCEPTED, Json(json::delivery(delivery.id, delivery))).into_response()
+    (StatusCode::ACCEPTED, Json(DeliveryView::of(delivery.id, delivery))).into_response()
 }
 
 fn refused(refusal: &DeliveryRefusal) -> Problem {

@@ -2,28 +2,28 @@
 //!
 //! Invariant: a secret that comes with a hook goes to the secret store before the hook names it, and never comes back.
 
+mod asked;
 pub(crate) mod deliveries;
-pub(crate) mod form;
-pub(crate) mod json;
 pub(crate) mod receive;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::hooks::{HookPatch, HookView, NewHook};
+use ordo_api::{Code, Page};
 use ordo_engine::object_queries::Section;
 use ordo_engine::secrets::{SecretText, SecretsError};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::hook::{Hook, HookCommand, HookRefusal};
+use ordo_model::hook::{Hook, HookCommand, HookRefusal, HookTerms, TermsPatch};
+use ordo_model::limits::PAYLOAD_DEFAULT_BYTES;
 use ordo_model::object::Object;
-use serde_json::Value;
 
-use crate::api::hooks::form::{Asked, ChangedHook, NewHook};
+use crate::api::hooks::asked::Asked;
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::idempotency::{self, Once};
-use crate::http::params::{KeyCursor, List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{Name, Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 
@@ -37,10 +37,10 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     for hook in &found.items {
         items.push(told(&app, hook).await?);
     }
-    Ok(Json(List { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
-pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
+pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
     Ok(Json(told(&app, &find(&app, &slug).await?).await?))
 }
 
@@ -57,12 +57,18 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         return Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?));
     }
     let own_secret = Hook::own_secret(&form.slug);
-    let (slug, asked) = form.asked(&own_secret)?;
-    let command = HookCommand::Add { slug: slug.clone(), terms: asked.terms.clone() };
+    let asked = form.verify.map(|verify| Asked::of(verify, &own_secret)).transpose()?;
+    let slug = form.slug;
+    let terms = HookTerms {
+        verify: asked.as_ref().map(|asked| asked.verify.clone()),
+        filter: form.filter,
+        max_bytes: form.max_bytes.unwrap_or(PAYLOAD_DEFAULT_BYTES),
+    };
+    let command = HookCommand::Add { slug: slug.clone(), terms };
     let before = app.engine.queries().hook(&slug).await?;
     // Judged before the secret is kept: a hook that is refused must not leave one behind, or replace another's.
     Hook::decide(Hook::id(&slug).id, before.as_deref(), command.clone(), app.now()).map_err(refused)?;
-    keep_secret(&app, &own_secret, &asked).await?;
+    keep_secret(&app, &own_secret, asked.as_ref()).await?;
     let dedup = once.as_ref().map(|once| once.dedup(&slug, app.now()));
     let extras = CommitExtras { dedup: dedup.into_iter().collect(), ..CommitExtras::default() };
     match (app.engine.command_with::<Hook>(Hook::id(&slug).id, command, extras).await, once) {
@@ -79,14 +85,23 @@ pub(crate) async fn update(
     State(app): State<App>,
     Named(Slug(slug)): Named<Slug>,
     body: Body,
-) -> Result<Json<Value>, Problem> {
-    let form: ChangedHook = body.parse()?;
+) -> Result<Json<HookView>, Problem> {
+    let form: HookPatch = body.parse()?;
     let own_secret = Hook::own_secret(&slug);
-    let asked = form.asked(&own_secret)?;
     let before = find(&app, &slug).await?;
-    let command = HookCommand::Update { terms: asked.terms.clone() };
+    let (asked, verify) = match form.verify {
+        Some(Some(verify)) => {
+            let asked = Asked::of(verify, &own_secret)?;
+            let verify = Some(asked.verify.clone());
+            (Some(asked), Some(verify))
+        }
+        Some(None) => (None, Some(None)),
+        None => (None, None),
+    };
+    let max_bytes = form.max_bytes.map(|max| max.unwrap_or(PAYLOAD_DEFAULT_BYTES));
+    let command = HookCommand::Update { patch: TermsPatch { verify, filter: form.filter, max_bytes } };
     Hook::decide(before.id, Some(&before), command.clone(), app.now()).map_err(refused)?;
-    keep_secret(&app, &own_secret, &asked).await?;
+    keep_secret(&app, &own_secret, asked.as_ref()).await?;
     let updated = app.engine.command::<Hook>(before.id, command).await.map_err(|error| of_submit(error, refused))?;
     if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
@@ -94,7 +109,7 @@ pub(crate) async fn update(
     Ok(Json(told(&app, &updated.state).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<Value>, Problem> {
+pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
     let before = find(&app, &slug).await?;
     let removed =
         app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| of_submit(error, refused))?;
@@ -110,10 +125,10 @@ fn uses(hook: &Hook, secret: &str) -> bool {
 }
 
 /// Keeps a secret that came extras; one that is only named must be there.
-async fn keep_secret(app: &App, own_secret: &str, asked: &Asked) -> Result<(), Problem> {
-    let Some(verify) = &asked.terms.verify else { return Ok(()) };
+async fn keep_secret(app: &App, own_secret: &str, asked: Option<&Asked>) -> Result<(), Problem> {
+    let Some(Asked { verify, secret }) = asked else { return Ok(()) };
     let secrets = app.engine.secrets();
-    match &asked.secret {
+    match secret {
         Some(value) => drop(secrets.put(own_secret, &SecretText::new(value.clone())).await.map_err(of_secrets)?),
         None if secrets.reveal(&verify.secret).await.map_err(of_secrets)?.is_none() => {
             return Err(of_secrets(SecretsError::Unknown { name: verify.secret.clone() }));
@@ -130,8 +145,8 @@ async fn forget_secret(app: &App, name: &str) {
     }
 }
 
-async fn told(app: &App, hook: &Versioned<Hook>) -> Result<Value, Problem> {
-    Ok(json::hook(hook, &app.engine.queries().listeners(&hook.slug).await?))
+async fn told(app: &App, hook: &Versioned<Hook>) -> Result<HookView, Problem> {
+    Ok(HookView::of(hook, app.engine.queries().listeners(&hook.slug).await?))
 }
 
 async fn created(app: &App, hook: &Versioned<Hook>) -> Result<Response, Problem> {

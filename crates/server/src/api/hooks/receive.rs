@@ -12,14 +12,15 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::LengthLimitError;
+use ordo_api::Code;
+use ordo_api::hooks::{DeliveryReceived, SlackChallenge};
 use ordo_engine::deliveries::{Arrival, DeliveryCounts, Received};
 use ordo_model::hook::{DeliveryRefusal, Headers, Hook, Scheme, Verify, delivery_id, verify};
 use ordo_model::limits::DELIVERY_HEADERS_MAX_BYTES;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::api::hooks;
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::path::{Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 
@@ -53,7 +54,7 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         None => refuse_pages(&parts.headers)?,
     }
     if let Some(challenge) = challenge(hook.scheme(), &body) {
-        return Ok(Json(json!({ "challenge": challenge })).into_response());
+        return Ok(Json(SlackChallenge { challenge }).into_response());
     }
     let content_type = Headers(&headers).get(header::CONTENT_TYPE.as_str()).map(str::to_owned);
     let arrival = Arrival {
@@ -65,8 +66,8 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         body,
     };
     let told = match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
-        Received::New(id) => json!({ "id": id }),
-        Received::Duplicate(id) => json!({ "id": id, "duplicate": true }),
+        Received::New(id) => DeliveryReceived { id, duplicate: false },
+        Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
     };
     Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }

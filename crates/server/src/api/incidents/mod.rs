@@ -1,58 +1,26 @@
 //! Incidents: start, list, read, and what people do about them.
 
-pub(crate) mod json;
-
-use std::str::FromStr;
-
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::incidents::{
+    Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
+};
+use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Link, Severity, Source, Start, Status, postmortem};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start, Status, postmortem};
 use ordo_model::{JobId, Timestamp, zones};
-use serde::Deserialize;
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::incidents::json::{incident, line};
 use crate::app::App;
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
-use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::idempotency::{Once, REPLAYED};
-use crate::http::params::{List, Params};
+use crate::http::params::{KeyCursor, Params};
 use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
-
-/// A place in a list that goes by a key of an index. Opaque to clients.
-pub(crate) struct KeyCursor(pub(crate) Vec<u8>);
-
-impl FromStr for KeyCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<KeyCursor, ()> {
-        hex::decode(text).map(KeyCursor).ok_or(())
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StartForm {
-    title: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    severity: Severity,
-    identifier: Option<String>,
-    #[serde(default)]
-    links: Vec<Link>,
-    /// A chain of escalation by name.
-    escalation: Option<String>,
-    actor: Option<String>,
-}
 
 /// Whoever is named, otherwise whoever the token belongs to.
 fn by(actor: Option<String>, caller: &Caller) -> By {
@@ -69,7 +37,7 @@ pub(crate) async fn create(
     if let Some(earlier) = earlier(&app, once.as_ref()).await? {
         return Ok(earlier);
     }
-    let form: StartForm = body.parse()?;
+    let form: NewIncident = body.parse()?;
     let escalation = app.engine.escalation(form.escalation.as_deref());
     if let (Some(name), None) = (&form.escalation, &escalation) {
         let message = format!("there is no escalation {name:?} in the configuration");
@@ -110,7 +78,7 @@ async fn earlier(app: &App, once: Option<&Once>) -> Result<Option<Response>, Pro
 }
 
 fn answer(status: StatusCode, kept: &Versioned<Incident>) -> Response {
-    let mut answer = (status, Json(incident(kept))).into_response();
+    let mut answer = (status, Json(IncidentView::of(kept.id, kept))).into_response();
     if let (StatusCode::CREATED, Ok(place)) = (status, HeaderValue::from_str(&format!("/v1/incidents/{}", kept.id))) {
         answer.headers_mut().insert(header::LOCATION, place);
     }
@@ -128,8 +96,8 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
     params.finish()?;
     let found = app.engine.queries().incidents(&filter, after, limit).await?;
-    let items: Vec<Value> = found.items.iter().map(incident).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    let items = found.items.iter().map(|kept| IncidentView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
 }
 
 fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {
@@ -148,10 +116,12 @@ pub(crate) async fn show(
     State(app): State<App>,
     Named(IncidentId(id)): Named<IncidentId>,
 ) -> Result<Response, Problem> {
-    let mut form = incident(&find(&app, id).await?);
+    let found = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
-    form["timeline"] = timeline.iter().map(line).collect();
-    Ok(Json(form).into_response())
+    let entries = timeline.iter().map(|happened| TimelineEntry::of(happened.version, happened.at, &happened.event));
+    let entries = entries.collect::<Result<Vec<TimelineEntry>, _>>();
+    let timeline = entries.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    Ok(Json(IncidentView { timeline: Some(timeline), ..IncidentView::of(id, &found) }).into_response())
 }
 
 pub(crate) async fn export(
@@ -173,64 +143,21 @@ pub(crate) async fn export(
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text).into_response())
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AssigneeForm {
-    /// Null: nobody.
-    assignee: Option<String>,
-    actor: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SeverityForm {
-    severity: Severity,
-    actor: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StatusForm {
-    status: Status,
-    message: Option<String>,
-    actor: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct AckForm {
-    actor: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoteForm {
-    text: String,
-    actor: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LinkForm {
-    link: Link,
-    actor: Option<String>,
-}
-
 type Of = Named<IncidentId>;
 type Who = Extension<Caller>;
 
 pub(crate) async fn assignee(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
-    let AssigneeForm { assignee, actor } = body.parse()?;
+    let SetAssignee { assignee, actor } = body.parse()?;
     change(&app, id, IncidentCommand::SetAssignee { assignee, by: by(actor, &who) }).await
 }
 
 pub(crate) async fn severity(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
-    let SeverityForm { severity, actor } = body.parse()?;
+    let SetSeverity { severity, actor } = body.parse()?;
     change(&app, id, IncidentCommand::SetSeverity { severity, by: by(actor, &who) }).await
 }
 
 pub(crate) async fn status(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
-    let StatusForm { status, message, actor } = body.parse()?;
+    let SetStatus { status, message, actor } = body.parse()?;
     change(&app, id, IncidentCommand::UpdateStatus { status, message, by: by(actor, &who) }).await
 }
 
@@ -240,17 +167,17 @@ pub(crate) async fn acknowledge(
     Named(id): Of,
     body: Body,
 ) -> Result<Response, Problem> {
-    let AckForm { actor } = body.parse_or_default()?;
+    let Acknowledge { actor } = body.parse_or_default()?;
     change(&app, id, IncidentCommand::Acknowledge { by: by(actor, &who) }).await
 }
 
 pub(crate) async fn note(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
-    let NoteForm { text, actor } = body.parse()?;
+    let AddNote { text, actor } = body.parse()?;
     change(&app, id, IncidentCommand::AddNote { text, by: by(actor, &who) }).await
 }
 
 pub(crate) async fn link(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
-    let LinkForm { link, actor } = body.parse()?;
+    let AddLink { link, actor } = body.parse()?;
     change(&app, id, IncidentCommand::Link { link, by: by(actor, &who) }).await
 }
 

@@ -1,10 +1,14 @@
 //! Many jobs at once: each is accepted or refused by itself, the answers come in order.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
+use ordo_api::Code;
+use ordo_api::jobs::{BatchResult, BatchResults};
 use ordo_engine::Answer;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
@@ -12,29 +16,20 @@ use ordo_model::JobId;
 use ordo_model::job::Command;
 use ordo_model::job::Refusal;
 use ordo_model::limits::BATCH_JOBS_MAX;
-use serde::Deserialize;
+use ordo_model::strict::{self, Unreadable};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 
-use crate::api::jobs::form::JobForm;
+use crate::api::jobs;
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::idempotency::Once;
 use crate::http::problem::Problem;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BatchForm<'a> {
-    #[serde(borrow)]
-    jobs: Vec<&'a RawValue>,
-}
 
 /// What became of one job of the batch.
 type Made = Result<JobId, Problem>;
 
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let BatchForm { jobs } = body.parse()?;
+    let jobs = jobs(&body)?;
     if jobs.len() > BATCH_JOBS_MAX {
         let detail = format!("{} jobs in one batch, at most {BATCH_JOBS_MAX} are taken: send several", jobs.len());
         return Err(Problem::new(Code::BatchTooLarge, detail));
@@ -43,8 +38,19 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         None => make_all(&app, &jobs).await,
         Some(once) => make_all_once(&app, &jobs, &once).await?,
     };
-    let results: Vec<Value> = made.into_iter().map(told).collect();
-    Ok(Json(json!({ "results": results })).into_response())
+    let results = made.into_iter().map(result).collect();
+    Ok(Json(BatchResults { results }).into_response())
+}
+
+/// The jobs as they were written: each is read by itself, so that one that is wrong says so in its own result, and so
+/// that a large batch is never in memory twice.
+fn jobs(body: &Body) -> Result<Vec<&RawValue>, Problem> {
+    let mut fields: BTreeMap<String, &RawValue> = body.raw()?;
+    let jobs = fields.remove("jobs").ok_or_else(|| Problem::field(Code::InvalidBody, "jobs", "is missing"))?;
+    if let Some(unknown) = fields.into_keys().next() {
+        return Err(Problem::field(Code::InvalidBody, unknown, "is not known here; known are jobs"));
+    }
+    serde_json::from_str(jobs.get()).map_err(|_| Problem::field(Code::InvalidBody, "jobs", "must be a list"))
 }
 
 async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
@@ -93,14 +99,16 @@ async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
 }
 
 async fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
-    let not_a_job = |_| Problem::new(Code::InvalidJob, "a job is an object");
-    let fields: Map<String, Value> = serde_json::from_str(job.get()).map_err(not_a_job)?;
-    JobForm::read(fields)?.into_command(&app.engine).await
+    let job = strict::from_slice(job.get().as_bytes()).map_err(|error| match error {
+        Unreadable::Json(message) => Problem::new(Code::InvalidJob, message),
+        Unreadable::Shape(misread) => Problem::misread(Code::InvalidJob, misread),
+    })?;
+    jobs::command(&app.engine, job).await
 }
 
-fn told(made: Made) -> Value {
+fn result(made: Made) -> BatchResult {
     match made {
-        Ok(id) => json!({ "id": id }),
-        Err(problem) => json!({ "error": problem.to_json() }),
+        Ok(id) => BatchResult { id: Some(id), error: None },
+        Err(problem) => BatchResult { id: None, error: Some(problem.details()) },
     }
 }

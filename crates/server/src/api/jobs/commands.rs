@@ -4,21 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
+use ordo_api::jobs::{BackfillJob, BackfillView, JobPreview, PauseJob, RunBegun, TriggerJob, sentence};
 use ordo_engine::SubmitError;
 use ordo_model::job::{Command, Job, Order, decide};
 use ordo_model::limits::{BACKFILL_MAX, PREVIEW_MAX};
 use ordo_model::schedule::Occurrence;
 use ordo_model::{JobId, RunId, Timestamp};
-use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::jobs::json::{answer, sentence};
 use crate::api::jobs::tool_check;
 use crate::api::jobs::unique;
-use crate::api::jobs::{find, named};
+use crate::api::jobs::{answer, find, named};
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::Params;
 use crate::http::path::Named;
@@ -30,12 +28,6 @@ const PREVIEW_DEFAULT: usize = 10;
 /// How many occurrences the answer to a backfill lists.
 const LISTED_MAX: usize = 100;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct TriggerForm {
-    tool_input: Option<Value>,
-}
-
 pub(crate) async fn trigger(
     State(app): State<App>,
     Named(id): Named<JobId>,
@@ -44,7 +36,7 @@ pub(crate) async fn trigger(
     body: Body,
 ) -> Result<Response, Problem> {
     let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/trigger"), &body.bytes)?;
-    let TriggerForm { tool_input } = body.parse_or_default()?;
+    let TriggerJob { tool_input } = body.parse_or_default()?;
     if let Some(run) = earlier(&app, once.as_ref()).await? {
         return Ok(run);
     }
@@ -88,18 +80,12 @@ pub(crate) async fn begin_run(
     }
 }
 
-fn begun(run: RunId) -> Response {
-    (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response()
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PauseForm {
-    reason: Option<String>,
+pub(crate) fn begun(run: RunId) -> Response {
+    (StatusCode::ACCEPTED, Json(RunBegun { run_id: run })).into_response()
 }
 
 pub(crate) async fn pause(State(app): State<App>, Named(id): Named<JobId>, body: Body) -> Result<Response, Problem> {
-    let PauseForm { reason } = body.parse_or_default()?;
+    let PauseJob { reason } = body.parse_or_default()?;
     order(&app, id, Command::Pause { reason }).await
 }
 
@@ -112,16 +98,6 @@ async fn order(app: &App, id: JobId, command: Command) -> Result<Response, Probl
     Ok(answer(StatusCode::OK, &accepted.job))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BackfillForm {
-    from: Timestamp,
-    /// Not included; the present moment when left out.
-    to: Option<Timestamp>,
-    #[serde(default)]
-    dry_run: bool,
-}
-
 pub(crate) async fn backfill(
     State(app): State<App>,
     Named(id): Named<JobId>,
@@ -129,10 +105,10 @@ pub(crate) async fn backfill(
     body: Body,
 ) -> Result<Response, Problem> {
     let once = Once::read(&headers, &format!("POST /v1/jobs/{id}/backfill"), &body.bytes)?;
-    let form: BackfillForm = body.parse()?;
+    let form: BackfillJob = body.parse()?;
     let now = app.now();
     if let Some(once) = &once
-        && let Some(told) = once.earlier::<Value>(&app).await?
+        && let Some(told) = once.earlier::<BackfillView>(&app).await?
     {
         return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()));
     }
@@ -140,8 +116,13 @@ pub(crate) async fn backfill(
     let command = Command::Backfill { from: form.from, to };
     let job = find(&app, id).await?;
     let found = occurrences(&job, form.from, to);
-    let listed = &found[..found.len().min(LISTED_MAX)];
-    let told = json!({ "from": form.from, "to": to, "dry_run": form.dry_run, "count": found.len(), "items": listed });
+    let told = BackfillView {
+        from: form.from,
+        to,
+        dry_run: form.dry_run,
+        count: found.len(),
+        items: found.into_iter().take(LISTED_MAX).collect(),
+    };
     if form.dry_run {
         // What would be refused is refused here too, by the same rule.
         decide(id, Some(job), Order { command, reservation: None }, now)?;
@@ -154,7 +135,7 @@ pub(crate) async fn backfill(
     match (answer, once) {
         (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(told)).into_response()),
         (Err(SubmitError::Duplicate(value)), Some(once)) => {
-            let told: Value = once.resolve(&value)?;
+            let told: BackfillView = once.resolve(&value)?;
             Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()))
         }
         (Err(error), _) => Err(named(id, error)),
@@ -177,5 +158,5 @@ pub(crate) async fn preview(
     let job = find(&app, id).await?;
     let trigger = &job.definition.trigger;
     let items = trigger.schedule().map_or_else(Vec::new, |schedule| schedule.preview(from, n, id.0));
-    Ok(Json(json!({ "schedule": sentence(trigger), "items": items, "next_cursor": null })).into_response())
+    Ok(Json(JobPreview { schedule: sentence(trigger), items, next_cursor: None }).into_response())
 }

@@ -8,16 +8,16 @@ use std::str::FromStr;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use ordo_api::jobs::JobView;
+use ordo_api::{Code, Page};
 use ordo_engine::job_search::{LabelPlace, LabelSearch};
 use ordo_engine::queries::JobFilter;
 use ordo_model::job::{Job, JobState, Trigger};
 use ordo_model::limits::LABEL_MAX_BYTES;
 
-use crate::api::jobs::json::JobJson;
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::hex;
-use crate::http::params::{Cursor, List, Params, next_cursor};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
 
 pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
@@ -58,7 +58,7 @@ async fn by_label(
 }
 
 fn told(jobs: &[Job], next_cursor: Option<String>) -> Response {
-    Json(List { items: jobs.iter().map(JobJson::of).collect(), next_cursor }).into_response()
+    Json(Page { items: jobs.iter().map(JobView::of).collect(), next_cursor }).into_response()
 }
 
 /// The cursor of a list by label.

@@ -2,23 +2,25 @@
 
 pub(crate) mod batch;
 pub(crate) mod commands;
-pub(crate) mod form;
-pub(crate) mod json;
 pub(crate) mod list;
 pub(crate) mod tool_check;
 pub(crate) mod unique;
 
+use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
+use ordo_api::jobs::{JobPatch, JobView, NewJob};
+use ordo_engine::Engine;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Refusal};
+use ordo_model::strict;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::api::jobs::form::{JobForm, check_patch, concerns_tool};
-use crate::api::jobs::json::{answer, created};
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -33,9 +35,9 @@ const UPDATE_TRIES: u32 = 8;
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let fields: Map<String, Value> = body.parse()?;
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
-        let form = JobForm::read(fields)?;
-        let definition = form.definition.clone();
-        let command = form.into_command(&app.engine).await?;
+        let job: NewJob = read(fields)?;
+        let definition = job.definition.clone();
+        let command = command(&app.engine, job).await?;
         if let Some(unique) = &definition.unique_key {
             return unique::create(&app, &headers, &definition, unique, command).await;
         }
@@ -43,11 +45,22 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     }
     match Once::read(&headers, "POST /v1/jobs", &body.bytes)? {
         None => {
-            let command = JobForm::read(fields)?.into_command(&app.engine).await?;
+            let command = command(&app.engine, read(fields)?).await?;
             Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job))
         }
         Some(once) => create_once(&app, fields, &once).await,
     }
+}
+
+/// A job, or a change of one, as a client wrote it down.
+pub(crate) fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Problem> {
+    strict::from_value(Value::Object(fields)).map_err(|misread| Problem::misread(Code::InvalidJob, misread))
+}
+
+/// The order to schedule it, if its tool will have it.
+pub(crate) async fn command(engine: &Engine, job: NewJob) -> Result<Command, Problem> {
+    tool_check::check(engine, &job.definition, &job.definition.tool_input).await?;
+    Ok(Command::Schedule { definition: Box::new(job.definition), held: job.held })
 }
 
 /// An earlier answer comes before all checks: what was right then may be refused by now.
@@ -55,7 +68,7 @@ async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Resu
     if let Some(earlier) = once.earlier(app).await? {
         return replayed(app, earlier).await;
     }
-    let command = JobForm::read(fields)?.into_command(&app.engine).await?;
+    let command = command(&app.engine, read(fields)?).await?;
     let id = JobId(new_id());
     match app.engine.submit_once(id, command, once.claim(id, app.now())).await {
         Ok(accepted) => Ok(created(&accepted.job)),
@@ -82,8 +95,7 @@ pub(crate) async fn update(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let patch: Map<String, Value> = body.parse()?;
-    check_patch(&patch)?;
+    let JobPatch(patch) = read(body.parse()?)?;
     let condition = IfMatch::read(&headers)?;
     for _ in 0..UPDATE_TRIES {
         let job = find(&app, id).await?;
@@ -98,6 +110,11 @@ pub(crate) async fn update(
         }
     }
     Err(SubmitError::<Refusal>::Contended.into())
+}
+
+/// Whether the patch changes what its tool has to say about.
+fn concerns_tool(patch: &Map<String, Value>) -> bool {
+    ["tool_name", "tool_input", "group"].iter().any(|name| patch.contains_key(*name))
 }
 
 async fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Result<(), Problem> {
@@ -125,4 +142,21 @@ pub(crate) fn named(id: JobId, error: SubmitError) -> Problem {
         SubmitError::Refused(Refusal::NoSuchJob) => Problem::no_job(id),
         error => error.into(),
     }
+}
+
+/// The job with its revision as ETag.
+pub(crate) fn answer(status: StatusCode, job: &Job) -> Response {
+    let mut answer = (status, Json(JobView::of(job))).into_response();
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", job.revision)) {
+        answer.headers_mut().insert(header::ETAG, tag);
+    }
+    answer
+}
+
+pub(crate) fn created(job: &Job) -> Response {
+    let mut answer = answer(StatusCode::CREATED, job);
+    if let Ok(location) = HeaderValue::from_str(&format!("/v1/jobs/{}", job.id)) {
+        answer.headers_mut().insert(header::LOCATION, location);
+    }
+    answer
 }

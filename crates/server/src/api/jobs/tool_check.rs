@@ -1,13 +1,13 @@
 //! A job is refused while it is being written down if its tool can never run it.
 
+use ordo_api::{Code, FieldError};
 use ordo_engine::secrets::{Mask, SecretsError};
 use ordo_engine::{Engine, Tools};
 use ordo_model::job::Definition;
 use ordo_model::secret_reference::referred;
 use serde_json::Value;
 
-use crate::http::code::Code;
-use crate::http::problem::{FieldError, Problem};
+use crate::http::problem::Problem;
 
 /// Every secret that it refers to must be there. Tools of other groups live in executors that may not be here yet:
 /// their runs wait.

@@ -2,21 +2,20 @@
 //!
 //! Invariant: the key is claimed in the same commit that creates the job or the run.
 
-use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use ordo_api::Code;
 use ordo_engine::Claim;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::job::{Command, Definition, Job, OnConflict, UniqueKey};
 use ordo_model::{JobId, RunId, Timestamp, TraceParent};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::jobs::json::{answer, created};
-use crate::api::jobs::{find, named};
+use crate::api::jobs::commands::begun;
+use crate::api::jobs::{answer, created, find, named};
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::idempotency;
 use crate::http::problem::Problem;
 
@@ -59,7 +58,6 @@ pub(crate) async fn trigger(
     let input = tool_input.as_ref().unwrap_or(&job.definition.tool_input);
     let key = unique.key.of(&job.definition.label, input);
     let claim = claim(Some(job.id), &key, unique, app.now(), Vec::new());
-    let begun = |run: RunId| (StatusCode::ACCEPTED, Json(json!({ "run_id": run }))).into_response();
     match app.engine.submit_once(job.id, Command::Trigger { tool_input, traceparent }, claim).await {
         Ok(accepted) => match accepted.run_begun() {
             Some(run) => Ok(begun(run.id)),

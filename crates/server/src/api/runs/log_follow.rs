@@ -8,18 +8,19 @@ use std::convert::Infallible;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use ordo_api::runs::LogEnd;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_model::RunId;
 use ordo_model::job::Run;
 use ordo_store::Fault;
-use serde_json::json;
+use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::runs::logs::LineJson;
+use crate::api::runs::logs::view;
 use crate::app::App;
 use crate::http::problem::Problem;
 
@@ -72,9 +73,9 @@ impl Follow {
             match self.look().await {
                 Ok(Seen::Lines) => {}
                 Ok(Seen::Nothing) => self.wait().await?,
-                Ok(Seen::End(run)) => return Some(self.end("end", &json!({ "status": run.status }))),
+                Ok(Seen::End(run)) => return Some(self.end("end", &LogEnd { status: run.status })),
                 Ok(Seen::Gone) => return None,
-                Err(fault) => return Some(self.end("error", &Problem::from(fault).to_json())),
+                Err(fault) => return Some(self.end("error", &Problem::from(fault).details())),
             }
         }
     }
@@ -107,14 +108,14 @@ impl Follow {
         }
     }
 
-    fn end(&mut self, name: &str, told: &serde_json::Value) -> Event {
+    fn end(&mut self, name: &str, data: &impl Serialize) -> Event {
         self.over = true;
-        Event::default().event(name).data(told.to_string())
+        Event::default().event(name).data(serde_json::to_string(data).expect("an end is plain data"))
     }
 }
 
 fn line_event(line: NumberedLine) -> Event {
-    let line = LineJson::from(line);
+    let line = view(line);
     let text = serde_json::to_string(&line).expect("a line is plain data");
     Event::default().id(line.id).event("line").data(text)
 }

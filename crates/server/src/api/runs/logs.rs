@@ -4,34 +4,28 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use ordo_api::Page;
+use ordo_api::runs::LogLineView;
 use ordo_engine::log_reader::{LogReader, NumberedLine};
 use ordo_engine::logs::LogStream;
-use ordo_model::{RunId, Timestamp};
-use serde::Serialize;
+use ordo_model::RunId;
 
 use crate::api::runs::find;
 use crate::api::runs::log_follow;
 use crate::app::App;
-use crate::http::params::{List, Params};
+use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
 use crate::http::sse::{last_event_id, wants_events};
 
-#[derive(Debug, Serialize)]
-pub(crate) struct LineJson {
-    /// Where to go on reading behind this line: a cursor and a `Last-Event-ID`.
-    pub(crate) id: String,
-    at: Timestamp,
-    stream: LogStream,
-    text: String,
-    attempt: u32,
-}
-
-impl From<NumberedLine> for LineJson {
-    fn from(NumberedLine { seq, line }: NumberedLine) -> LineJson {
-        LineJson { id: seq.to_string(), at: line.at, stream: line.stream, text: line.text, attempt: line.attempt }
-    }
+pub(crate) fn view(NumberedLine { seq, line }: NumberedLine) -> LogLineView {
+    let stream = match line.stream {
+        LogStream::Stdout => ordo_api::reports::LogStream::Stdout,
+        LogStream::Stderr => ordo_api::reports::LogStream::Stderr,
+        LogStream::System => ordo_api::reports::LogStream::System,
+    };
+    LogLineView { id: seq.to_string(), at: line.at, stream, text: line.text, attempt: line.attempt }
 }
 
 pub(crate) async fn read(
@@ -66,7 +60,7 @@ async fn page(app: &App, id: RunId, after: Option<u64>, limit: usize) -> Result<
     }
     let is_cut = lines.len() > limit;
     lines.truncate(limit);
-    let items: Vec<LineJson> = lines.into_iter().map(LineJson::from).collect();
+    let items: Vec<LogLineView> = lines.into_iter().map(view).collect();
     let next_cursor = items.last().filter(|_| is_cut).map(|line| line.id.clone());
-    Ok(Json(List { items, next_cursor }).into_response())
+    Ok(Json(Page { items, next_cursor }).into_response())
 }

@@ -9,19 +9,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_api::runs::CancelRun;
+use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
 use ordo_engine::queries::RunFilter;
 use ordo_model::job::{Command, Refusal, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::api::jobs::commands::{begin_run, earlier};
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::idempotency::Once;
-use crate::http::params::{Cursor, List, Params, next_cursor};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::http::request_span::Caller;
@@ -36,22 +35,20 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     params.finish()?;
     let page = app.engine.queries().runs(&filter, before, limit).await?;
     let mut items = Vec::with_capacity(page.items.len());
-    for run in &page.items {
+    for run in page.items {
         items.push(shown(&app, run).await?);
     }
-    Ok(Json(List { items, next_cursor: next_cursor(page.next) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(page.next) }).into_response())
 }
 
 /// The run as it is answered: a pending one says what it waits for.
-async fn shown(app: &App, run: &Run) -> Result<Value, Problem> {
-    let mut form = serde_json::to_value(run).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-    if let RunStatus::Pending { .. } = run.status
+async fn shown(app: &App, mut run: Run) -> Result<Run, Problem> {
+    if let RunStatus::Pending { waiting_for, .. } = &mut run.status
         && let Some(job) = app.engine.job(run.job_id).await?
-        && let Some(waiting_for) = app.engine.waits_for(&job, run.id)
     {
-        form["status"]["waiting_for"] = Value::from(waiting_for);
+        *waiting_for = app.engine.waits_for(&job, run.id);
     }
-    Ok(form)
+    Ok(run)
 }
 
 fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
@@ -88,22 +85,16 @@ impl Since {
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<RunId>) -> Result<Response, Problem> {
     let run = app.engine.queries().run_with_result(id).await?;
-    Ok(Json(shown(&app, &run.ok_or_else(|| Problem::no_run(id))?).await?).into_response())
+    Ok(Json(shown(&app, run.ok_or_else(|| Problem::no_run(id))?).await?).into_response())
 }
 
 pub(crate) async fn find(app: &App, id: RunId) -> Result<Run, Problem> {
     app.engine.queries().run(id).await?.ok_or_else(|| Problem::no_run(id))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct CancelForm {
-    reason: Option<String>,
-}
-
 /// Accepted: a run that executes ends a moment later.
 pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body: Body) -> Result<Response, Problem> {
-    let CancelForm { reason } = body.parse_or_default()?;
+    let CancelRun { reason } = body.parse_or_default()?;
     let run = find(&app, id).await?;
     let command = Command::CancelRun { run_id: id, reason: reason.unwrap_or_else(|| CANCELLED.to_owned()) };
     app.engine.submit(run.job_id, command).await.map_err(|error| named(id, error))?;

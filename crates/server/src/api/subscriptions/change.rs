@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use ordo_api::subscriptions::{SubscriptionPatch, SubscriptionView};
 use ordo_model::subscription::SubscriptionCommand;
 
 use super::SubscriptionId;
 use super::find;
-use super::form::ChangeForm;
 use super::order;
 use super::secret;
-use super::view::SubscriptionJson;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::path::Named;
@@ -24,7 +23,7 @@ pub(crate) async fn update(
     Named(SubscriptionId(id)): Named<SubscriptionId>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let form: ChangeForm = body.parse()?;
+    let form: SubscriptionPatch = body.parse()?;
     let before = find(&app, id).await?;
     let mut kept = order(&app, id, SubscriptionCommand::Change { terms: form.laid_over(&before.terms) }).await?;
     let mut shown = None;
@@ -40,7 +39,7 @@ pub(crate) async fn update(
         };
         kept = order(&app, id, command).await?;
     }
-    let answer = SubscriptionJson::of(&kept);
+    let answer = SubscriptionView::of(id, &kept);
     Ok(Json(match shown {
         Some(secret) => answer.with_secret(secret),
         None => answer,

@@ -3,33 +3,29 @@
 //! Invariant: a signing secret is answered once, by the request that made it, and never again.
 
 mod change;
-mod form;
 mod secret;
-mod view;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_api::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
+use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;
 use ordo_engine::object_queries::Section;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
-use serde_json::json;
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::code::Code;
 use crate::http::idempotency;
-use crate::http::params::{Cursor, List, Params, next_cursor};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Name, Named};
 use crate::http::problem::Problem;
 
 pub(crate) use change::update;
-use form::NewForm;
-use view::SubscriptionJson;
 
 /// The id of a subscription in a path.
 #[derive(Debug, Clone, Copy)]
@@ -57,19 +53,19 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let after = after.as_ref().map(|cursor| cursor.0.as_bytes().as_slice());
     let found = app.engine.queries().objects::<Subscription>(&Section { after, ..Section::all(0, limit) }).await?;
     let next = found.next.and(found.items.last().map(|kept| kept.id));
-    let items: Vec<SubscriptionJson> = found.items.iter().map(SubscriptionJson::of).collect();
-    Ok(Json(List { items, next_cursor: next_cursor(next) }).into_response())
+    let items = found.items.iter().map(|kept| SubscriptionView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: next_cursor(next) }).into_response())
 }
 
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     idempotency::refuse(&headers)?;
-    let (terms, given) = body.parse::<NewForm>()?.split();
+    let (terms, given) = body.parse::<NewSubscription>()?.split();
     let id = new_id();
     refuse_too_many(&app).await?;
     let made = secret::keep(&app, id, 1, given).await?;
     let command = SubscriptionCommand::Add { terms, secret: made.name };
     let kept = order(&app, id, command).await?;
-    Ok((StatusCode::CREATED, Json(SubscriptionJson::of(&kept).with_secret(made.value))).into_response())
+    Ok((StatusCode::CREATED, Json(SubscriptionView::of(id, &kept).with_secret(made.value))).into_response())
 }
 
 /// Each event is held against all of them.
@@ -83,14 +79,14 @@ async fn refuse_too_many(app: &App) -> Result<(), Problem> {
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
-    Ok(Json(SubscriptionJson::of(&find(&app, id.0).await?)).into_response())
+    Ok(Json(SubscriptionView::of(id.0, &*find(&app, id.0).await?)).into_response())
 }
 
 pub(crate) async fn remove(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
     let before = find(&app, id.0).await?;
     order(&app, id.0, SubscriptionCommand::Remove).await?;
     secret::forget(&app, &before).await;
-    Ok(Json(json!({ "id": id.0, "removed": true })).into_response())
+    Ok(Json(SubscriptionRemoved { id: id.0, removed: true }).into_response())
 }
 
 /// Sends one message now and says how it went; nothing is tried again.
@@ -100,8 +96,8 @@ pub(crate) async fn test(State(app): State<App>, Named(id): Named<SubscriptionId
         return Err(Problem::new(Code::NotReady, "this node sends no webhooks"));
     };
     let answer = match directory.sender(kept.id, kept.value).test(new_id()).await {
-        Ok(status) => json!({ "delivered": true, "status": status }),
-        Err(error) => json!({ "delivered": false, "error": error.text }),
+        Ok(status) => SubscriptionTest { delivered: true, status: Some(status), error: None },
+        Err(error) => SubscriptionTest { delivered: false, status: None, error: Some(error.text) },
     };
     Ok(Json(answer).into_response())
 }

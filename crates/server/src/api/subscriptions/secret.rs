@@ -1,13 +1,13 @@
 //! The signing secrets of subscriptions, each under a name of its own in the store of secrets.
 
 use ordo_adapters::webhook::signing::SigningKey;
+use ordo_api::Code;
 use ordo_engine::Versioned;
 use ordo_engine::secrets::SecretText;
 use ordo_model::subscription::Subscription;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 pub(super) struct Made {

@@ -73,7 +73,7 @@ async fn triggered(
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
     let given = field(fields, "tool_input").map(serde_json::from_str::<Value>).transpose();
-    let unread = |error| Problem::new(crate::http::code::Code::InvalidJson, format!("the input is not JSON: {error}"));
+    let unread = |error| Problem::new(ordo_api::Code::InvalidJson, format!("the input is not JSON: {error}"));
     let input = given.map_err(unread)?.filter(|input| *input != job.definition.tool_input);
     if let Some(input) = &input {
         tool_check::check(&ctx.app.engine, &job.definition, input).await?;
@@ -107,7 +107,7 @@ async fn backfilled(ctx: &PageContext, id: JobId, fields: &[(String, String)]) -
 
 /// A wall-clock time in the viewer's zone.
 fn moment(ctx: &PageContext, fields: &[(String, String)], name: &str) -> Result<Timestamp, Problem> {
-    let wrong = || Problem::field(crate::http::code::Code::InvalidBody, name, "must be a date and a time");
+    let wrong = || Problem::field(ordo_api::Code::InvalidBody, name, "must be a date and a time");
     wall_time(field(fields, name).ok_or_else(wrong)?, ctx.preferences.zone_name()).ok_or_else(wrong)
 }
 

@@ -6,13 +6,13 @@
 use askama::Template;
 use axum::extract::Form;
 use axum::response::Response;
+use ordo_api::Code;
 use ordo_engine::SubmitError;
 use ordo_engine::job_page::{JobOrder, JobQuery};
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, JobState};
 use ordo_store::Fault;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};

@@ -4,14 +4,14 @@ use askama::Template;
 use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::Response;
+use ordo_api::jobs::{NewJob, sentence};
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition, Job};
 use serde_json::{Map, Value};
 
+use crate::api::jobs;
 use crate::api::jobs::find;
-use crate::api::jobs::form::JobForm;
-use crate::api::jobs::json::sentence;
 use crate::api::jobs::tool_check;
 use crate::http::params::Params;
 use crate::http::path::Named;
@@ -124,7 +124,7 @@ impl Preview {
 
 /// The job that is meant, checked as it will be when it is made.
 async fn definition(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
-    let JobForm { definition, .. } = JobForm::read(fields.to_json(ctx.preferences.zone_name())?)?;
+    let NewJob { definition, .. } = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
     Ok(definition.prepared(ctx.now)?)
 }
@@ -208,9 +208,8 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
 }
 
 async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
-    let mut form = JobForm::read(fields.to_json(ctx.preferences.zone_name())?)?;
-    form.held = fields.held;
-    let command = form.into_command(&ctx.app.engine).await?;
+    let job: NewJob = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
+    let command = jobs::command(&ctx.app.engine, NewJob { held: fields.held, ..job }).await?;
     Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
 }
 

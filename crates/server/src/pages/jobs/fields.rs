@@ -2,12 +2,12 @@
 //!
 //! Invariant: nothing that was typed is lost: a form that is refused comes back as it was.
 
+use ordo_api::{Code, FieldError};
 use ordo_model::job::{Block, Definition, Misfire, Routing, Trigger};
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
-use crate::http::code::Code;
-use crate::http::problem::{FieldError, Problem};
+use crate::http::problem::Problem;
 use crate::pages::jobs::actions::wall_time;
 use crate::pages::layout::moment::Times;
 

@@ -2,12 +2,12 @@
 
 use askama::Template;
 use axum::response::Response;
+use ordo_api::jobs::sentence;
 use ordo_engine::queries::RunFilter;
 use ordo_model::JobId;
 use ordo_model::job::{Job, JobState, Phase, Run};
 
 use crate::api::jobs::find;
-use crate::api::jobs::json::sentence;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::charts::heartbeat;

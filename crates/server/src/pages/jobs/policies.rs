@@ -2,7 +2,7 @@
 
 use ordo_model::job::{Block, Definition, Job, KeySource, Misfire, Routing};
 
-use crate::api::jobs::json::pool_reason;
+use ordo_api::jobs::pool_reason;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Policy {

@@ -1,10 +1,10 @@
 //! A job as a row of a list.
 
+use ordo_api::jobs::sentence;
 use ordo_engine::queries::{Queries, RunFilter};
 use ordo_model::job::{Job, JobState, Phase};
 use ordo_store::Fault;
 
-use crate::api::jobs::json::sentence;
 use crate::pages::charts::heartbeat;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;

@@ -5,8 +5,8 @@
 use askama::Template;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
 
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
 use sha2::{Digest, Sha256};
 
-use crate::http::code::Code;
 use crate::http::hex;
 use crate::http::problem::Problem;
 

@@ -4,10 +4,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Code;
 use ordo_model::Timestamp;
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 use crate::pages::layout::cookies;
 use crate::pages::layout::moment::Times;

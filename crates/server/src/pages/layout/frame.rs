@@ -4,9 +4,9 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use ordo_api::Code;
 
 use crate::app::App;
-use crate::http::code::Code;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{FLASH, PageContext};
@@ -51,7 +51,7 @@ struct ProblemPage {
 }
 
 fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
-    let status = problem.code.status();
+    let status = problem.status();
     if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
         return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
     }

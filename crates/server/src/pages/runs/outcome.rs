@@ -19,9 +19,9 @@ impl Badge {
 
     pub(crate) fn of_status(status: &RunStatus) -> Badge {
         match status {
-            RunStatus::Pending { retry_at: Some(_) } => Badge::new("retrying", "pending", "retry"),
+            RunStatus::Pending { retry_at: Some(_), .. } => Badge::new("retrying", "pending", "retry"),
             RunStatus::Running { cancelling: Some(_) } => Badge::new("cancelling", "running", "cancelled"),
-            RunStatus::Pending { retry_at: None }
+            RunStatus::Pending { retry_at: None, .. }
             | RunStatus::Running { cancelling: None }
             | RunStatus::Completed { .. }
             | RunStatus::Failed { .. }

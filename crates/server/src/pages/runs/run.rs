@@ -125,7 +125,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         attempt: run.attempt,
         executor: run.executor.clone(),
         group: job.as_ref().map(|job| job.definition.group.clone()),
-        shard: run.shard.as_ref().map(|shard| (shard["index"].to_string(), shard["total"].to_string())),
+        shard: run.shard.as_ref().map(|shard| (shard.index.to_string(), shard.total.to_string())),
         parent: run.parent_id.map(|of| (ctx.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
         shares: shares(&ctx, &events, run.id, &times).await?,
         waiting: job.as_ref().and_then(|job| ctx.app.engine.waits_for(job, run.id)),

@@ -1,0 +1,120 @@
+//! Every way the server says no, by a name that never changes. Each has a page in `docs/errors/`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// One line per code: its name here, its status, its name on the wire, its title. In the order of status.
+macro_rules! codes {
+    ($($name:ident { $status:literal, $text:literal, $title:literal })+) => {
+        /// What a problem is about. Clients branch on it; the text beside it may improve.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+        #[schema(as = ErrorCode)]
+        pub enum Code {
+            $(#[serde(rename = $text)] $name,)+
+        }
+
+        impl Code {
+            pub const ALL: [Code; [$($status),+].len()] = [$(Code::$name),+];
+
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Code::$name => $text,)+
+                }
+            }
+
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Code::$name => $title,)+
+                }
+            }
+
+            /// The HTTP status that goes with it.
+            pub const fn status(self) -> u16 {
+                match self {
+                    $(Code::$name => $status,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidJson { 400, "invalid_json", "The body is not JSON" }
+    InvalidHeader { 400, "invalid_header", "A header cannot be understood" }
+    HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is not right" }
+    Unauthorized { 401, "unauthorized", "A valid token is needed" }
+    SlackSignatureInvalid { 401, "slack_signature_invalid", "Not signed as Slack signs" }
+    HostRefused { 403, "host_refused", "The host is not this machine" }
+    OriginRefused { 403, "origin_refused", "The request comes from another site" }
+    Forbidden { 403, "forbidden", "The role of the token does not allow this" }
+    RouteNotFound { 404, "route_not_found", "No such route" }
+    JobNotFound { 404, "job_not_found", "No such job" }
+    RunNotFound { 404, "run_not_found", "No such run" }
+    StreamNotFound { 404, "stream_not_found", "No such stream" }
+    ExecutorNotFound { 404, "executor_not_found", "No such executor" }
+    HookNotFound { 404, "hook_not_found", "No such hook" }
+    DeliveryNotFound { 404, "delivery_not_found", "No such delivery" }
+    NodeNotFound { 404, "node_not_found", "No such node" }
+    SecretNotFound { 404, "secret_not_found", "No such secret" }
+    TokenNotFound { 404, "token_not_found", "No such token" }
+    IncidentNotFound { 404, "incident_not_found", "No such incident" }
+    NotificationNotFound { 404, "notification_not_found", "No such notification" }
+    MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
+    SlackNotConfigured { 404, "slack_not_configured", "Slack is not configured" }
+    SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
+    MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
+    RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
+    WrongState { 409, "wrong_state", "Not in this state" }
+    RunOver { 409, "run_over", "The run is over" }
+    StaleToken { 409, "stale_token", "The attempt is no longer the current one" }
+    TooManyBackfills { 409, "too_many_backfills", "Too many backfills under way" }
+    UniqueKeyTaken { 409, "unique_key_taken", "There is one with this key already" }
+    Contended { 409, "contended", "Others kept changing the job" }
+    MaintenanceRefused { 409, "maintenance_refused", "Not possible as asked" }
+    HookExists { 409, "hook_exists", "The hook exists already" }
+    PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
+    TokenExists { 409, "token_exists", "The name is taken" }
+    TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
+    StreamTrimmed { 410, "stream_trimmed", "The events are no longer kept" }
+    RevisionMoved { 412, "revision_moved", "The job was changed by somebody else" }
+    BodyTooLarge { 413, "body_too_large", "The body is too large" }
+    UnsupportedMediaType { 415, "unsupported_media_type", "The body must be JSON" }
+    InvalidBody { 422, "invalid_body", "The body does not have the right shape" }
+    InvalidQuery { 422, "invalid_query", "A query parameter is not right" }
+    InvalidCursor { 422, "invalid_cursor", "Not a cursor of this list" }
+    InvalidJob { 422, "invalid_job", "The job is not right" }
+    UnknownTool { 422, "unknown_tool", "No such tool" }
+    InvalidToolInput { 422, "invalid_tool_input", "The tool does not take this input" }
+    InvalidHook { 422, "invalid_hook", "The hook is not right" }
+    BatchTooLarge { 422, "batch_too_large", "Too many jobs in one batch" }
+    IdempotencyKeyReused { 422, "idempotency_key_reused", "The key was used for something else" }
+    IdempotencyKeyUnsupported { 422, "idempotency_key_unsupported", "This route takes no idempotency key" }
+    UnknownSecret { 422, "unknown_secret", "The job refers to a secret that is not there" }
+    InvalidSecret { 422, "invalid_secret", "The secret is not right" }
+    InvalidToken { 422, "invalid_token", "The token is not right" }
+    InvalidIncident { 422, "invalid_incident", "The incident is not right" }
+    InvalidMonitor { 422, "invalid_monitor", "The monitor is not right" }
+    InvalidSubscription { 422, "invalid_subscription", "The subscription is not right" }
+    RateLimited { 429, "rate_limited", "Too many requests" }
+    HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
+    Internal { 500, "internal", "A mistake of the server" }
+    StoreDamaged { 500, "store_damaged", "The store is damaged" }
+    MaintenanceFailed { 500, "maintenance_failed", "The work on the store failed" }
+    StoreUnavailable { 503, "store_unavailable", "The store is unavailable" }
+    HookSecretUnavailable { 503, "hook_secret_unavailable", "The hook's secret cannot be read" }
+    Overloaded { 503, "overloaded", "Too many commands are waiting to be written" }
+    ShuttingDown { 503, "shutting_down", "The server is shutting down" }
+    NotReady { 503, "not_ready", "The server is not ready yet" }
+    SecretsUnavailable { 503, "secrets_unavailable", "The key for secrets cannot be used" }
+}
+
+impl Code {
+    /// After how many seconds trying again may help.
+    pub const fn retry_after_secs(self) -> Option<u32> {
+        match self {
+            Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown => Some(5),
+            Code::Contended | Code::RateLimited | Code::NotReady | Code::Overloaded => Some(1),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Incidents: as they are started, changed and answered.
+
+use ordo_model::incident::{
+    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, Link, Published, Severity, Status,
+};
+use ordo_model::{EntityId, Kind, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewIncident {
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default)]
+    pub severity: Severity,
+    /// A name of what it is about: at most one incident of an identifier is being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identifier: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// A chain of the configuration, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<String>,
+    /// Who does it; the name of the token when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+}
+
+/// One change of an incident: a struct with a field for who makes it.
+macro_rules! change {
+    ($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$attribute])* pub $field: $type,)*
+            /// Who does it; the name of the token when left out.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub actor: Option<String>,
+        }
+    };
+}
+
+change!(SetAssignee {
+    /// Null: nobody.
+    #[serde(deserialize_with = "present")]
+    #[schema(required)]
+    assignee: Option<String>
+});
+change!(SetSeverity { severity: Severity });
+change!(SetStatus {
+    status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>
+});
+change!(
+    #[derive(Default)]
+    Acknowledge {}
+);
+change!(AddNote { text: String });
+change!(AddLink { link: Link });
+
+/// Null is an answer; leaving it out is none.
+fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Incident)]
+pub struct IncidentView {
+    pub id: Uuid,
+    pub stream: String,
+    pub title: String,
+    pub description: String,
+    #[schema(required)]
+    pub identifier: Option<String>,
+    pub severity: Severity,
+    #[schema(value_type = Status)]
+    pub status: Status,
+    #[schema(required)]
+    pub assignee: Option<String>,
+    #[schema(required)]
+    pub acknowledged: Option<Acknowledgement>,
+    pub links: Vec<Link>,
+    pub started_by: By,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    #[schema(required)]
+    pub ended_at: Option<Timestamp>,
+    #[schema(required)]
+    pub escalation: Option<EscalationView>,
+    #[schema(required)]
+    pub published: Option<Published>,
+    pub version: u64,
+    /// Only when one incident is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<TimelineEntry>>,
+}
+
+/// The policy, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = IncidentEscalation)]
+pub struct EscalationView {
+    /// The step that comes next; the first is 0.
+    pub step: u32,
+    #[schema(required)]
+    pub due_at: Option<Timestamp>,
+    pub policy: Escalation,
+}
+
+/// One event of an incident.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TimelineEntry {
+    pub version: u64,
+    pub at: Timestamp,
+    pub r#type: String,
+    #[schema(value_type = Object)]
+    pub data: Map<String, Value>,
+}
+
+impl IncidentView {
+    pub fn of(id: Uuid, incident: &Incident) -> IncidentView {
+        let escalation = |Escalating { policy, step, due_at }: &Escalating| EscalationView {
+            step: *step,
+            due_at: *due_at,
+            policy: policy.clone(),
+        };
+        IncidentView {
+            id,
+            stream: EntityId { kind: Kind::Incident, id }.to_string(),
+            title: incident.title.clone(),
+            description: incident.description.clone(),
+            identifier: incident.identifier.clone(),
+            severity: incident.severity,
+            status: incident.status,
+            assignee: incident.assignee.clone(),
+            acknowledged: incident.acknowledged.clone(),
+            links: incident.links.clone(),
+            started_by: incident.started_by.clone(),
+            created_at: incident.created_at,
+            updated_at: incident.updated_at,
+            ended_at: incident.ended_at,
+            escalation: incident.escalation.as_ref().map(escalation),
+            published: incident.published,
+            version: incident.version,
+            timeline: None,
+        }
+    }
+}
+
+impl TimelineEntry {
+    pub fn of(version: u64, at: Timestamp, event: &IncidentEvent) -> Result<TimelineEntry, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            r#type: String,
+            data: Map<String, Value>,
+        }
+        let Written { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
+        Ok(TimelineEntry { version, at, r#type, data })
+    }
+}

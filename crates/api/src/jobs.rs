@@ -1,0 +1,187 @@
+//! Jobs: as they are asked for, changed and answered.
+
+mod new_job;
+mod patch;
+
+use std::sync::Arc;
+
+use ordo_model::job::{Definition, Job, JobState, Last, Phase, Pool, Trigger};
+use ordo_model::limits::{SLOW_AFTER, SLOW_RUNS};
+use ordo_model::schedule::{Occurrence, Preview};
+use ordo_model::{JobId, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::problem::ProblemDetails;
+
+pub use new_job::NewJob;
+pub use patch::JobPatch;
+
+/// A job: its definition, where it stands, and what it did last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Job)]
+pub struct JobView {
+    pub id: JobId,
+    #[serde(flatten)]
+    #[schema(value_type = Definition)]
+    pub definition: Arc<Definition>,
+    pub state: JobState,
+    #[schema(required)]
+    pub next_tick_at: Option<Timestamp>,
+    /// The trigger as a sentence.
+    pub schedule: String,
+    /// Moves with the definition; the ETag.
+    pub revision: u64,
+    /// Of its stream.
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The run that ended last.
+    #[schema(required)]
+    pub last: Option<Last>,
+    pub failures_in_row: u32,
+    /// How many runs are not over.
+    pub active: usize,
+    /// How many backfills are under way.
+    pub backfills: usize,
+    /// Of the server's own executor.
+    pub pool: Pool,
+    pub pool_reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_since: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_reason: Option<String>,
+}
+
+impl JobView {
+    pub fn of(job: &Job) -> JobView {
+        let (paused_since, paused_reason) = match &job.phase {
+            Phase::Paused { reason, since } => (Some(*since), reason.clone()),
+            Phase::Active | Phase::Held | Phase::Cancelled => (None, None),
+        };
+        JobView {
+            id: job.id,
+            definition: job.definition.clone(),
+            state: job.state(),
+            next_tick_at: job.next_tick_at(),
+            schedule: sentence(&job.definition.trigger),
+            revision: job.revision,
+            version: job.version,
+            created_at: job.created_at,
+            updated_at: job.updated_at,
+            last: job.history.last.clone(),
+            failures_in_row: job.history.failures_in_row,
+            active: job.active.len(),
+            backfills: job.backfills.len(),
+            pool: job.pool(),
+            pool_reason: pool_reason(job),
+            paused_since,
+            paused_reason,
+        }
+    }
+}
+
+/// Why the job is in its pool, for people.
+pub fn pool_reason(job: &Job) -> String {
+    let pace = job.pace.seen_at(job.updated_at);
+    let slow = pace.slow.max(pace.slow_before);
+    match job.pool() {
+        Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
+        Pool::Fast => {
+            let runs = if slow == 1 { "run" } else { "runs" };
+            format!("{slow} {runs} within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")
+        }
+        Pool::Slow => {
+            format!("{slow} runs within a minute took longer than {SLOW_AFTER}, which is more than {SLOW_RUNS}")
+        }
+    }
+}
+
+/// When the job runs, for people.
+pub fn sentence(trigger: &Trigger) -> String {
+    match trigger {
+        Trigger::Scheduled(schedule) => schedule.describe(),
+        Trigger::Webhook { hook } => format!("on webhook {hook}"),
+        Trigger::Manual => "only when triggered".to_owned(),
+    }
+}
+
+/// Many jobs at once. Each is accepted or refused by itself.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewJobs {
+    pub jobs: Vec<NewJob>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchResults {
+    /// In the order of the jobs.
+    pub results: Vec<BatchResult>,
+}
+
+/// What became of one job of a batch: it has an id, or there is an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchResult {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<JobId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProblemDetails>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TriggerJob {
+    /// Instead of the job's own input, for this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_input: Option<Value>,
+}
+
+/// The run that was begun, or skipped by the block strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunBegun {
+    pub run_id: RunId,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PauseJob {
+    /// Kept with the job's events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackfillJob {
+    pub from: Timestamp,
+    /// Not included; now when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+    /// Only say what would be run.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What is run once more, or would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Backfill)]
+pub struct BackfillView {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub dry_run: bool,
+    pub count: usize,
+    /// At most the first 100.
+    pub items: Vec<Occurrence>,
+}
+
+/// When a job fires next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobPreview {
+    /// The trigger as a sentence.
+    pub schedule: String,
+    pub items: Vec<Preview>,
+    /// Always null: a preview has one page.
+    #[schema(required)]
+    pub next_cursor: Option<String>,
+}

@@ -1,0 +1,31 @@
+//! The wire: what Ordo is over HTTP, once for the server, the clients and the tests.
+//!
+//! Invariant: a request or an answer has one type here, a route one row in the table ([`Operation`]). The description
+//! at `/openapi.json` is derived from both; nothing about it is written down a second time.
+
+pub mod access;
+mod code;
+pub mod events;
+pub mod executors;
+pub mod hooks;
+pub mod incidents;
+pub mod jobs;
+pub mod monitors;
+pub mod notifications;
+mod openapi;
+mod operation;
+mod page;
+mod problem;
+pub mod reports;
+mod route;
+mod routes;
+pub mod runs;
+pub mod subscriptions;
+pub mod upkeep;
+
+pub use code::Code;
+pub use openapi::openapi;
+pub use operation::Operation;
+pub use page::Page;
+pub use problem::{FieldError, ProblemDetails};
+pub use route::{Body, Method, Need, Route};

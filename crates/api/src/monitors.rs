@@ -1,0 +1,64 @@
+//! Monitors: what is expected, and the pings that say it happened. A new monitor is its settings.
+
+use ordo_model::Timestamp;
+use ordo_model::monitor::{Monitor, MonitorSettings, Ping};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Monitor)]
+pub struct MonitorView {
+    pub id: Uuid,
+    #[serde(flatten)]
+    pub settings: MonitorSettings,
+    /// `new`, `up`, `silent` or `failing`.
+    pub status: String,
+    #[schema(required)]
+    pub due_at: Option<Timestamp>,
+    #[schema(required)]
+    pub last_ping: Option<Ping>,
+    #[schema(required)]
+    pub started_at: Option<Timestamp>,
+    pub failures_in_row: u32,
+    /// Whoever knows it may ping: `GET` or `POST`.
+    pub ping_path: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub version: u64,
+    /// Newest last; only when one monitor is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pings: Option<Vec<Ping>>,
+    /// What the last ping with a body said, null when none did. Only when one monitor is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub last_said: Option<Option<String>>,
+}
+
+impl MonitorView {
+    pub fn of(id: Uuid, monitor: &Monitor) -> MonitorView {
+        MonitorView {
+            id,
+            settings: monitor.settings.clone(),
+            status: monitor.status.name().to_owned(),
+            due_at: monitor.due_at,
+            last_ping: monitor.pings.last().cloned(),
+            started_at: monitor.started_at,
+            failures_in_row: monitor.failures_in_row,
+            ping_path: format!("/ping/{}", monitor.token),
+            created_at: monitor.created_at,
+            updated_at: monitor.updated_at,
+            version: monitor.version,
+            pings: None,
+            last_said: None,
+        }
+    }
+}
+
+/// The ping was heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PingHeard {
+    pub status: String,
+    #[schema(required)]
+    pub due_at: Option<Timestamp>,
+}

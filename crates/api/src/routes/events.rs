@@ -1,0 +1,43 @@
+//! The routes of events.
+
+use serde_json::json;
+
+use super::{Get, READ, text};
+use crate::code::Code;
+use crate::events::EventView;
+use crate::route::{Media, READS, Route, Shape};
+
+fn route(path: &'static str) -> Route {
+    Route::new(Get, path, READ, "events")
+}
+
+pub(crate) fn stream() -> Route {
+    route("/v1/streams/{stream}")
+        .summary("The events of one entity, oldest first")
+        .query("from", json!({ "type": "integer", "minimum": 0 }), "From this version on.")
+        .paged::<EventView>("A page of events.")
+        .refuses(&[Code::StreamNotFound, Code::StreamTrimmed])
+        .refuses(READS)
+}
+
+pub(crate) fn all() -> Route {
+    let sent = "Events without a name (data: an Event, id: its position). An event `error` (data: a Problem) comes \
+                before an end that nobody asked for.";
+    route("/v1/events")
+        .summary("All events, oldest first: a page, or all of them as they are written")
+        .saying(
+            "With `Accept: text/event-stream` the answer goes on for as long as the client listens. A client that \
+             was cut off goes on with `Last-Event-ID` and misses nothing.",
+        )
+        .query("after", text(), "Behind this position; from the oldest when left out. Opaque.")
+        .shared("LastEventId")
+        .shared("Limit")
+        .shared("Cursor")
+        .answers_as(
+            200,
+            "A page of events, or a stream.",
+            vec![Media::Page(Shape::of::<EventView>()), Media::Events(sent)],
+        )
+        .refuses(&[Code::InvalidHeader, Code::InvalidQuery, Code::InvalidCursor])
+        .refuses(READS)
+}

@@ -1,0 +1,142 @@
+//! The routes of incidents and of the notifications about them.
+
+use ordo_model::notification::NotificationState;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::{Get, OPERATE, Post, READ, REPLAYED, reference, text};
+use crate::code::Code;
+use crate::incidents::{Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus};
+use crate::notifications::NotificationView;
+use crate::operation::Operation;
+use crate::route::{Media, Method, Need, READS, Route, WRITES};
+
+/// What can be done with an incident once it is there.
+const TAKES_INCIDENT: &[Operation] = &[
+    Operation::ReadIncident,
+    Operation::SetAssignee,
+    Operation::SetSeverity,
+    Operation::SetStatus,
+    Operation::AcknowledgeIncident,
+];
+
+fn route(method: Method, path: &'static str, need: Need) -> Route {
+    Route::new(method, path, need, "incidents")
+}
+
+pub(crate) fn start() -> Route {
+    route(Post, "/v1/incidents", OPERATE)
+        .summary("Start an incident")
+        .saying(
+            "With an `identifier`, the incident of that identifier that has not ended is answered instead, if there \
+             is one.",
+        )
+        .shared("IdempotencyKey")
+        .body::<NewIncident>()
+        .answers::<IncidentView>(200, "The incident of this identifier that is being worked on.")
+        .answers::<IncidentView>(201, "The incident, durable.")
+        .header(201, "Location", "The path of the incident.")
+        .header(201, "Idempotency-Replayed", REPLAYED)
+        .leads_to(201, TAKES_INCIDENT, "id", "$response.body#/id")
+        .refuses(&[Code::InvalidIncident, Code::InvalidHeader, Code::IdempotencyKeyReused, Code::IncidentNotFound])
+        .refuses(WRITES)
+}
+
+pub(crate) fn list() -> Route {
+    let severity = json!({ "type": "string", "examples": ["sev1", "high"] });
+    route(Get, "/v1/incidents", READ)
+        .summary("List incidents, newest first")
+        .query("status", reference("IncidentStatus"), "Only incidents with this status.")
+        .query("severity", severity, "Only incidents with this severity.")
+        .query("assignee", text(), "Only incidents assigned to this name.")
+        .query("since", reference("Time"), "Only incidents started at or after this time.")
+        .paged::<IncidentView>("A page of incidents.")
+        .refuses(READS)
+}
+
+pub(crate) fn read() -> Route {
+    route(Get, "/v1/incidents/{id}", READ)
+        .summary("Read an incident with its timeline")
+        .answers::<IncidentView>(200, "The incident.")
+        .refuses(&[Code::IncidentNotFound])
+        .refuses(READS)
+}
+
+fn change(path: &'static str) -> Route {
+    route(Post, path, OPERATE)
+        .answers::<IncidentView>(200, "The incident after the change, durable.")
+        .refuses(&[Code::IncidentNotFound, Code::InvalidIncident, Code::WrongState])
+        .refuses(WRITES)
+}
+
+fn sets<T: ToSchema + DeserializeOwned>(path: &'static str) -> Route {
+    change(path).body::<T>()
+}
+
+pub(crate) fn assignee() -> Route {
+    sets::<SetAssignee>("/v1/incidents/{id}/assignee").summary("Assign it to somebody, or to nobody")
+}
+
+pub(crate) fn severity() -> Route {
+    sets::<SetSeverity>("/v1/incidents/{id}/severity").summary("Say how bad it is")
+}
+
+pub(crate) fn status() -> Route {
+    sets::<SetStatus>("/v1/incidents/{id}/status").summary("Say how far it is").saying(
+        "An open incident may become mitigating, resolved or declined; a mitigating one open, resolved or declined; \
+         one that has ended only open.",
+    )
+}
+
+pub(crate) fn acknowledge() -> Route {
+    change("/v1/incidents/{id}/ack")
+        .body_or_none::<Acknowledge>()
+        .summary("Say that somebody looks at it")
+        .saying("Stops the escalation.")
+}
+
+pub(crate) fn note() -> Route {
+    sets::<AddNote>("/v1/incidents/{id}/notes").summary("Add a note to the timeline")
+}
+
+pub(crate) fn link() -> Route {
+    sets::<AddLink>("/v1/incidents/{id}/links").summary("Link it to a job or a run")
+}
+
+pub(crate) fn export() -> Route {
+    let zone = json!({ "type": "string", "default": "UTC" });
+    route(Get, "/v1/incidents/{id}/export", READ)
+        .summary("The incident as a Markdown document")
+        .query("timezone", zone, "The zone in which times are shown.")
+        .answers_as(200, "Summary, impact, timeline, responders, action items.", vec![Media::Text("text/markdown")])
+        .refuses(&[Code::IncidentNotFound, Code::InvalidQuery])
+        .refuses(READS)
+}
+
+pub(crate) fn notifications() -> Route {
+    let states = json!({ "type": "string", "enum": NotificationState::NAMES, "default": "dead_lettered" });
+    route(Get, "/v1/notifications", READ)
+        .summary("List notifications, newest first")
+        .saying("One for each event and sender. Without a filter the dead-lettered ones: those that were given up.")
+        .query("state", states, "Only notifications in this state.")
+        .query("stream", text(), "Only notifications about this entity. Not together with `state`.")
+        .paged::<NotificationView>("A page of notifications.")
+        .refuses(READS)
+}
+
+pub(crate) fn notification() -> Route {
+    route(Get, "/v1/notifications/{id}", READ)
+        .summary("Read a notification with its message")
+        .answers::<NotificationView>(200, "The notification.")
+        .refuses(&[Code::NotificationNotFound])
+        .refuses(READS)
+}
+
+pub(crate) fn replay() -> Route {
+    route(Post, "/v1/notifications/{id}/replay", OPERATE)
+        .summary("Send a settled notification once more")
+        .answers::<NotificationView>(202, "It is tried again.")
+        .refuses(&[Code::NotificationNotFound, Code::WrongState])
+        .refuses(WRITES)
+}

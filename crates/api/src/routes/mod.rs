@@ -1,0 +1,41 @@
+//! The rows of the route table, by resource.
+
+pub(crate) mod access;
+pub(crate) mod events;
+pub(crate) mod executors;
+pub(crate) mod hooks;
+pub(crate) mod incidents;
+pub(crate) mod jobs;
+pub(crate) mod monitors;
+pub(crate) mod runs;
+pub(crate) mod slack;
+pub(crate) mod subscriptions;
+pub(crate) mod upkeep;
+
+use ordo_model::Right;
+use serde_json::{Value, json};
+
+use crate::code::Code;
+use crate::route::{Method, Need};
+
+const OPEN: Need = Need::Open;
+const READ: Need = Need::Right(Right::Read);
+const OPERATE: Need = Need::Right(Right::Operate);
+const HOOKS: Need = Need::Right(Right::ManageHooks);
+const EXECUTE: Need = Need::Right(Right::Execute);
+const ADMIN: Need = Need::Right(Right::Administer);
+
+use Method::{Delete, Get, Patch, Post, Put};
+
+/// What the header `Idempotency-Replayed` says.
+const REPLAYED: &str = "`true` when an earlier request with the same key did it.";
+/// What whoever needs the key for secrets may be told.
+const SEALS: &[Code] = &[Code::SecretsUnavailable];
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn reference(component: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{component}") })
+}

@@ -1,0 +1,151 @@
+//! The server itself, its nodes, and the store as a whole.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ordo_model::schedule::Preview;
+use ordo_model::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Health {
+    pub status: HealthStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    Ok,
+    Ready,
+}
+
+/// How the server is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Status)]
+pub struct StatusView {
+    pub node: String,
+    pub version: String,
+    pub time_zones: TimeZones,
+    pub ready: bool,
+    pub now: Timestamp,
+    pub tick_rate: Millis,
+    pub uptime: Millis,
+    pub uptime_ms: u64,
+    /// Alarms of the near future held in memory.
+    pub ring: usize,
+    pub pools: Vec<PoolView>,
+    pub tools: Vec<String>,
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Which rules of time zones the server follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TimeZones {
+    /// The release of the IANA database: 2026a.
+    #[schema(required)]
+    pub version: Option<String>,
+    /// `bundled` or `system`.
+    pub source: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PoolLoad)]
+pub struct PoolView {
+    pub name: String,
+    pub running: usize,
+    pub waiting: usize,
+}
+
+/// What a cron expression means, and its next occurrences.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CronExplained {
+    pub expr: String,
+    pub timezone: String,
+    /// As a sentence.
+    pub schedule: String,
+    pub items: Vec<Preview>,
+    /// Always null: there is one page.
+    #[schema(required)]
+    pub next_cursor: Option<String>,
+}
+
+/// One node of those that share the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Node)]
+pub struct NodeDescription {
+    pub name: String,
+    /// New with every start.
+    pub generation: Uuid,
+    pub roles: Vec<String>,
+    pub version: String,
+    #[schema(required)]
+    pub url: Option<String>,
+    /// `alive`, `draining` or `silent`.
+    pub state: String,
+    pub joined_at: Timestamp,
+    pub seen_at: Timestamp,
+    /// How many of the 256 slices of all jobs it looks after.
+    pub partitions: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DrainNode {
+    /// False takes it back.
+    pub draining: bool,
+}
+
+impl Default for DrainNode {
+    fn default() -> DrainNode {
+        DrainNode { draining: true }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeDraining {
+    pub name: String,
+    pub draining: bool,
+}
+
+/// How much is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoreStats {
+    pub driver: String,
+    pub format: u32,
+    pub bytes_on_disk: u64,
+    pub entities: u64,
+    pub events: u64,
+    pub alarms: u64,
+    pub chunks: u64,
+    /// By view.
+    pub rows: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackupStore {
+    /// An absolute path on the server's machine, of a file that does not exist yet.
+    #[schema(value_type = String, pattern = "^/")]
+    pub to: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoreCopy {
+    #[schema(value_type = String)]
+    pub to: PathBuf,
+    pub bytes: u64,
+}
+
+/// Whether everything derived equals what the events say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoreCheck {
+    pub clean: bool,
+    pub entities: u64,
+    pub events: u64,
+    pub rows: u64,
+    pub differences: u64,
+    /// The first differences, for people.
+    pub shown: Vec<String>,
+}

@@ -1,0 +1,62 @@
+//! A job as a file asks for it, before it meets the server.
+
+use ordo_model::Timestamp;
+use ordo_model::job::Definition;
+use serde_json::{Map, Value};
+
+/// Everything a file led to.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub drafts: Vec<Draft>,
+    pub refused: Vec<Refused>,
+    /// What is true of the file as a whole.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Where in the file: `line 12`.
+    pub place: String,
+    /// The same for the same entry, however often it is imported.
+    pub label: String,
+    /// The fields of a new job, besides its label.
+    pub fields: Map<String, Value>,
+    /// The fields about which the file speaks: a later import brings these up to date. The others are only where the
+    /// job begins; what somebody makes of them later stays.
+    pub stated: &'static [&'static str],
+    pub held: bool,
+    /// What could not be carried over.
+    pub warnings: Vec<String>,
+}
+
+/// An entry that does not become a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub place: String,
+    pub why: String,
+}
+
+impl Draft {
+    /// The fields with their defaults, as the server will tell them; or why it would refuse them.
+    pub fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
+        let mut form = self.fields.clone();
+        form.insert("label".to_owned(), Value::from(self.label.clone()));
+        let definition: Definition = serde_json::from_value(Value::Object(form)).map_err(|error| error.to_string())?;
+        let definition = definition.prepared(now).map_err(|invalid| invalid.to_string())?;
+        match serde_json::to_value(definition) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(other) => Err(format!("{other} is no job")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The request that creates it.
+    pub fn body(&self, held: bool) -> Value {
+        let mut body = self.fields.clone();
+        body.insert("label".to_owned(), Value::from(self.label.clone()));
+        if held || self.held {
+            body.insert("held".to_owned(), Value::Bool(true));
+        }
+        Value::Object(body)
+    }
+}

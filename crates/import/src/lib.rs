@@ -1,0 +1,9 @@
+//! Jobs written down for other schedulers, read as jobs of Ordo.
+//!
+//! Invariant: reading is pure. What a file says becomes a draft, a refusal or a warning; nothing is left out silently.
+
+pub mod cronjob;
+pub mod crontab;
+mod draft;
+
+pub use draft::{Draft, Reading};

@@ -1,0 +1,47 @@
+//! Strict reading of JSON that others wrote: one mechanism for every type, at every depth.
+//!
+//! Invariant: an object is an object. A derived `Deserialize` also takes a list for a struct; read through here it does
+//! not, and what is refused is named by its path and explained without the name of a Rust type. A key stands once in
+//! its object.
+
+mod error;
+mod fields;
+mod node;
+mod text_or;
+mod unique;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use error::Misread;
+pub use fields::field_names;
+pub use text_or::TextOr;
+
+/// Why a text is not a value of the wanted type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It is not JSON, or not JSON with one meaning.
+    #[error("{0}")]
+    Json(String),
+    /// It is JSON of another shape.
+    #[error(transparent)]
+    Shape(#[from] Misread),
+}
+
+pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    Ok(from_value(value(bytes)?)?)
+}
+
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Misread> {
+    T::deserialize(node::Node(value))
+}
+
+/// Any JSON in which no object has a key twice.
+pub fn value(bytes: &[u8]) -> Result<Value, Unreadable> {
+    serde_json::from_slice::<unique::Unique>(bytes)
+        .map(|unique| unique.0)
+        .map_err(|error| Unreadable::Json(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

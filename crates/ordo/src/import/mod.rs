@@ -1,9 +1,0 @@
-//! Jobs written down for other schedulers, read as jobs of Ordo.
-//!
-//! Invariant: reading is pure. What a file says becomes a draft, a refusal or a warning; nothing is left out silently.
-
-pub(crate) mod cronjob;
-pub(crate) mod crontab;
-mod draft;
-
-pub(crate) use draft::{Draft, Reading};

@@ -19,6 +19,8 @@ use crate::read::queries::Queries;
 /// How many rows one page walks at most; fewer where each row costs a read of a job or of a run.
 const ROWS_MAX: usize = 20_000;
 const LOADS_MAX: usize = 4_000;
+/// Fewer jobs are rather loaded than asked for in another index.
+const NARROWED_MIN: usize = 256;
 /// As many jobs are rather sorted in memory than looked for in a list of another order.
 const FEW: usize = 500;
 
@@ -143,11 +145,8 @@ impl<'a> JobSource<'a> {
         let alarms = self.queries.store().due(Timestamp::MAX, after, count).await?;
         // Other things have alarms too.
         let job = |entity: EntityId| (entity.kind == Kind::Job).then_some(JobId(entity.id));
-        let candidate = |alarm: &DueAlarm| Candidate {
-            key: alarm_key(alarm.at, alarm.entity),
-            job: job(alarm.entity),
-            run: None,
-        };
+        let candidate =
+            |alarm: &DueAlarm| Candidate { key: alarm_key(alarm.at, alarm.entity), job: job(alarm.entity), run: None };
         Ok(alarms.iter().map(candidate).collect())
     }
 
@@ -187,6 +186,9 @@ impl<'a> JobSource<'a> {
 
     /// Drops the jobs that an index says do not fit.
     async fn narrow(&self, candidates: &mut [Candidate]) -> Result<(), Fault> {
+        if candidates.len() < NARROWED_MIN {
+            return Ok(());
+        }
         for (view, prefix) in &self.others {
             let mut left: Vec<&mut Candidate> = candidates.iter_mut().filter(|found| found.job.is_some()).collect();
             let key = |job: JobId| [prefix.as_slice(), job.0.as_bytes()].concat();
@@ -245,12 +247,7 @@ fn key_of(job: &Job, order: JobOrder) -> Option<Vec<u8>> {
     }
 }
 
-fn read_few(
-    few: &[(Vec<u8>, Job)],
-    order: JobOrder,
-    after: Option<&[u8]>,
-    count: usize,
-) -> Vec<(Vec<u8>, Entry<Job>)> {
+fn read_few(few: &[(Vec<u8>, Job)], order: JobOrder, after: Option<&[u8]>, count: usize) -> Vec<(Vec<u8>, Entry<Job>)> {
     let is_before = |key: &[u8], after: &[u8]| if order == JobOrder::Newest { key >= after } else { key <= after };
     let start = after.map_or(0, |after| few.partition_point(|(key, _)| is_before(key, after)));
     few[start..].iter().take(count).map(|(key, job)| (key.clone(), Entry::Shown(job.clone()))).collect()

@@ -38,6 +38,13 @@ impl<'a> Section<'a> {
     fn list<T: Object>(&self) -> List {
         List::Index { kind: T::KIND, number: self.index }
     }
+
+    /// The key behind which to go on; a cursor of another section is refused.
+    fn start<T: Object>(&self) -> Result<Option<&'a [u8]>, Fault> {
+        let Some(cursor) = self.after else { return Ok(None) };
+        let key = cursor.key(self.list::<T>())?;
+        if key.starts_with(self.prefix) { Ok(Some(key)) } else { Err(cursor.refused()) }
+    }
 }
 
 /// A section of an index as it is walked; keys are those of the index without its kind and number.
@@ -66,14 +73,14 @@ impl Queries {
         section: &Section<'_>,
         judge: impl Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
     ) -> Result<Page<Versioned<T>>, Fault> {
+        section.start::<T>()?;
         let source = ObjectSource { queries: self, section, judge, of: PhantomData };
         read_page(&source, section.list::<T>(), section.after, section.limit).await
     }
 
     /// The ids that a section of an index names.
     pub async fn object_ids<T: Stored>(&self, section: &Section<'_>) -> Result<Vec<Uuid>, Fault> {
-        let after = section.after.map(|cursor| cursor.key(section.list::<T>())).transpose()?;
-        let keys = self.index_keys::<T>(section, after, section.limit).await?;
+        let keys = self.index_keys::<T>(section, section.start::<T>()?, section.limit).await?;
         Ok(keys.iter().filter_map(|key| keys::trailing_id(key)).collect())
     }
 

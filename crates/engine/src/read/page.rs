@@ -87,7 +87,7 @@ impl Cursor {
         if self.is_of(list) { Ok(&self.key) } else { Err(self.refused()) }
     }
 
-    fn refused(&self) -> Fault {
+    pub(crate) fn refused(&self) -> Fault {
         Fault::NotAPosition { given: self.to_string() }
     }
 }
@@ -235,7 +235,11 @@ mod tests {
         let expected: Vec<u8> = (0..100).filter(|number| number % 2 == 0).collect();
         for limit in [1, 2, 3, 49, 50, 51, 200] {
             for entries_max in [1, 2, 7, 1_000] {
-                assert_eq!(walk(&Numbers { until: 100, entries_max }, limit).await.0, expected, "{limit} {entries_max}");
+                assert_eq!(
+                    walk(&Numbers { until: 100, entries_max }, limit).await.0,
+                    expected,
+                    "{limit} {entries_max}"
+                );
             }
         }
         assert_eq!(walk(&Numbers { until: 0, entries_max: 10 }, 5).await, (vec![], 1));
@@ -269,7 +273,8 @@ mod tests {
     fn a_key_outside_of_a_range_does_not_widen_it() {
         let range = KeyRange::prefix(b"b");
         for order in [Order::Ascending, Order::Descending] {
-            let (low, high) = (rest(range.clone(), Some(b"a".to_vec()), order), rest(range.clone(), Some(b"z".to_vec()), order));
+            let (low, high) =
+                (rest(range.clone(), Some(b"a".to_vec()), order), rest(range.clone(), Some(b"z".to_vec()), order));
             assert!(low.from >= range.from && high.from >= range.from && low.to <= range.to && high.to <= range.to);
         }
     }

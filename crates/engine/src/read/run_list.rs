@@ -3,8 +3,10 @@
 //! Cost: one read of rows and one of the runs they name for each piece of the list. Completed runs, and the runs of a job
 //! with one status, have no index: a page of them looks at a bounded number of runs, and its cursor goes on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
-use ordo_model::job::{Run, RunStatus};
+use ordo_model::job::{Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
 use ordo_store::{Fault, KeyRange, Order, Row, View};
 
@@ -52,6 +54,14 @@ impl Queries {
         Ok(ids.iter().map(|ids| runs.by_ref().take(ids.len()).flatten().collect()).collect())
     }
 
+    /// The jobs of those runs that are pending: what a run waits for follows from its job. One read.
+    pub async fn jobs_of_pending(&self, runs: &[Run]) -> Result<BTreeMap<JobId, Job>, Fault> {
+        let pending = runs.iter().filter(|run| matches!(run.status, RunStatus::Pending { .. }));
+        let ids: BTreeSet<JobId> = pending.map(|run| run.job_id).collect();
+        let jobs = self.load_jobs(&ids.into_iter().collect::<Vec<_>>()).await?;
+        Ok(jobs.into_iter().flatten().map(|job| (job.id, job)).collect())
+    }
+
     /// One answer per id, in order.
     pub async fn runs_by_id(&self, ids: &[RunId]) -> Result<Vec<Option<Run>>, Fault> {
         if ids.is_empty() {
@@ -73,13 +83,7 @@ impl Queries {
         Ok(ids_of(&self.run_rows(view, prefix, after, count).await?))
     }
 
-    async fn run_rows(
-        &self,
-        view: View,
-        prefix: &[u8],
-        after: Option<&[u8]>,
-        count: usize,
-    ) -> Result<Vec<Row>, Fault> {
+    async fn run_rows(&self, view: View, prefix: &[u8], after: Option<&[u8]>, count: usize) -> Result<Vec<Row>, Fault> {
         let after = after.map(|id| [prefix, id].concat());
         let range = rest(KeyRange::prefix(prefix), after, Order::Descending);
         self.store().rows(view, &range, Order::Descending, count).await

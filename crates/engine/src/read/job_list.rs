@@ -18,7 +18,7 @@ pub struct JobFilter {
     pub label: Option<String>,
     /// The label begins with it, letter by letter.
     pub label_prefix: String,
-    /// Each is a part of the label; capital and small letters are the same.
+    /// In small letters: each is a part of the label, whose capitals are taken as small ones.
     pub label_parts: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.
@@ -91,7 +91,7 @@ impl JobFilter {
 
     fn has_label_parts(&self, label: &str) -> bool {
         let label = label.to_lowercase();
-        self.label_parts.iter().all(|part| label.contains(&part.to_lowercase()))
+        self.label_parts.iter().all(|part| label.contains(part.as_str()))
     }
 
     /// The status by which jobs are found through the runs that ended last. Completed runs have no such view.

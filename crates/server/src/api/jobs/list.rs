@@ -25,7 +25,7 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
         filter: JobFilter {
             label,
             label_prefix: prefix.unwrap_or_default(),
-            label_parts: part.into_iter().collect(),
+            label_parts: part.map(|part| part.to_lowercase()).into_iter().collect(),
             state: take_state(&mut params)?,
             trigger: take_trigger(&mut params)?,
             ..JobFilter::default()

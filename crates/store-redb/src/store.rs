@@ -141,6 +141,20 @@ impl Store for RedbStore {
         self.handle.read(|read| read::rows(read, view, range, order, limit))
     }
 
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+        self.handle.read(|read| keys.iter().map(|key| read::row(read, view, key)).collect())
+    }
+
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        self.handle.read(|read| ranges.iter().map(|range| read::rows(read, view, range, order, limit)).collect())
+    }
+
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
         self.handle.read(|read| read::chunks(read, owner, from, limit))
     }

@@ -140,6 +140,18 @@ pub trait Store: Send + Sync + 'static {
 
     async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault>;
 
+    /// The values under many keys of one view, in one read: one per key, in order. A key may be given twice.
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault>;
+
+    /// The rows of many ranges of one view, in one read: at most `limit` of each, one list per range, in order.
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault>;
+
     /// Chunks of an owner with a number of `from` and up.
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault>;
 

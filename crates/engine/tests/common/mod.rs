@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-pub mod post;
+pub mod recorder;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -20,6 +20,7 @@ pub mod schedule;
 pub mod secret;
 pub mod secret_reference;
 pub mod subscription;
+pub mod text;
 pub mod time;
 pub mod trace;
 pub mod zones;

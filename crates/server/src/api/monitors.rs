@@ -15,7 +15,6 @@ use crate::api::incidents::KeyCursor;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::params::{List, Params};
 use crate::http::problem::Problem;
 
@@ -28,7 +27,7 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let id = Monitor::id(&settings.name);
     let committed =
-        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
+        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(random) }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(monitor(&committed.state))).into_response())
@@ -40,7 +39,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     params.finish()?;
     let found = app.engine.queries().monitors(after.as_deref(), limit).await?;
     let items: Vec<Value> = found.items.iter().map(monitor).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    Ok(Json(List { items, next_cursor: found.next.map(hex::encode) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {

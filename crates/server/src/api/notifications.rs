@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::api::incidents::KeyCursor;
 use crate::app::App;
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::params::{List, Params};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
@@ -36,7 +35,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
         }
     };
     let items: Vec<Value> = found.items.iter().map(notification).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    Ok(Json(List { items, next_cursor: found.next.map(hex::encode) }).into_response())
 }
 
 fn state_code(name: &str) -> Result<u8, Problem> {
@@ -86,7 +85,7 @@ fn notification(kept: &Versioned<Notification>) -> Value {
         "key": kept.message.key(),
         "stream": kept.message.entity().to_string(),
         "version": kept.message.version,
-        "event": kept.message.event,
+        "event": kept.message.event(),
         "label": kept.message.label(),
     })
 }

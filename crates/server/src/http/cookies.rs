@@ -1,63 +1,55 @@
-//! Cookies that carry how somebody wants to see the pages, and a message across a redirect.
+//! Cookies: what a browser sent, and those that carry how somebody wants to see the pages or a message across a redirect.
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use cookie::time::Duration;
+use cookie::{Cookie, CookieBuilder, SameSite};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What stays as it is in a value.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The value of a cookie as it was sent.
+pub(crate) fn sent(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = lines.flat_map(Cookie::split_parse).filter_map(Result::ok);
+    cookies.find(|cookie| cookie.name() == name).map(|cookie| cookie.value().to_owned())
+}
 
 /// The value of a cookie, decoded.
 pub(crate) fn read(headers: &HeaderMap, name: &str) -> Option<String> {
-    let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = given.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(key, _)| *key == name).map(|(_, value)| decode(value)).next()
+    sent(headers, name).map(|value| decode(&value))
 }
 
 /// A cookie for a year, readable by the pages' scripts: nothing in it is secret.
 pub(crate) fn lasting(name: &str, value: &str, path: &str) -> HeaderValue {
-    made(format!("{name}={}; Path={path}; Max-Age=31536000; SameSite=Lax", encode(value)))
+    made(plain(name, encode(value), path).max_age(Duration::days(365)))
 }
 
 /// A cookie for the next page only.
 pub(crate) fn passing(name: &str, value: &str, path: &str) -> HeaderValue {
-    made(format!("{name}={}; Path={path}; Max-Age=60; HttpOnly; SameSite=Lax", encode(value)))
+    made(plain(name, encode(value), path).max_age(Duration::seconds(60)).http_only(true))
 }
 
 pub(crate) fn gone(name: &str, path: &str) -> HeaderValue {
-    made(format!("{name}=; Path={path}; Max-Age=0; HttpOnly; SameSite=Lax"))
+    made(plain(name, String::new(), path).max_age(Duration::ZERO).http_only(true))
 }
 
-fn made(text: String) -> HeaderValue {
-    // Encoded values and our own paths are plain notifications.
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+fn plain<'a>(name: &'a str, value: String, path: &'a str) -> CookieBuilder<'a> {
+    Cookie::build((name, value)).path(path).same_site(SameSite::Lax)
 }
 
-/// Everything but plain notifications becomes `%XX`; also fit for a part of a URL's query.
+fn made(cookie: CookieBuilder<'_>) -> HeaderValue {
+    // Encoded values and our own paths are plain characters.
+    HeaderValue::try_from(cookie.build().to_string()).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// Everything but letters, digits and `-_.~` becomes `%XX`; also fit for a part of a URL's query.
 pub(crate) fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = (*byte == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) => {
-                decoded.push(value);
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

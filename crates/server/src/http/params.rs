@@ -11,7 +11,6 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::problem::Problem;
 
 /// What stands behind the question mark. Handlers take what they know and end with [`Params::finish`].
@@ -112,7 +111,7 @@ impl FromStr for KeyCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<KeyCursor, ()> {
-        hex::decode(text).map(KeyCursor).ok_or(())
+        hex::decode(text).map(KeyCursor).map_err(drop)
     }
 }
 

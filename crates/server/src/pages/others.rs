@@ -11,7 +11,6 @@ use ordo_model::notification::{Notification, NotificationCommand, NotificationSt
 use ordo_store::Order;
 use uuid::Uuid;
 
-use crate::http::hex;
 use crate::http::params::Params;
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
@@ -31,11 +30,11 @@ type Fields = Form<Vec<(String, String)>>;
 
 /// Where a page of a list begins.
 fn after(params: &mut Params) -> Option<Vec<u8>> {
-    params.take_text("after").as_deref().and_then(hex::decode)
+    params.take_text("after").and_then(|text| hex::decode(text).ok())
 }
 
 fn next(ctx: &PageContext, path: &str, key: Option<Vec<u8>>) -> Option<String> {
-    key.map(|key| ctx.link(&format!("{path}?after={}", hex::encode(&key))))
+    key.map(|key| ctx.link(&format!("{path}?after={}", hex::encode(key))))
 }
 
 const MONITORS: About = About {
@@ -178,7 +177,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
         cells: vec![
             text(&notification.sender),
             notification.message.label().map_or_else(|| quiet("–"), text),
-            text(&notification.message.event),
+            text(notification.message.event()),
             notification_state(&notification.state).html(),
             times.relative(notification.written_at),
             quiet(notification.last_error.as_deref().unwrap_or("–")),

@@ -21,7 +21,6 @@ use crate::app::App;
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::idempotency::{Once, REPLAYED};
 use crate::http::params::{List, Params};
 use crate::http::path::{IncidentId, Named};
@@ -34,7 +33,7 @@ impl FromStr for KeyCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<KeyCursor, ()> {
-        hex::decode(text).map(KeyCursor).ok_or(())
+        hex::decode(text).map(KeyCursor).map_err(drop)
     }
 }
 
@@ -129,7 +128,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     params.finish()?;
     let found = app.engine.queries().incidents(&filter, after, limit).await?;
     let items: Vec<Value> = found.items.iter().map(incident).collect();
-    Ok(Json(List { items, next_cursor: found.next.map(|key| hex::encode(&key)) }).into_response())
+    Ok(Json(List { items, next_cursor: found.next.map(hex::encode) }).into_response())
 }
 
 fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {

@@ -16,7 +16,6 @@ use ordo_model::limits::LABEL_MAX_BYTES;
 use crate::api::jobs::json::JobJson;
 use crate::app::App;
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::params::{Cursor, List, Params, next_cursor};
 use crate::http::problem::Problem;
 
@@ -68,7 +67,7 @@ impl FromStr for LabelCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<LabelCursor, ()> {
-        hex::decode(text).and_then(LabelPlace::from_bytes).map(LabelCursor).ok_or(())
+        hex::decode(text).ok().and_then(LabelPlace::from_bytes).map(LabelCursor).ok_or(())
     }
 }
 

@@ -8,7 +8,6 @@ use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_model::incident::{By, Severity, Source, Start, Status};
 
-use crate::http::hex;
 use crate::http::params::Params;
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
@@ -37,7 +36,7 @@ const ABOUT: About = About {
 
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let wanted = params.take_text("status").unwrap_or_default();
-    let after = params.take_text("after").as_deref().and_then(hex::decode);
+    let after = params.take_text("after").and_then(|text| hex::decode(text).ok());
     let filter = IncidentFilter { status: Status::named(&wanted), ..IncidentFilter::default() };
     let found = queries(&ctx).incidents(&filter, after, PER_PAGE).await?;
     let times = ctx.times();
@@ -58,7 +57,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
         rows: found.items.iter().map(row).collect(),
-        next: found.next.map(|key| format!("{}&after={}", address(&wanted), hex::encode(&key))),
+        next: found.next.map(|key| format!("{}&after={}", address(&wanted), hex::encode(key))),
     };
     listing::page(&ctx, &ABOUT, shown).await
 }

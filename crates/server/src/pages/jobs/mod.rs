@@ -17,13 +17,12 @@ use ordo_engine::job_page::{JobOrder, JobQuery, Place};
 use ordo_model::Timestamp;
 use uuid::Uuid;
 
-use crate::http::hex;
+use crate::http::cookies::encode;
 use crate::http::params::Params;
 use crate::http::problem::Problem;
 use crate::pages::jobs::row::JobRow;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
-use crate::pages::layout::cookies::encode;
 use crate::pages::layout::search;
 use crate::pages::layout::shell::{Section, Shell, queries};
 
@@ -110,7 +109,7 @@ pub(crate) fn write_place(place: &Place) -> String {
 pub(crate) fn read_place(text: &str) -> Option<Place> {
     let rest = text.get(1..)?;
     match text.as_bytes().first()? {
-        b'l' => hex::decode(rest).map(Place::Label),
+        b'l' => hex::decode(rest).ok().map(Place::Label),
         b'a' => {
             let (at, id) = rest.split_once('-')?;
             Some(Place::Alarm { at: Timestamp::from_ms(at.parse().ok()?).ok()?, id: Uuid::try_parse(id).ok()? })

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
 use crate::http::code::Code;
-use crate::http::hex;
 use crate::http::problem::Problem;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::post::Recorder;
+use common::recorder::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;

@@ -4,7 +4,7 @@ use ordo_model::EntityId;
 use ordo_model::notification::Notification;
 use ordo_store::{Fault, Order};
 
-use crate::commit::kinds::notification::{LETTERS_BY_ENTITY, LETTERS_BY_STATE, entity_prefix};
+use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;
 use crate::read::object_queries::Section;
 use crate::read::page::{Cursor, Page};
@@ -20,7 +20,7 @@ impl Queries {
     ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = [state];
         let order = Order::Descending;
-        self.objects(&Section { index: LETTERS_BY_STATE, prefix: &prefix, after, order, limit }).await
+        self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
     /// Notifications about one entity, the newest event first.
@@ -32,6 +32,6 @@ impl Queries {
     ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
         let order = Order::Descending;
-        self.objects(&Section { index: LETTERS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
+        self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
     }
 }

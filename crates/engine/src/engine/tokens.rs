@@ -32,7 +32,7 @@ pub struct TokenHash(String);
 impl TokenHash {
     pub fn of(token: &str) -> TokenHash {
         let hash: [u8; 32] = Sha256::digest(token.trim().as_bytes()).into();
-        TokenHash(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        TokenHash(hex::encode(hash))
     }
 
     pub fn as_str(&self) -> &str {

@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod counting;
-pub mod post;
+pub mod recorder;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -14,7 +14,6 @@ use ordo_store::Chunk;
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::hex;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
 
@@ -27,7 +26,7 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let id = Monitor::id(&settings.name);
     let committed =
-        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
+        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(random) }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(MonitorView::of(committed.state.id, &committed.state))).into_response())

@@ -177,7 +177,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
         cells: vec![
             text(&notification.sender),
             notification.message.label().map_or_else(|| quiet("–"), text),
-            text(&notification.message.event),
+            text(notification.message.event()),
             notification_state(&notification.state).html(),
             times.relative(notification.written_at),
             quiet(notification.last_error.as_deref().unwrap_or("–")),

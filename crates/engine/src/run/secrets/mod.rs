@@ -6,6 +6,7 @@
 mod key;
 mod keyring;
 mod mask;
+mod scanner;
 mod text;
 mod vault;
 
@@ -28,6 +29,7 @@ use crate::time::clock::new_id;
 pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
+pub(crate) use mask::{ASIDE_MIN_BYTES, aside};
 pub use text::SecretText;
 pub use vault::{Resolved, Vault};
 

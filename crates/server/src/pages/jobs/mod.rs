@@ -15,12 +15,12 @@ use askama::Template;
 use axum::response::Response;
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 
+use crate::http::cookies::encode;
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::jobs::row::JobRow;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
-use crate::pages::layout::cookies::encode;
 use crate::pages::layout::search;
 use crate::pages::layout::shell::{Section, Shell, queries};
 

@@ -61,7 +61,7 @@ impl NotificationView {
             key: message.key(),
             stream: message.entity().to_string(),
             version: message.version,
-            event: message.event.clone(),
+            event: message.event().to_owned(),
             label: message.label().map(str::to_owned),
             message: None,
         }

@@ -121,6 +121,25 @@ pub struct StoreStats {
     pub chunks: u64,
     /// By view.
     pub rows: BTreeMap<String, u64>,
+    /// Of a store in a file. null: a database has its own.
+    #[schema(required)]
+    pub journal: Option<StoreJournal>,
+}
+
+/// What the journal of a store in a file holds, and what it did since the store was opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoreJournal {
+    /// Records that a crash now would leave to be replayed.
+    pub pending_bytes: u64,
+    /// What its files take on the disk.
+    pub allocated_bytes: u64,
+    pub checkpoints: u64,
+    /// The longest time commits waited for a checkpoint.
+    pub checkpoint_micros_max: u64,
+    /// What was replayed when the store was last opened.
+    pub recovered_records: u64,
+    pub recovered_bytes: u64,
+    pub recovery_micros: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

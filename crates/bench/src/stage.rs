@@ -13,7 +13,7 @@ use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Store;
 use ordo_store_postgres::PostgresStore;
-use ordo_store_redb::{CACHE_BYTES_DEFAULT, RedbStore};
+use ordo_store_redb::RedbStore;
 use serde_json::json;
 
 use super::probe::Probe;
@@ -35,9 +35,7 @@ pub(super) enum Place {
 impl Place {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            Place::File(path) => {
-                Arc::new(RedbStore::open(path, ordo_store_redb::Options { cache_bytes: CACHE_BYTES_DEFAULT })?)
-            }
+            Place::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
             Place::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
         })
     }

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::post::Recorder;
+use common::recorder::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
@@ -224,7 +224,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     let list = async |filter: IncidentFilter| -> Vec<Uuid> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = world.engine.queries().incidents(&filter, after, 2).await.unwrap();
+            let page = world.engine.queries().incidents(&filter, after.as_ref(), 2).await.unwrap();
             found.extend(page.items.iter().map(|incident| incident.id));
             after = page.next;
             if after.is_none() {

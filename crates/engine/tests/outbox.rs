@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use common::World;
-use common::post::Recorder;
+use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};

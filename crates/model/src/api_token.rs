@@ -9,6 +9,7 @@ use crate::id::{EntityId, Kind};
 use crate::limits::{TOKEN_EXPIRY_MAX, TOKEN_KEPT, TOKEN_NAME_MAX_BYTES, TOKEN_USE_NOTED};
 use crate::object::{Misplaced, Object};
 use crate::role::Role;
+use crate::text::is_default;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub struct ApiToken {
     /// To within an hour.
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub forgotten: bool,
 }
 

@@ -23,6 +23,7 @@ pub mod secret;
 pub mod secret_reference;
 pub mod strict;
 pub mod subscription;
+pub mod text;
 pub mod time;
 pub mod trace;
 pub mod zones;

@@ -118,6 +118,8 @@ pub const DELIVERY_HEADERS_MAX_BYTES: usize = 64 * 1024;
 pub const SENDER_ID_MAX_BYTES: usize = 255;
 /// How far the time in a signature may be from ours.
 pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
+/// How many signatures of one delivery are compared: two stand there while a secret is replaced. The rest is not looked at.
+pub const SIGNATURES_MAX: usize = 5;
 /// How long a delivery is remembered: the same one again within this time is a duplicate.
 pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
 /// A delivery whose runs are not over is looked after at least this often, should nobody tell of their end.

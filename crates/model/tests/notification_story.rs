@@ -5,10 +5,12 @@
 use ordo_model::job::Notice;
 use ordo_model::limits::{DEAD_LETTER_RETENTION, NOTIFICATION_ATTEMPTS_MAX, NOTIFICATION_RETENTION};
 use ordo_model::notification::{
-    JobCard, Message, Notification, NotificationCommand, NotificationRefusal, NotificationState, Subject,
+    JobSubject, Message, Notification, NotificationCommand, NotificationEvent, NotificationRefusal, NotificationState,
+    Subject,
 };
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 fn at(secs: i64) -> Timestamp {
@@ -17,9 +19,8 @@ fn at(secs: i64) -> Timestamp {
 
 fn message(version: u64) -> Message {
     let notice = Notice::Failed { run_id: RunId(Uuid::nil()), reason: "no".into(), failures_in_row: 1 };
-    let card = JobCard { id: JobId(Uuid::nil()), label: "backup".into(), tool_name: "shell".into(), notice };
-    let data = serde_json::json!({});
-    Message { version, at: at(0), event: "JobFailed".into(), data, subject: Subject::Job(card) }
+    let job = JobSubject { id: JobId(Uuid::nil()), label: "backup".into(), tool_name: "shell".into() };
+    Message { version, at: at(0), subject: Subject::Job { job, notice } }
 }
 
 fn write() -> NotificationCommand {
@@ -70,7 +71,7 @@ fn no_schedule_tries_a_notification_for_ever() {
 }
 
 #[test]
-fn a_parked_notification_can_be_replayed_and_then_blocks_nobody() {
+fn a_dead_lettered_notification_can_be_replayed_and_then_blocks_nobody() {
     let notification = play(vec![(0, write()), (1, fail(None)), (9, NotificationCommand::Replay)]).unwrap();
     assert_eq!((notification.attempts, notification.next_wake()), (0, Some(at(9))));
     assert!(notification.is_urgent() && !notification.holds_its_place());
@@ -87,4 +88,50 @@ fn what_is_settled_stays_so_and_is_forgotten_after_a_while() {
     assert!(!play([delivered(), vec![(kept, NotificationCommand::Forget)]].concat()).unwrap().is_over());
     assert!(play([delivered(), vec![(kept + 1, NotificationCommand::Forget)]].concat()).unwrap().is_over());
     assert_eq!(Millis::from_days(7), NOTIFICATION_RETENTION);
+}
+
+/// As the first version of Ordo wrote them into streams.
+fn stored() -> [Value; 3] {
+    let incident = json!({
+        "type": "incident", "id": Uuid::from_u128(5), "title": "Checkout is down", "description": "500", "identifier": "shop",
+        "severity": "sev2", "status": "open", "assignee": "anna", "links": [{"type": "job", "id": Uuid::from_u128(9)}],
+        "started_by": {"actor": "anna", "source": "api"}, "created_at": "2026-11-15T02:00:00.000Z"
+    });
+    let by = json!({"actor": "escalation", "source": "escalation"});
+    let escalated = json!({"step": 1, "notify": "#ops", "via": "slack", "by": by});
+    let notice = json!({"type": "failed", "run_id": Uuid::from_u128(7), "reason": "exit code 1", "failures_in_row": 2});
+    let job =
+        json!({"type": "job", "id": Uuid::from_u128(9), "label": "backup", "tool_name": "shell", "notice": notice});
+    let message = |event: &str, data: &Value, subject: &Value| json!({"version": 3, "at": "2026-11-15T02:12:05.000Z", "event": event, "data": data, "subject": subject});
+    [
+        message("Escalated", &escalated, &incident),
+        message("SeveritySet", &json!({"severity": "sev1", "by": by}), &incident),
+        message("JobFailed", &notice, &job),
+    ]
+}
+
+#[test]
+fn a_message_that_an_earlier_version_stored_is_read_and_written_as_it_was() {
+    for written in stored() {
+        let message: Message = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(message.event(), written["event"]);
+        assert_eq!(message.details(), written["data"]);
+        assert_eq!(serde_json::to_value(&message).unwrap(), written);
+        let old = json!({"type": "LetterWritten", "data": {"sender": "slack", "message": written}});
+        let NotificationEvent::NotificationQueued { message: read, .. } = serde_json::from_value(old).unwrap() else {
+            panic!("an old name is understood")
+        };
+        assert_eq!(*read, message);
+    }
+    let [escalated, ..] = stored();
+    let escalated: Message = serde_json::from_value(escalated).unwrap();
+    assert_eq!((escalated.notify("slack"), escalated.notify("email")), (Some("#ops"), None));
+}
+
+#[test]
+fn a_message_whose_event_cannot_be_read_is_refused_by_its_name() {
+    let [mut unknown, ..] = stored();
+    unknown["event"] = "Teleported".into();
+    let error = serde_json::from_value::<Message>(unknown).unwrap_err().to_string();
+    assert!(error.contains("Teleported"), "{error}");
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
+use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreJournal, StoreStats};
 use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
-use ordo_store::{Fault, Stats, Store};
+use ordo_store::{Fault, JournalStats, Stats, Store};
 use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::{Options, RedbStore};
 use tokio::sync::Mutex;
@@ -74,6 +74,28 @@ pub(crate) fn stats_view(stats: &Stats) -> StoreStats {
         alarms: stats.alarms,
         chunks: stats.chunks,
         rows: stats.rows.iter().map(|(view, count)| (view.name().to_owned(), *count)).collect(),
+        journal: stats.journal.map(journal_view),
+    }
+}
+
+fn journal_view(journal: JournalStats) -> StoreJournal {
+    let JournalStats {
+        pending_bytes,
+        allocated_bytes,
+        checkpoints,
+        checkpoint_micros_max,
+        recovered_records,
+        recovered_bytes,
+        recovery_micros,
+    } = journal;
+    StoreJournal {
+        pending_bytes,
+        allocated_bytes,
+        checkpoints,
+        checkpoint_micros_max,
+        recovered_records,
+        recovered_bytes,
+        recovery_micros,
     }
 }
 
@@ -153,12 +175,9 @@ impl Copy {
     }
 
     fn remove(&self) {
-        for ending in ["", ".lock", ".unfinished"] {
-            let mut path = self.0.as_os_str().to_owned();
-            path.push(ending);
-            // Not there is as good as removed; what cannot be removed is said by whoever writes it next.
-            let _ = std::fs::remove_file(path);
-        }
+        // Not there is as good as removed; what cannot be removed is said by whoever writes it next.
+        let _ = std::fs::remove_file(&self.0);
+        ordo_store_redb::remove_beside(&self.0);
     }
 }
 

@@ -38,7 +38,7 @@ impl StoreLocation {
     pub(crate) async fn open(&self, cache_bytes: usize) -> Result<OpenStore> {
         match self {
             StoreLocation::File(path) => {
-                let store = RedbStore::open(path, ordo_store_redb::Options { cache_bytes })?;
+                let store = RedbStore::open(path, file_options(cache_bytes))?;
                 Ok(OpenStore::File(Arc::new(store)))
             }
             StoreLocation::Database(url) => {
@@ -71,6 +71,12 @@ impl OpenStore {
             OpenStore::Database(store) => store.clone(),
         }
     }
+}
+
+/// How a store in a file is opened.
+pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::Options {
+    let micros = ordo_engine::clock::steady_micros;
+    ordo_store_redb::Options { cache_bytes, micros, ..Default::default() }
 }
 
 fn cannot_open(fault: Fault) -> Error {

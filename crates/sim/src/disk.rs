@@ -6,8 +6,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_store_redb::Disk;
-use ordo_store_redb::simdisk::{self, Failing, Op, SimDisk};
+use ordo_store_redb::simdisk::{self, Failing, Op, SimDisk, SimFile};
+use ordo_store_redb::{Disk, StoreFile};
 use redb::StorageBackend;
 
 /// What happens when a fuse has burned down.
@@ -105,8 +105,23 @@ impl State {
 }
 
 impl Disk for Plug {
-    fn backend(&self) -> Box<dyn StorageBackend> {
-        Box::new(self.clone())
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
+        let state = self.lock();
+        state.alive()?;
+        Ok(Box::new(PluggedFile { plug: self.clone(), file: state.disk.file(file) }))
+    }
+}
+
+/// A file of the disk, as long as the plug is in.
+#[derive(Debug)]
+struct PluggedFile {
+    plug: Plug,
+    file: SimFile,
+}
+
+impl PluggedFile {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.plug.lock()
     }
 }
 
@@ -114,39 +129,39 @@ fn failed() -> io::Error {
     io::Error::other("the simulated disk failed")
 }
 
-impl StorageBackend for Plug {
+impl StorageBackend for PluggedFile {
     fn len(&self) -> io::Result<u64> {
         let state = self.lock();
         state.alive()?;
-        state.disk.len()
+        self.file.len()
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let state = self.lock();
         state.alive()?;
-        state.disk.read(offset, out)
+        self.file.read(offset, out)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let state = self.lock();
         state.alive()?;
-        state.disk.set_len(len)
+        self.file.set_len(len)
     }
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.alive()?;
         match state.burn(Fused::Syncs) {
-            None => state.disk.sync_data(),
+            None => self.file.sync_data(),
             Some(Burst::Cut) => {
                 state.cut = true;
                 Err(failed())
             }
             Some(Burst::Fails { .. }) => Err(failed()),
-            Some(Burst::DoneButFails) => state.disk.sync_data().and(Err(failed())),
+            Some(Burst::DoneButFails) => self.file.sync_data().and(Err(failed())),
             Some(Burst::Loses) => {
                 state.disk.fail(Failing { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
-                let lost = state.disk.sync_data();
+                let lost = self.file.sync_data();
                 state.disk.heal();
                 lost
             }
@@ -157,7 +172,7 @@ impl StorageBackend for Plug {
         let mut state = self.lock();
         state.alive()?;
         match state.burn(Fused::Writes) {
-            None => state.disk.write(offset, data),
+            None => self.file.write(offset, data),
             Some(Burst::Cut) => {
                 state.cut = true;
                 Err(failed())

@@ -13,7 +13,7 @@ use ordo_engine::{Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
-use ordo_store_redb::RedbStore;
+use ordo_store_redb::{Options, RedbStore};
 use uuid::Uuid;
 
 use crate::closing;
@@ -31,6 +31,8 @@ const LONGEST_SLEEP_MS: i64 = 1_000;
 const SLOW_READ_MS: i64 = 1_000;
 /// How often the maintenance passes run.
 const MAINTENANCE_MS: i64 = 60_000;
+/// So small that every world meets checkpoints.
+const JOURNAL_BYTES: usize = 128 * 1024;
 /// How long whoever supervises the process waits before it starts it again, at most.
 const RESTART_MS: i64 = 15 * 60_000;
 
@@ -95,7 +97,8 @@ impl World {
 
     fn start(&mut self) -> Result<(), Fault> {
         let generation = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
-        let store = Arc::new(RedbStore::open_inline_on(self.plug.clone())?);
+        let options = Options { journal_bytes: JOURNAL_BYTES, ..Options::default() };
+        let store = Arc::new(RedbStore::open_inline_on(self.plug.clone(), options)?);
         self.trouble(self.mono);
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;

@@ -167,18 +167,19 @@ fn write(name: Uuid, partitions: &BTreeSet<Partition>) -> String {
     for Partition(partition) in partitions {
         bits[usize::from(partition / 8)] |= 1 << (partition % 8);
     }
-    let hex: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}:{hex}", name.simple())
+    format!("{}:{}", name.simple(), hex::encode(bits))
 }
 
 /// Nothing, if it is our own word. What cannot be read was said by another version: look everywhere.
 fn read(payload: &str, own: Uuid) -> Option<Hint> {
-    let Some((name, hex)) = payload.split_once(':') else { return Some(Hint::Lost) };
+    let Some((name, digits)) = payload.split_once(':') else { return Some(Hint::Lost) };
     if name == own.simple().to_string() {
         return None;
     }
-    let byte = |place: usize| hex.get(2 * place..2 * place + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let Some(bits) = (0..32).map(byte).collect::<Option<Vec<u8>>>() else { return Some(Hint::Lost) };
+    let mut bits = [0u8; 32];
+    if hex::decode_to_slice(digits, &mut bits).is_err() {
+        return Some(Hint::Lost);
+    }
     let is_set = |Partition(partition): &Partition| bits[usize::from(partition / 8)] & (1 << (partition % 8)) != 0;
     Some(Hint::Partitions(Partition::all().filter(is_set).collect()))
 }

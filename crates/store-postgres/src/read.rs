@@ -22,12 +22,16 @@ pub(crate) async fn load(database: &Database, entities: &[EntityId]) -> Result<V
          JOIN entities e ON e.kind = k.kind AND e.id = k.id";
     let mut found: Vec<Option<Snapshot>> = vec![None; entities.len()];
     for row in database.query("loading snapshots", sql, &[&kinds, &ids]).await? {
-        let place = usize::try_from(row.get::<_, i64>(0)).ok().and_then(|place| found.get_mut(place.wrapping_sub(1)));
-        if let Some(place) = place {
-            *place = Some(snapshot(&row, 1)?);
+        if let Some(asked) = ordinal(&row, &mut found) {
+            *asked = Some(snapshot(&row, 1)?);
         }
     }
     Ok(found)
+}
+
+/// The answer to the question whose ordinal is in the first column; ordinals count from one.
+fn ordinal<'a, T>(row: &Found, answers: &'a mut [T]) -> Option<&'a mut T> {
+    usize::try_from(row.get::<_, i64>(0)).ok().and_then(|ordinal| answers.get_mut(ordinal.wrapping_sub(1)))
 }
 
 /// Version, time and rank of the alarm, state, from this column on.
@@ -127,6 +131,67 @@ pub(crate) async fn rows(
     Ok(rows.iter().map(|row| Row { key: row.get(0), value: row.get(1) }).collect())
 }
 
+pub(crate) async fn rows_by_key(
+    database: &Database,
+    view: View,
+    keys: &[Vec<u8>],
+) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT k.place, r.value FROM unnest($2::bytea[]) WITH ORDINALITY AS k (key, place) \
+         JOIN rows r ON r.view = $1 AND r.key = k.key";
+    let mut found: Vec<Option<Vec<u8>>> = vec![None; keys.len()];
+    for row in database.query("reading rows by key", sql, &[&codes::view(view), &keys]).await? {
+        if let Some(asked) = ordinal(&row, &mut found) {
+            *asked = Some(row.get(1));
+        }
+    }
+    Ok(found)
+}
+
+/// Ranges without an end are read one by one: an upper bound that may be missing would not go by the index.
+pub(crate) async fn rows_of_ranges(
+    database: &Database,
+    view: View,
+    ranges: &[KeyRange],
+    order: Order,
+    limit: usize,
+) -> Result<Vec<Vec<Row>>, Fault> {
+    let bounds: Option<Vec<&[u8]>> = ranges.iter().map(|range| range.to.as_deref()).collect();
+    let Some(to) = bounds.filter(|to| !to.is_empty()) else {
+        let mut found = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            found.push(rows(database, view, range, order, limit).await?);
+        }
+        return Ok(found);
+    };
+    let from: Vec<&[u8]> = ranges.iter().map(|range| range.from.as_slice()).collect();
+    let sql = match order {
+        Order::Ascending => {
+            "SELECT k.place, r.key, r.value \
+             FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
+             LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \
+                      ORDER BY key LIMIT $4) r ORDER BY k.place, r.key"
+        }
+        Order::Descending => {
+            "SELECT k.place, r.key, r.value \
+             FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
+             LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \
+                      ORDER BY key DESC LIMIT $4) r ORDER BY k.place, r.key DESC"
+        }
+    };
+    let mut found: Vec<Vec<Row>> = vec![Vec::new(); ranges.len()];
+    for row in
+        database.query("reading rows of ranges", sql, &[&codes::view(view), &from, &to, &codes::limit(limit)]).await?
+    {
+        if let Some(asked) = ordinal(&row, &mut found) {
+            asked.push(Row { key: row.get(1), value: row.get(2) });
+        }
+    }
+    Ok(found)
+}
+
 pub(crate) async fn chunks(database: &Database, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
     let sql = "SELECT seq, bytes FROM chunks WHERE owner = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
     let rows = database.query("reading chunks", sql, &[&owner, &codes::seq(from), &codes::limit(limit)]).await?;
@@ -161,5 +226,15 @@ pub(crate) async fn stats(database: &Database) -> Result<Stats, Fault> {
         row.map_or(0, |row| u64::try_from(row.get::<_, i64>(1)).unwrap_or(0))
     };
     let rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
-    Ok(Stats { driver: "postgres", format: LAYOUT, bytes_on_disk, events, entities, alarms, chunks, rows })
+    Ok(Stats {
+        driver: "postgres",
+        format: LAYOUT,
+        bytes_on_disk,
+        events,
+        entities,
+        alarms,
+        chunks,
+        rows,
+        journal: None,
+    })
 }

@@ -127,6 +127,20 @@ impl Store for PostgresStore {
         read::rows(&self.database, view, range, order, limit).await
     }
 
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+        read::rows_by_key(&self.database, view, keys).await
+    }
+
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        read::rows_of_ranges(&self.database, view, ranges, order, limit).await
+    }
+
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
         read::chunks(&self.database, owner, from, limit).await
     }

@@ -10,8 +10,8 @@ use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 use crate::fault::during;
 use crate::keys::{alarm_key, chunk_key, entity_key, expiry_key, position, stream_key};
 use crate::tables::{
-    ALARMS, AlarmKey, AlarmValue, CHUNKS, ChunkKey, DEDUP, DEDUP_EXPIRY, EVENTS, EntityKey, META, META_POSITION,
-    META_REBUILDING, SNAPSHOTS, STREAMS, StreamKey, VIEWS, rows,
+    ALARMS, AlarmKey, AlarmValue, CHUNKS, ChunkKey, DEDUP, DEDUP_EXPIRY, EVENTS, EntityKey, META, META_JOURNAL_RECORD,
+    META_POSITION, META_REBUILDING, SNAPSHOTS, STREAMS, StreamKey, VIEWS, rows,
 };
 use crate::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
 
@@ -68,6 +68,16 @@ impl<'t> Writing<'t> {
             wrote: false,
             scratch: Vec::with_capacity(1024),
         })
+    }
+
+    /// Closes the tables; answers whether there is anything to commit. `record`: the number of the journal record that
+    /// has it.
+    pub(crate) fn end_record(self, record: u64) -> Result<bool, Fault> {
+        if self.wrote {
+            let mut meta = open(self.transaction, META)?;
+            meta.insert(META_JOURNAL_RECORD, record).map_err(during("writing the number of a record"))?;
+        }
+        self.end()
     }
 
     /// Closes the tables; answers whether there is anything to commit.

@@ -58,7 +58,7 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
 }
 
 /// `ordo.redb` → `ordo.redb.lock`
-fn lock_path(store: &Path) -> PathBuf {
+pub(crate) fn lock_path(store: &Path) -> PathBuf {
     let mut name = OsString::from(store);
     name.push(".lock");
     PathBuf::from(name)
@@ -80,7 +80,7 @@ fn modified(file: &File) -> Option<Timestamp> {
     Timestamp::from_ms(i64::try_from(since_1970.as_millis()).ok()?).ok()
 }
 
-fn held_by(store: &Path, mut file: File) -> Fault {
+pub(crate) fn held_by(store: &Path, mut file: File) -> Fault {
     let mut text = String::new();
     let known = file.read_to_string(&mut text).is_ok() && !text.trim().is_empty();
     let who = if known { text.lines().collect::<Vec<_>>().join(" ") } else { "another process".to_owned() };

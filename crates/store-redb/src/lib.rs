@@ -1,12 +1,14 @@
-//! The embedded store: one redb file, written by one thread, in group commits.
+//! The embedded store: a journal and a redb file, written by one thread, in group commits.
 //!
-//! Invariant: every write transaction is two-phase and durable before it is acknowledged; the layout of the file is
-//! docs/storage-format.md. Nothing here reads a clock or looks inside an event, a snapshot or a row.
+//! Invariant: a commit is acknowledged when its record is durable in the journal and the tables hold it; the layout of
+//! both is docs/storage-format.md. Nothing here reads a clock or looks inside an event, a snapshot or a row.
 
+mod apply;
 mod commit;
 mod fault;
 mod handle;
 mod held;
+mod journal;
 mod keys;
 mod maintenance;
 mod open;
@@ -21,13 +23,16 @@ mod tables;
 mod transfer;
 mod trim;
 mod unfinished;
+mod unwritable;
 mod values;
 mod verify;
 mod writer;
 
+pub use journal::JOURNAL_BYTES_DEFAULT;
 pub use maintenance::Compacted;
 pub use open::{CACHE_BYTES_DEFAULT, Options};
-pub use source::Disk;
+pub use source::{Disk, StoreFile, remove_beside};
 pub use store::RedbStore;
+pub use unwritable::is_unwritable;
 pub use verify::{FINDINGS_MAX, Verified};
 pub use writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, QUEUED_BATCHES_MAX};

@@ -1,21 +1,22 @@
 //! Backup while the store is in use, compaction while it is not.
 //!
-//! Invariant: a backup is one moment of the store; its file has its name only once it is complete and on disk,
-//! and never replaces another. Restoring is copying the file back: opening checks it.
+//! Invariant: a backup is one moment of the store, in one file that needs no journal; it has its name only once it is
+//! complete and on disk, and never replaces another. Restoring is copying the file back: opening checks it.
 
 use std::path::Path;
 
 use ordo_store::Fault;
 use redb::{
-    Builder, Database, Durability, Key, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata,
-    TableDefinition, Value,
+    Builder, Database, Durability, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, TableDefinition, Value, WriteTransaction,
 };
 
-use crate::fault::{cannot_open, during};
+use crate::apply::put_number;
+use crate::fault::{cannot_open, cannot_open_file, during};
 use crate::open::create_tables;
 use crate::read::table;
 use crate::store::RedbStore;
-use crate::tables::{Visit, visit_all};
+use crate::tables::{META_JOURNAL, Visit, visit_all};
 use crate::unfinished::Unfinished;
 
 /// A backup writes this many entries at a time,
@@ -44,16 +45,32 @@ impl RedbStore {
         unfinished.finish()
     }
 
-    /// Gives unused space back to the disk. Needs the store for itself.
+    /// Gives unused space back to the disk. Needs the store for itself, and room for a second file.
     pub fn compact(&self) -> Result<Compacted, Fault> {
         let bytes_before = self.handle.source.bytes_on_disk();
-        self.handle.alone(|database| {
-            while database.compact().map_err(during("compacting"))? {}
-            // Compaction leaves no quick-repair record behind; one more commit does.
-            create_tables(database)
-        })?;
+        match self.handle.source.path() {
+            Some(path) => self.handle.replace_file(|database| smaller_copy(database, path))?,
+            None => self.handle.alone(compact_in_place)?,
+        }
         Ok(Compacted { bytes_before, bytes_after: self.handle.source.bytes_on_disk() })
     }
+}
+
+/// A copy in order fills its pages, which moving pages around does not. None if it takes no less.
+fn smaller_copy(database: &Database, path: &Path) -> Result<Option<Unfinished>, Fault> {
+    let read = database.begin_read().map_err(during("compacting"))?;
+    let copy = Unfinished::of(path)?;
+    copy_into(copy.path(), &read, &mut |_, _| {})?;
+    let bytes = |path: &Path| std::fs::metadata(path).map(|file| file.len());
+    let sizes = bytes(copy.path()).and_then(|copied| Ok((copied, bytes(path)?)));
+    let (copied, original) = sizes.map_err(|error| cannot_open_file(path, error))?;
+    Ok((copied < original).then_some(copy))
+}
+
+fn compact_in_place(database: &mut Database) -> Result<(), Fault> {
+    while database.compact().map_err(during("compacting"))? {}
+    // Compaction leaves no quick-repair record behind; one more commit does.
+    create_tables(database)
 }
 
 fn copy_into(path: &Path, read: &ReadTransaction, progress: &mut dyn FnMut(u64, u64)) -> Result<(), Fault> {
@@ -63,8 +80,17 @@ fn copy_into(path: &Path, read: &ReadTransaction, progress: &mut dyn FnMut(u64, 
         Builder::new().set_cache_size(COPY_CACHE_BYTES).create(path).map_err(|error| cannot_open(path, error))?;
     let mut copy = Copy { read, target: &target, done: 0, total: total.entries, progress };
     visit_all(&mut copy)?;
+    let transaction = begin_copying(&target)?;
+    put_number(&transaction, META_JOURNAL, 0)?;
+    transaction.commit().map_err(during("writing a backup"))?;
     // The one durable commit: everything before it becomes durable with it.
     create_tables(&target)
+}
+
+fn begin_copying(target: &Database) -> Result<WriteTransaction, Fault> {
+    let mut transaction = target.begin_write().map_err(during("writing a backup"))?;
+    transaction.set_durability(Durability::None).map_err(during("writing a backup"))?;
+    Ok(transaction)
 }
 
 struct Total<'r> {
@@ -98,8 +124,7 @@ impl Visit for Copy<'_> {
         let source: ReadOnlyTable<K, V> = table(self.read, definition)?;
         let mut entries = source.iter().map_err(during("reading for a backup"))?.peekable();
         while entries.peek().is_some() {
-            let mut transaction = self.target.begin_write().map_err(during("writing a backup"))?;
-            transaction.set_durability(Durability::None).map_err(during("writing a backup"))?;
+            let transaction = begin_copying(self.target)?;
             let mut into = transaction.open_table(definition).map_err(during("writing a backup"))?;
             let (mut copied, mut bytes) = (0, 0);
             while copied < COPIED_ENTRIES_MAX && bytes < COPIED_BYTES_MAX {

@@ -8,13 +8,19 @@ use ordo_store::Fault;
 use redb::{Database, Key, ReadTransaction, ReadableDatabase, TableDefinition, TableError, TableHandle, Value};
 
 use crate::fault::during;
-use crate::tables::{FORMAT, META, META_FORMAT, Visit, visit_all};
+use crate::journal::JOURNAL_BYTES_DEFAULT;
+use crate::tables::{FORMAT, FORMAT_WITHOUT_JOURNAL, META, META_FORMAT, Visit, visit_all};
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// How much of the file redb keeps in memory.
     pub cache_bytes: usize,
+    /// How much the journal takes before redb is made durable.
+    pub journal_bytes: usize,
+    /// Microseconds that go on steadily, to say how long a recovery took: this crate reads no clock. By default they
+    /// stand still.
+    pub micros: fn() -> u64,
 }
 
 /// Keeps a daemon with a million waiting jobs well below 300 MiB.
@@ -22,11 +28,11 @@ pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { cache_bytes: CACHE_BYTES_DEFAULT }
+        Options { cache_bytes: CACHE_BYTES_DEFAULT, journal_bytes: JOURNAL_BYTES_DEFAULT, micros: || 0 }
     }
 }
 
-/// Checks the layout of an opened file; a new file gets it.
+/// Checks the layout of an opened file; a new file and one of an older layout get it.
 pub(crate) fn prepare(database: &Database, path: Option<&Path>) -> Result<(), Fault> {
     let name = path.map_or_else(|| PathBuf::from("the store"), Path::to_owned);
     let read = database.begin_read().map_err(during("looking at the layout"))?;
@@ -34,16 +40,15 @@ pub(crate) fn prepare(database: &Database, path: Option<&Path>) -> Result<(), Fa
     for table in read.list_tables().map_err(during("listing the tables"))? {
         tables.push(table.name().to_owned());
     }
-    if !tables.is_empty() {
-        check_format(&read, &name)?;
-    }
+    let is_old = !tables.is_empty() && check_format(&read, &name)? != FORMAT;
     drop(read);
     let mut missing = Missing { tables, found: false };
     visit_all(&mut missing)?;
-    if missing.found { create_tables(database) } else { Ok(()) }
+    if missing.found || is_old { create_tables(database) } else { Ok(()) }
 }
 
-fn check_format(read: &ReadTransaction, name: &Path) -> Result<(), Fault> {
+/// The layout of the file, if it is one that can be read.
+fn check_format(read: &ReadTransaction, name: &Path) -> Result<u32, Fault> {
     let name = name.display();
     let foreign = || Fault::damaged(format!("{name} is a redb file, but not an Ordo store: name another file"));
     let meta = match read.open_table(META) {
@@ -52,11 +57,11 @@ fn check_format(read: &ReadTransaction, name: &Path) -> Result<(), Fault> {
         Err(_) => return Err(foreign()),
     };
     let stored = meta.get(META_FORMAT).map_err(during("looking at the layout"))?.ok_or_else(foreign)?.value();
-    if stored == u64::from(FORMAT) {
-        return Ok(());
+    if let Some(known) = [FORMAT, FORMAT_WITHOUT_JOURNAL].into_iter().find(|known| stored == u64::from(*known)) {
+        return Ok(known);
     }
     Err(Fault::damaged(format!(
-        "{name} has layout {stored} and this Ordo reads layout {FORMAT}: use the Ordo that wrote it, or a newer one"
+        "{name} has layout {stored} and this Ordo reads layouts up to {FORMAT}: use the Ordo that wrote it, or a newer one"
     )))
 }
 

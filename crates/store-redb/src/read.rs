@@ -6,7 +6,8 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Position, Row, Snapshot, Stats, Version, View,
+    Chunk, DueAlarm, Event, Fault, History, JournalStats, KeyRange, Order, Position, Row, Snapshot, Stats, Version,
+    View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
@@ -178,7 +179,7 @@ pub(crate) fn dedup(read: &ReadTransaction, key: &[u8], now: Timestamp) -> Resul
     Ok((until > now).then(|| value.to_vec()))
 }
 
-pub(crate) fn stats(read: &ReadTransaction, bytes_on_disk: u64) -> Result<Stats, Fault> {
+pub(crate) fn stats(read: &ReadTransaction, bytes_on_disk: u64, journal: Option<JournalStats>) -> Result<Stats, Fault> {
     let mut rows = Vec::with_capacity(View::ALL.len());
     for view in View::ALL {
         rows.push((view, count(read, rows_of(view))?));
@@ -192,6 +193,7 @@ pub(crate) fn stats(read: &ReadTransaction, bytes_on_disk: u64) -> Result<Stats,
         alarms: count(read, ALARMS)?,
         chunks: count(read, CHUNKS)?,
         rows,
+        journal,
     })
 }
 

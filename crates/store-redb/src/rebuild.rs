@@ -6,11 +6,12 @@
 use ordo_store::{Fault, Rebuilt};
 use redb::{Key, TableDefinition, Value, WriteTransaction};
 
+use crate::apply::put_number;
 use crate::commit::Writing;
 use crate::fault::during;
 use crate::handle::{Done, Handle};
 use crate::keys::entity_key;
-use crate::tables::{META, META_REBUILDING, Visit, visit_derived};
+use crate::tables::{META_REBUILDING, Visit, visit_derived};
 use crate::values::Header;
 
 struct Empty<'t>(&'t WriteTransaction);
@@ -54,7 +55,5 @@ pub(crate) fn end(handle: &Handle) -> Result<(), Fault> {
 }
 
 fn mark(transaction: &WriteTransaction, rebuilding: u64) -> Result<(), Fault> {
-    let mut meta = transaction.open_table(META).map_err(during("opening a table"))?;
-    meta.insert(META_REBUILDING, rebuilding).map_err(during("marking a rebuild"))?;
-    Ok(())
+    put_number(transaction, META_REBUILDING, rebuilding)
 }

@@ -2,21 +2,40 @@
 //!
 //! Invariant: a file and a [`Disk`] can be opened again after a failure; a single backend cannot.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_store::Fault;
+use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend, StorageError};
 
-use crate::fault::{cannot_open, during};
+use crate::fault::{cannot_open, cannot_open_file, during};
+use crate::journal::SEGMENTS;
 use crate::open::create_tables;
-use crate::unfinished::Unfinished;
+use crate::unfinished::{Unfinished, sync_folder_of};
 
-/// A disk that can be opened again and again; what was written before is there.
+/// A disk that can be opened again and again; what was written before is there. A file that is new is empty.
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
-    fn backend(&self) -> Box<dyn StorageBackend>;
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
+}
+
+/// The files of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StoreFile {
+    /// redb's file.
+    Data,
+    /// A segment of the journal, by its number.
+    Segment(usize),
+}
+
+impl StoreFile {
+    pub const ALL: [StoreFile; 1 + SEGMENTS] = [StoreFile::Data, StoreFile::Segment(0), StoreFile::Segment(1)];
 }
 
 #[derive(Debug)]
@@ -46,8 +65,11 @@ impl Source {
                 builder.open(path).map_err(|error| cannot_open(path, error))
             }
             Source::Disk { disk, len } => {
-                let backend = disk.backend();
-                wipe_unfinished(&*backend).map_err(|error| during("opening the store")(StorageError::Io(error)))?;
+                let opened = disk.open(StoreFile::Data).and_then(|backend| {
+                    wipe_unfinished(&*backend)?;
+                    Ok(backend)
+                });
+                let backend = opened.map_err(|error| during("opening the store")(StorageError::Io(error)))?;
                 build_on(&builder, backend, len)
             }
             Source::Once { backend, len } => {
@@ -55,6 +77,60 @@ impl Source {
                 let backend = taken.ok_or_else(|| Fault::unavailable("opening the store again", "restart Ordo"))?;
                 build_on(&builder, backend, len)
             }
+        }
+    }
+
+    /// Whether commits go through a journal: where the store can be opened again.
+    pub(crate) fn has_journal(&self) -> bool {
+        match self {
+            Source::File(_) | Source::Disk { .. } => true,
+            Source::Once { .. } => false,
+        }
+    }
+
+    /// A segment of the journal; made if it is not there.
+    pub(crate) fn segment(&self, number: usize) -> Result<Box<dyn StorageBackend>, Fault> {
+        match self {
+            Source::File(path) => open_segment(&journal_folder(path), number),
+            Source::Disk { disk, .. } => disk
+                .open(StoreFile::Segment(number))
+                .map_err(|error| during("opening the journal")(StorageError::Io(error))),
+            Source::Once { .. } => Err(Fault::damaged("a journal without a place")),
+        }
+    }
+
+    /// Whether there is a journal to be read; only a folder can be missing.
+    pub(crate) fn journal_exists(&self) -> bool {
+        match self {
+            Source::File(path) => journal_folder(path).is_dir(),
+            Source::Disk { .. } | Source::Once { .. } => true,
+        }
+    }
+
+    /// For a message.
+    pub(crate) fn journal_name(&self) -> String {
+        match self {
+            Source::File(path) => format!("the journal {}", journal_folder(path).display()),
+            Source::Disk { .. } | Source::Once { .. } => "the journal".to_owned(),
+        }
+    }
+
+    /// Takes the journal away from a file that needs none; it is made anew.
+    pub(crate) fn remove_journal(&self) -> Result<(), Fault> {
+        let Source::File(path) = self else { return Ok(()) };
+        let folder = journal_folder(path);
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot_open_file(&folder, error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// What tells a new journal from those before it. Nobody who writes jobs knows it, so that no text of theirs can
+    /// look like a record; a disk made for a test has no such enemies, and the same every time.
+    pub(crate) fn new_journal_id(&self, last: u64) -> u64 {
+        match self {
+            Source::File(_) => RandomState::new().hash_one(last).max(1),
+            Source::Disk { .. } | Source::Once { .. } => last + 1,
         }
     }
 
@@ -67,17 +143,64 @@ impl Source {
 
     pub(crate) fn bytes_on_disk(&self) -> u64 {
         match self {
-            Source::File(path) => std::fs::metadata(path).map_or(0, |file| file.len()),
+            Source::File(path) => {
+                let folder = journal_folder(path);
+                let segments = (0..SEGMENTS).map(|number| segment_path(&folder, number));
+                let len = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+                len(path) + segments.map(|segment| len(&segment)).sum::<u64>()
+            }
             Source::Disk { len, .. } | Source::Once { len, .. } => len.load(Ordering::Relaxed),
         }
     }
+}
+
+/// `orchestrator.db` → `orchestrator.db-journal`
+pub(crate) fn journal_folder(store: &Path) -> PathBuf {
+    let mut name = OsString::from(store);
+    name.push("-journal");
+    PathBuf::from(name)
+}
+
+/// Removes what lies beside a store that is no more: its journal, its lock, what a crash left of making it. What
+/// cannot be removed is in nobody's way.
+pub fn remove_beside(store: &Path) {
+    for ending in [".lock", ".unfinished"] {
+        let mut name = OsString::from(store);
+        name.push(ending);
+        let _ = std::fs::remove_file(name);
+    }
+    let _ = std::fs::remove_dir_all(journal_folder(store));
+}
+
+pub(crate) fn segment_path(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("segment-{number}"))
+}
+
+/// The folders must remember the new names, too, before anything in them counts.
+fn open_segment(folder: &Path, number: usize) -> Result<Box<dyn StorageBackend>, Fault> {
+    let path = segment_path(folder, number);
+    let open = || -> io::Result<File> {
+        if !folder.is_dir() {
+            std::fs::create_dir(folder)?;
+            sync_folder_of(folder)?;
+        }
+        let is_new = !path.exists();
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+        if is_new {
+            file.sync_all()?;
+            sync_folder_of(&path)?;
+        }
+        Ok(file)
+    };
+    let file = open().map_err(|error| cannot_open_file(&path, error))?;
+    Ok(Box::new(FileBackend::new(file).map_err(|error| cannot_open(&path, error))?))
 }
 
 /// Not there, or empty as a file that was reserved for it.
 fn is_new(path: &Path) -> bool {
     match std::fs::metadata(path) {
         Ok(file) => file.is_file() && file.len() == 0,
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
@@ -91,7 +214,7 @@ fn make(builder: &Builder, path: &Path) -> Result<(), Fault> {
 
 /// A disk has no names to give: where a crash cut the making of the store short, before redb's magic number
 /// was written, nothing was ever acknowledged and the making begins again.
-fn wipe_unfinished(backend: &dyn StorageBackend) -> std::io::Result<()> {
+fn wipe_unfinished(backend: &dyn StorageBackend) -> io::Result<()> {
     const MAGIC_BYTES: usize = 9;
     let mut magic = [0; MAGIC_BYTES];
     let len = backend.len()?;
@@ -114,30 +237,30 @@ struct Measured {
 }
 
 impl StorageBackend for Measured {
-    fn len(&self) -> std::io::Result<u64> {
+    fn len(&self) -> io::Result<u64> {
         let len = self.inner.len()?;
         self.len.store(len, Ordering::Relaxed);
         Ok(len)
     }
 
-    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         self.inner.read(offset, out)
     }
 
-    fn set_len(&self, len: u64) -> std::io::Result<()> {
+    fn set_len(&self, len: u64) -> io::Result<()> {
         self.len.store(len, Ordering::Relaxed);
         self.inner.set_len(len)
     }
 
-    fn sync_data(&self) -> std::io::Result<()> {
+    fn sync_data(&self) -> io::Result<()> {
         self.inner.sync_data()
     }
 
-    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.inner.write(offset, data)
     }
 
-    fn close(&self) -> std::io::Result<()> {
+    fn close(&self) -> io::Result<()> {
         self.inner.close()
     }
 }

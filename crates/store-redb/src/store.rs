@@ -23,7 +23,8 @@ use crate::source::{Disk, Source};
 use crate::writer::{Writer, commit_one};
 use crate::{read, rebuild};
 
-/// A store in one redb file. Fields are dropped in this order: the writer ends, the file closes, the lock goes.
+/// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
+/// goes.
 #[derive(Debug)]
 pub struct RedbStore {
     /// None: whoever commits does it on its own thread.
@@ -35,7 +36,7 @@ pub struct RedbStore {
 impl RedbStore {
     /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
-        let (held, handle) = hold(path.as_ref(), options)?;
+        let (held, handle) = hold(path.as_ref(), options, true)?;
         let handle = Arc::new(handle);
         let writer = Writer::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
@@ -43,23 +44,23 @@ impl RedbStore {
 
     /// The same file without a writer thread.
     pub fn open_file_inline(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
-        let (held, handle) = hold(path.as_ref(), options)?;
+        let (held, handle) = hold(path.as_ref(), options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
     }
 
-    /// On a backend that cannot be opened again: after a failure of it, every call says so.
+    /// On a backend that cannot be opened again, and without a journal: after a failure of it, every call says so.
     pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::once(backend))
+        RedbStore::inline(Source::once(backend), Options::default())
     }
 
     /// On a disk that can be opened again, as after a failure of the disk.
-    pub fn open_inline_on(disk: impl Disk) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::disk(disk))
+    pub fn open_inline_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
+        RedbStore::inline(Source::disk(disk), options)
     }
 
     /// On a disk, with the writer thread: for tests of the writer.
     pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
-        let handle = Arc::new(Handle::open(Source::disk(disk), options.cache_bytes)?);
+        let handle = Arc::new(Handle::open(Source::disk(disk), options, true)?);
         let writer = Writer::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
     }
@@ -69,8 +70,8 @@ impl RedbStore {
         RedbStore::open_inline(InMemoryBackend::new())
     }
 
-    fn inline(source: Source) -> Result<RedbStore, Fault> {
-        let handle = Handle::open(source, Options::default().cache_bytes)?;
+    fn inline(source: Source, options: Options) -> Result<RedbStore, Fault> {
+        let handle = Handle::open(source, options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
 
@@ -86,9 +87,9 @@ impl RedbStore {
 }
 
 /// The file, opened by this process alone.
-fn hold(path: &Path, options: Options) -> Result<(Held, Handle), Fault> {
+fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle), Fault> {
     let held = Held::take(path)?;
-    match Handle::open(Source::File(path.to_owned()), options.cache_bytes) {
+    match Handle::open(Source::File(path.to_owned()), options, threaded) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {
             held.let_go();
@@ -140,6 +141,20 @@ impl Store for RedbStore {
         self.handle.read(|read| read::rows(read, view, range, order, limit))
     }
 
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+        self.handle.read(|read| keys.iter().map(|key| read::row(read, view, key)).collect())
+    }
+
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        self.handle.read(|read| ranges.iter().map(|range| read::rows(read, view, range, order, limit)).collect())
+    }
+
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
         self.handle.read(|read| read::chunks(read, owner, from, limit))
     }
@@ -150,11 +165,17 @@ impl Store for RedbStore {
 
     async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault> {
         let forget = move |handle: &Handle| {
-            handle.write(|transaction| {
-                let mut writing = Writing::begin(transaction)?;
-                let forgotten = writing.forget_dedup(now, limit)?;
-                Ok(if writing.end()? { Done::Write(forgotten) } else { Done::Nothing(forgotten) })
-            })
+            handle
+                .write(|transaction| {
+                    let mut writing = Writing::begin(transaction)?;
+                    let forgotten = writing.forget_dedup(now, limit)?;
+                    Ok(if writing.end()? { Done::Write(forgotten) } else { Done::Nothing(forgotten) })
+                })
+                .and_then(|forgotten| {
+                    // This comes by from time to time, also when nobody commits: then a crash leaves nothing to replay.
+                    handle.checkpoint()?;
+                    Ok(forgotten)
+                })
         };
         self.task(forget).await
     }
@@ -172,7 +193,7 @@ impl Store for RedbStore {
     }
 
     async fn stats(&self) -> Result<Stats, Fault> {
-        let bytes_on_disk = self.handle.source.bytes_on_disk();
-        self.handle.read(|read| read::stats(read, bytes_on_disk))
+        let (bytes_on_disk, journal) = (self.handle.source.bytes_on_disk(), self.handle.journal_stats());
+        self.handle.read(|read| read::stats(read, bytes_on_disk, journal))
     }
 }

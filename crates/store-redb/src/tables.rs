@@ -7,7 +7,9 @@ use ordo_store::{Fault, View};
 use redb::{Key, TableDefinition, Value};
 
 /// The layout this code reads and writes.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
+/// The layout before the journal: the same tables. It is read and becomes [`FORMAT`] when the store is opened.
+pub(crate) const FORMAT_WITHOUT_JOURNAL: u32 = 1;
 
 /// kind of entity, id
 pub(crate) type EntityKey = [u8; 17];
@@ -41,6 +43,10 @@ pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("me
 pub(crate) const META_FORMAT: &str = "format";
 /// The last position that was given out, whether or not its event is still kept.
 pub(crate) const META_POSITION: &str = "position";
+/// The number of the last journal record the tables hold.
+pub(crate) const META_JOURNAL_RECORD: &str = "journal_record";
+/// The id of the journal whose later records belong to the tables; 0 or absent: there are none, the file is whole.
+pub(crate) const META_JOURNAL: &str = "journal";
 /// Present while the derived tables are incomplete.
 pub(crate) const META_REBUILDING: &str = "rebuilding";
 

@@ -53,6 +53,10 @@ impl Drop for Unfinished {
 fn give_name(path: &Path, name: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()?;
     std::fs::rename(path, name)?;
-    let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sync_folder_of(name)
+}
+
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }

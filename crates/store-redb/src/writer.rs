@@ -1,15 +1,16 @@
-//! The writer: one thread that gathers the batches waiting for it into one transaction.
+//! The writer: one thread that gathers the batches waiting for it into one record and one transaction.
 //!
 //! Invariant: an answer is sent after the commit is durable, never before; batches are applied in the order they came.
+//! Whatever is queued while the writer works is taken by its next commit; nobody waits for a clock.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use ordo_store::{Batch, Fault, Outcome};
+use ordo_store::{Batch, Fault};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::commit::Writing;
-use crate::handle::{Done, Handle};
+use crate::apply::Answer;
+use crate::handle::Handle;
 
 /// One transaction gathers at most this many items,
 pub const GATHERED_ITEMS_MAX: usize = 8_192;
@@ -18,7 +19,6 @@ pub const GATHERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Batches that wait for the writer; whoever comes next waits for a place.
 pub const QUEUED_BATCHES_MAX: usize = 1_024;
 
-type Answer = Result<Vec<Outcome>, Fault>;
 type Task = Box<dyn FnOnce(&Handle) + Send>;
 
 enum Work {
@@ -122,34 +122,15 @@ fn gather(first: Waiting, work: &mut mpsc::Receiver<Work>) -> (Vec<Waiting>, Opt
 }
 
 fn commit_gathered(handle: &Handle, gathered: Vec<Waiting>) {
-    let (batches, answers): (Vec<Batch>, Vec<_>) =
+    let (batches, waiting): (Vec<Batch>, Vec<_>) =
         gathered.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
-    for (answer, outcomes) in answers.into_iter().zip(commit_together(handle, &batches)) {
-        let _ = answer.send(outcomes);
-    }
-}
-
-/// One answer per batch. Damage at one entity must not keep all others from being written:
-/// then each batch gets its own transaction.
-fn commit_together(handle: &Handle, batches: &[Batch]) -> Vec<Answer> {
-    match commit(handle, batches) {
-        Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-        Err(Fault::Damaged { .. }) if batches.len() > 1 => {
-            batches.iter().map(|batch| commit_one(handle, batch)).collect()
-        }
-        Err(fault) => batches.iter().map(|_| Err(fault.clone())).collect(),
+    let answers = handle.commit(&batches).unwrap_or_else(|fault| vec![Err(fault); batches.len()]);
+    for (waiting, answer) in waiting.into_iter().zip(answers) {
+        // Whoever asked may be gone; what is committed stays so.
+        let _ = waiting.send(answer);
     }
 }
 
 pub(crate) fn commit_one(handle: &Handle, batch: &Batch) -> Answer {
-    let outcomes = commit(handle, std::slice::from_ref(batch))?;
-    Ok(outcomes.into_iter().flatten().collect())
-}
-
-fn commit(handle: &Handle, batches: &[Batch]) -> Result<Vec<Vec<Outcome>>, Fault> {
-    handle.write(|transaction| {
-        let mut writing = Writing::begin(transaction)?;
-        let outcomes = batches.iter().map(|batch| writing.apply(batch)).collect::<Result<_, Fault>>()?;
-        Ok(if writing.end()? { Done::Write(outcomes) } else { Done::Nothing(outcomes) })
-    })
+    handle.commit(std::slice::from_ref(batch))?.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))
 }

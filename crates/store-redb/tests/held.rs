@@ -107,11 +107,11 @@ fn a_store_of_a_newer_layout_is_refused_and_says_which() {
     drop(open(&path).unwrap());
     let database = redb::Database::open(&path).unwrap();
     let transaction = database.begin_write().unwrap();
-    transaction.open_table(META).unwrap().insert("format", 2).unwrap();
+    transaction.open_table(META).unwrap().insert("format", 3).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let what = damage(open(&path));
-    assert!(what.contains("layout 2") && what.contains("newer"), "{what}");
+    assert!(what.contains("layout 3") && what.contains("newer"), "{what}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_backup_holds_what_the_store_holds_and_tells_its_progress() {
     assert_eq!(copy.verify().unwrap().findings, Vec::<String>::new());
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["backup.redb", "backup.redb.lock", "ordo.redb", "ordo.redb.lock"]);
+    assert_eq!(names, ["backup.redb", "backup.redb.lock", "ordo.redb", "ordo.redb-journal", "ordo.redb.lock"]);
 }
 
 #[test]
@@ -102,6 +102,24 @@ fn compaction_gives_space_back_and_keeps_everything() {
     assert_eq!(dump(&store).unwrap(), before);
     assert!(store.verify().unwrap().is_sound());
     common::now(store.commit(Batch { items: vec![item(job(100), 0)], chunks: Vec::new() })).unwrap();
+}
+
+/// A store as it grows in use: many small commits with keys in no order, redb's pages half empty.
+#[test]
+fn compaction_makes_a_store_smaller_and_never_larger() {
+    let folder = TempDir::new().unwrap();
+    let (path, store) = filled(&folder, 400);
+    let before = dump(&store).unwrap();
+    let file = || std::fs::metadata(&path).unwrap().len();
+    let grown = file();
+    let first = store.compact().unwrap();
+    assert!(file() < grown && first.bytes_after < first.bytes_before, "{first:?}, {grown} → {}", file());
+    assert_eq!(dump(&store).unwrap(), before);
+    let once = file();
+    let again = store.compact().unwrap();
+    assert!(file() <= once && again.bytes_after <= again.bytes_before, "{again:?}");
+    common::now(store.commit(Batch { items: vec![item(job(100), 0)], chunks: Vec::new() })).unwrap();
+    assert!(store.verify().unwrap().is_sound());
 }
 
 /// The control: each kind of disagreement, made by hand, is found.

@@ -18,8 +18,9 @@ pub enum Fault {
     /// Somebody else holds the store.
     #[error("{what}")]
     Held { what: String },
-    /// A position this store never gave out: a client made it up, or it comes from another store.
-    #[error("not a position of this store: {given:?}")]
+    /// A position or cursor that was never given out for this: a client made it up, or it comes from another store or
+    /// another list.
+    #[error("not a position of this list or store: {given:?}")]
     NotAPosition { given: String },
     /// The writer asked for something the contract rules out. A bug above the store; nothing was written.
     #[error("a batch the store must not be given: {what}")]

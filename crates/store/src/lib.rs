@@ -88,6 +88,24 @@ pub struct Stats {
     pub alarms: u64,
     pub chunks: u64,
     pub rows: Vec<(View, u64)>,
+    /// What the driver's journal did, where it has one.
+    pub journal: Option<JournalStats>,
+}
+
+/// A journal in front of the tables: what it holds, and what it did since the store was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JournalStats {
+    /// Records that a crash now would leave to be replayed.
+    pub pending_bytes: u64,
+    /// What its files take on the disk.
+    pub allocated_bytes: u64,
+    pub checkpoints: u64,
+    /// The longest time commits waited for a checkpoint.
+    pub checkpoint_micros_max: u64,
+    /// What was replayed when the store was last opened.
+    pub recovered_records: u64,
+    pub recovered_bytes: u64,
+    pub recovery_micros: u64,
 }
 
 /// Reads see everything committed before they began. A read answers at most `limit` entries.
@@ -121,6 +139,18 @@ pub trait Store: Send + Sync + 'static {
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault>;
 
     async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault>;
+
+    /// The values under many keys of one view, in one read: one per key, in order. A key may be given twice.
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault>;
+
+    /// The rows of many ranges of one view, in one read: at most `limit` of each, one list per range, in order.
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault>;
 
     /// Chunks of an owner with a number of `from` and up.
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault>;

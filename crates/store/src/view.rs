@@ -19,7 +19,8 @@ pub enum View {
     Queue,
     /// due time, job → nothing: jobs whose history is to be trimmed
     Retention,
-    /// kind of entity, number of the index, key → value: the small indexes of all other things
+    /// kind of entity, number of the index, key → value: the small indexes, of jobs (hook, chain, trigger) and of all
+    /// other things
     Index,
 }
 

@@ -105,11 +105,6 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// At most `max` bytes from the front of a text, not cutting a character.
-pub(crate) fn head(text: &str, max: usize) -> &str {
-    &text[..text.floor_char_boundary(max)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,12 +134,5 @@ mod tests {
         let input = json!({"command": null});
         let fields = Fields::of("shell", &input, &["command"], "").unwrap();
         assert_eq!(fields.text("command").unwrap(), None);
-    }
-
-    #[test]
-    fn a_head_never_cuts_a_character() {
-        assert_eq!(head("aé", 2), "a");
-        assert_eq!(head("aé", 3), "aé");
-        assert_eq!(head("a", 99), "a");
     }
 }

@@ -36,7 +36,7 @@ impl Sender for EmailSender {
 
     fn wants(&self, message: &Message) -> bool {
         let name = event_type(message);
-        self.events.iter().any(|pattern| pattern.fits(&name)) || self.called(message).is_some()
+        self.events.iter().any(|pattern| pattern.fits(name)) || self.called(message).is_some()
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {

@@ -1,46 +1,40 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
 use ordo_model::incident::{By, IncidentEvent, Link, Status};
-use ordo_model::notification::{IncidentCard, Message};
-use serde_json::json;
+use ordo_model::notification::IncidentSubject;
 
 use super::{Mood, Phrase, Topic, Words};
 
-pub(super) fn words(card: &IncidentCard, message: &Message) -> Words {
-    let event = serde_json::from_value(json!({ "type": message.event, "data": message.data }));
-    let (happening, quote, mood) = match event {
-        Ok(event) => happening(card, event),
-        // An event of a later version: its name says more than nothing.
-        Err(_) => (Phrase::text(message.event.clone()), None, Mood::Neutral),
-    };
-    Words { topic: Topic::Incident(card.title.clone()), happening, quote, facts: facts(card), mood }
+pub(super) fn words(incident: &IncidentSubject, event: &IncidentEvent) -> Words {
+    let (happening, quote, mood) = happening(incident, event);
+    Words { topic: Topic::Incident(incident.title.clone()), happening, quote, facts: facts(incident), mood }
 }
 
-fn happening(card: &IncidentCard, event: IncidentEvent) -> (Phrase, Option<String>, Mood) {
+fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Option<String>, Mood) {
     match event {
         IncidentEvent::IncidentStarted { description, severity, by, .. } => {
-            let started = who(&by).then(format!(" started an incident, {severity}"));
-            (started, Some(description).filter(|text| !text.is_empty()), Mood::Bad)
+            let started = who(by).then(format!(" started an incident, {severity}"));
+            (started, Some(description.clone()).filter(|text| !text.is_empty()), Mood::Bad)
         }
         IncidentEvent::SeveritySet { severity, by } => {
-            (who(&by).then(format!(" set the severity to {severity}")), None, Mood::Worrying)
+            (who(by).then(format!(" set the severity to {severity}")), None, Mood::Worrying)
         }
-        IncidentEvent::AssigneeSet { assignee, by } => (assigned(&by, assignee.as_deref()), None, Mood::Neutral),
+        IncidentEvent::AssigneeSet { assignee, by } => (assigned(by, assignee.as_deref()), None, Mood::Neutral),
         IncidentEvent::StatusUpdated { status, message, by, .. } => {
-            (who(&by).then(format!(" {}", moved(status))), message, mood(status))
+            (who(by).then(format!(" {}", moved(*status))), message.clone(), mood(*status))
         }
-        IncidentEvent::Acknowledged { by, .. } => (who(&by).then(" acknowledged it"), None, Mood::Neutral),
+        IncidentEvent::Acknowledged { by, .. } => (who(by).then(" acknowledged it"), None, Mood::Neutral),
         IncidentEvent::AcknowledgementExpired { .. } => {
             (Phrase::text("it was acknowledged, but has not ended in time"), None, Mood::Bad)
         }
-        IncidentEvent::NoteAdded { text, by } => (who(&by).then(" added a note"), Some(text), Mood::Neutral),
-        IncidentEvent::Linked { link, by } => (who(&by).then(format!(" linked {}", named(link))), None, Mood::Neutral),
+        IncidentEvent::NoteAdded { text, by } => (who(by).then(" added a note"), Some(text.clone()), Mood::Neutral),
+        IncidentEvent::Linked { link, by } => (who(by).then(format!(" linked {}", named(*link))), None, Mood::Neutral),
         IncidentEvent::Escalated { step, notify, .. } => {
             let told = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
-            (told.then_person(&notify), None, Mood::Bad)
+            (told.then_person(notify), None, Mood::Bad)
         }
         IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => {
-            (Phrase::text(format!("it is {}", card.status)), None, Mood::Neutral)
+            (Phrase::text(format!("it is {}", incident.card.status)), None, Mood::Neutral)
         }
     }
 }
@@ -81,10 +75,11 @@ fn named(link: Link) -> String {
     }
 }
 
-fn facts(card: &IncidentCard) -> Vec<(&'static str, String)> {
+fn facts(incident: &IncidentSubject) -> Vec<(&'static str, String)> {
+    let card = &incident.card;
     let mut facts = vec![("Status", card.status.to_string()), ("Severity", card.severity.to_string())];
     facts.extend(card.assignee.clone().map(|name| ("Assignee", name)));
     facts.extend(card.acknowledged_by.clone().map(|name| ("Acknowledged by", name)));
-    facts.push(("Incident", card.id.to_string()));
+    facts.push(("Incident", incident.id.to_string()));
     facts
 }

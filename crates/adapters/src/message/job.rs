@@ -1,22 +1,22 @@
 //! What happened to a job, in words.
 
 use ordo_model::job::{Notice, SkipReason, Timeliness};
-use ordo_model::notification::JobCard;
+use ordo_model::notification::JobSubject;
 use ordo_model::schedule::Gap;
 use ordo_model::{Millis, Timestamp};
 
 use super::{Mood, Phrase, Topic, Words};
 
-pub(super) fn words(card: &JobCard, at: Timestamp) -> Words {
-    let run = ("Run", card.notice.run_id().to_string());
+pub(super) fn words(job: &JobSubject, notice: &Notice, at: Timestamp) -> Words {
+    let run = ("Run", notice.run_id().to_string());
     let told = |happening: String, mood: Mood| Words {
-        topic: Topic::Job(card.label.clone()),
+        topic: Topic::Job(job.label.clone()),
         happening: Phrase::text(happening),
         quote: None,
         facts: vec![run.clone()],
         mood,
     };
-    match &card.notice {
+    match notice {
         Notice::Failed { reason, failures_in_row, .. } => {
             Words { quote: Some(reason.clone()), ..told(failed(*failures_in_row), Mood::Bad) }
         }

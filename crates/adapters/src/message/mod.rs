@@ -54,8 +54,8 @@ pub enum Mood {
 /// The message in words.
 pub fn words(message: &Message) -> Words {
     match &message.subject {
-        Subject::Job(card) => job::words(card, message.at),
-        Subject::Incident(card) => incident::words(card, message),
+        Subject::Job { job, notice } => job::words(job, notice, message.at),
+        Subject::Incident { incident, event } => incident::words(incident, event),
     }
 }
 

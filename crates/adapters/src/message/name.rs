@@ -1,5 +1,7 @@
 //! The types of events that senders and subscriptions go by.
 
+use ordo_model::incident::IncidentEvent;
+use ordo_model::job::Notice;
 use ordo_model::notification::{Message, Subject};
 
 /// All of them, for people who choose.
@@ -20,19 +22,39 @@ pub const EVENT_TYPES: [&str; 14] = [
     "job.overran",
 ];
 
-/// `IncidentStarted` → `incident.started`, `SeveritySet` → `incident.severity_set`, `JobFailed` → `job.failed`.
-pub fn event_type(message: &Message) -> String {
-    let kind = match &message.subject {
-        Subject::Incident(_) => "incident",
-        Subject::Job(_) => "job",
-    };
-    let mut name = String::new();
-    for character in message.event.chars() {
-        if character.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.push(character.to_ascii_lowercase());
+/// The type of a message.
+pub fn event_type(message: &Message) -> &'static str {
+    match &message.subject {
+        Subject::Incident { event, .. } => of_incident(event),
+        Subject::Job { notice, .. } => of_job(notice),
     }
-    let own = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_')).unwrap_or(&name);
-    format!("{kind}.{own}")
+}
+
+const fn of_incident(event: &IncidentEvent) -> &'static str {
+    match event {
+        IncidentEvent::IncidentStarted { .. } => "incident.started",
+        IncidentEvent::SeveritySet { .. } => "incident.severity_set",
+        IncidentEvent::AssigneeSet { .. } => "incident.assignee_set",
+        IncidentEvent::StatusUpdated { .. } => "incident.status_updated",
+        IncidentEvent::Acknowledged { .. } => "incident.acknowledged",
+        IncidentEvent::AcknowledgementExpired { .. } => "incident.acknowledgement_expired",
+        IncidentEvent::NoteAdded { .. } => "incident.note_added",
+        IncidentEvent::Linked { .. } => "incident.linked",
+        IncidentEvent::Escalated { .. } => "incident.escalated",
+        // Bookkeeping, of which nobody is notified.
+        IncidentEvent::Remembered { .. } => "incident.remembered",
+        IncidentEvent::Published { .. } => "incident.published",
+    }
+}
+
+const fn of_job(notice: &Notice) -> &'static str {
+    match notice {
+        Notice::Failed { .. } => "job.failed",
+        Notice::Recovered { .. } => "job.recovered",
+        Notice::Late { .. } => "job.late",
+        Notice::Skipped { .. } => "job.skipped",
+        Notice::Overran { .. } => "job.overran",
+        // For those who follow the job, not for people.
+        Notice::Ended { .. } => "job.ended",
+    }
 }

@@ -4,76 +4,89 @@
 
 use ordo_model::Timestamp;
 use ordo_model::incident::{Severity, Status};
-use ordo_model::notification::IncidentCard;
+use ordo_model::notification::IncidentSubject;
 use serde_json::{Value, json};
 
 use super::interactions::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
-use super::mrkdwn::{self, code_block, escape, line, plain};
+use super::mrkdwn::{self, code_block, line, plain, text};
 use crate::message::{Mood, Phrase, Piece, Words};
 
-/// A header has at most 150 characters.
+/// As Slack counts, after escaping: a header has at most 150 characters, an icon among them, a section 3,000.
 const TITLE_MAX_CHARS: usize = 140;
 const QUOTE_MAX_CHARS: usize = 2_500;
 const NAME_MAX_CHARS: usize = 200;
 
 /// What Slack shows where it shows no blocks: in notifications.
-pub(crate) fn fallback(card: &IncidentCard) -> String {
-    format!("{} {} ({}, {})", icon(mood(card)), line(&card.title, TITLE_MAX_CHARS), card.severity, card.status)
+pub(crate) fn fallback(incident: &IncidentSubject) -> String {
+    format!(
+        "{} {} ({}, {})",
+        icon(mood(incident)),
+        line(&incident.title, TITLE_MAX_CHARS),
+        incident.card.severity,
+        incident.card.status
+    )
 }
 
 /// The incident as it stands.
-pub(crate) fn blocks(card: &IncidentCard) -> Value {
-    let title = format!("{} {}", icon(mood(card)), plain(&card.title, TITLE_MAX_CHARS));
+pub(crate) fn blocks(incident: &IncidentSubject) -> Value {
+    let title = format!("{} {}", icon(mood(incident)), plain(&incident.title, TITLE_MAX_CHARS));
     let mut blocks = vec![
         json!({ "type": "header", "text": { "type": "plain_text", "text": title, "emoji": true } }),
-        json!({ "type": "section", "fields": fields(card) }),
+        json!({ "type": "section", "fields": fields(incident) }),
     ];
-    if !card.description.trim().is_empty() {
-        let text = code_block(card.description.trim(), QUOTE_MAX_CHARS);
+    if !incident.description.trim().is_empty() {
+        let text = code_block(incident.description.trim(), QUOTE_MAX_CHARS);
         blocks.push(json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } }));
     }
-    blocks.push(json!({ "type": "actions", "elements": actions(card) }));
-    let small =
-        format!("Incident {} · started {} by {}", card.id, date(card.created_at), person(&card.started_by.actor));
+    blocks.push(json!({ "type": "actions", "elements": actions(incident) }));
+    let small = format!(
+        "Incident {} · started {} by {}",
+        incident.id,
+        date(incident.created_at),
+        person(&incident.started_by.actor)
+    );
     blocks.push(json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": small }] }));
     Value::Array(blocks)
 }
 
-fn fields(card: &IncidentCard) -> Vec<Value> {
+fn fields(incident: &IncidentSubject) -> Vec<Value> {
     let field = |name: &str, value: String| json!({ "type": "mrkdwn", "text": format!("*{name}*\n{value}") });
-    let acknowledged =
-        card.acknowledged_by.as_deref().map_or_else(|| "not yet".to_owned(), |name| format!("by {}", person(name)));
+    let acknowledged = incident
+        .card
+        .acknowledged_by
+        .as_deref()
+        .map_or_else(|| "not yet".to_owned(), |name| format!("by {}", person(name)));
     vec![
-        field("Status", card.status.to_string()),
-        field("Severity", card.severity.to_string()),
-        field("Assignee", card.assignee.as_deref().map_or_else(|| "nobody".to_owned(), person)),
+        field("Status", incident.card.status.to_string()),
+        field("Severity", incident.card.severity.to_string()),
+        field("Assignee", incident.card.assignee.as_deref().map_or_else(|| "nobody".to_owned(), person)),
         field("Acknowledged", acknowledged),
     ]
 }
 
-fn actions(card: &IncidentCard) -> Vec<Value> {
+fn actions(incident: &IncidentSubject) -> Vec<Value> {
     let button = |action: &str, text: &str, value: String| {
         json!({ "type": "button", "action_id": action, "value": value,
             "text": { "type": "plain_text", "text": text, "emoji": true } })
     };
     let mut elements = Vec::new();
-    if !card.status.is_ended() && card.acknowledged_by.is_none() {
-        let mut acknowledge = button(ACKNOWLEDGE, "Acknowledge", card.id.to_string());
+    if !incident.card.status.is_ended() && incident.card.acknowledged_by.is_none() {
+        let mut acknowledge = button(ACKNOWLEDGE, "Acknowledge", incident.id.to_string());
         acknowledge["style"] = "primary".into();
         elements.push(acknowledge);
     }
-    if !card.status.is_ended() {
-        elements.push(button(ASSIGN_TO_ME, "Assign to me", card.id.to_string()));
+    if !incident.card.status.is_ended() {
+        elements.push(button(ASSIGN_TO_ME, "Assign to me", incident.id.to_string()));
     }
     let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.name()).collect();
-    elements.push(menu(card, SEVERITY, "Severity", &severities, Some(card.severity.name())));
-    let moves: Vec<&str> = card.status.moves().iter().map(|status| status.name()).collect();
-    elements.push(menu(card, STATUS, "Set status", &moves, None));
+    elements.push(menu(incident, SEVERITY, "Severity", &severities, Some(incident.card.severity.name())));
+    let moves: Vec<&str> = incident.card.status.moves().iter().map(|status| status.name()).collect();
+    elements.push(menu(incident, STATUS, "Set status", &moves, None));
     elements
 }
 
-fn menu(card: &IncidentCard, action: &str, placeholder: &str, words: &[&str], chosen: Option<&str>) -> Value {
-    let option = |word: &str| json!({ "text": { "type": "plain_text", "text": word, "emoji": false }, "value": choice(card.id, word) });
+fn menu(incident: &IncidentSubject, action: &str, placeholder: &str, words: &[&str], chosen: Option<&str>) -> Value {
+    let option = |word: &str| json!({ "text": { "type": "plain_text", "text": word, "emoji": false }, "value": choice(incident.id, word) });
     let mut menu = json!({
         "type": "static_select",
         "action_id": action,
@@ -109,7 +122,7 @@ fn with_quote(text: String, words: &Words) -> String {
 
 fn phrase(phrase: &Phrase) -> String {
     let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => escape(&mrkdwn::shorten(text, QUOTE_MAX_CHARS)),
+        Piece::Text(said) => text(said, QUOTE_MAX_CHARS),
         Piece::Person(name) => person(name),
     };
     phrase.pieces().iter().map(piece).collect()
@@ -129,9 +142,9 @@ fn date(at: Timestamp) -> String {
     format!("<!date^{}^{{date_short_pretty}} {{time}}|{fallback}>", at.ms() / 1_000)
 }
 
-fn mood(card: &IncidentCard) -> Mood {
-    match card.status {
-        Status::Open if card.acknowledged_by.is_some() => Mood::Worrying,
+fn mood(incident: &IncidentSubject) -> Mood {
+    match incident.card.status {
+        Status::Open if incident.card.acknowledged_by.is_some() => Mood::Worrying,
         Status::Open => Mood::Bad,
         Status::Mitigating => Mood::Worrying,
         Status::Resolved => Mood::Good,

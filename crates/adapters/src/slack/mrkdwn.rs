@@ -6,43 +6,73 @@
 /// Between a mark and what follows: invisible, and the mark is only a character.
 const JOINER: char = '\u{2060}';
 
-/// The longest text of one block; Slack refuses more than 3,000 characters.
-pub const TEXT_MAX_CHARS: usize = 2_900;
-
 /// A text as it was written, without any effect.
 pub fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '*' | '_' | '~' | '`' => safe.extend([JOINER, character, JOINER]),
-            // `:fire:` would become a picture, `@here` is resolved by clients that link names.
-            ':' | '@' | '#' => safe.extend([character, JOINER]),
-            '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            other => safe.push(other),
-        }
-    }
-    safe
+    bounded(text, usize::MAX, write_marked)
 }
 
-/// The same on one line, at most so many characters of the original.
+/// The same, at most so many characters as Slack counts them.
+pub fn text(text: &str, max_chars: usize) -> String {
+    bounded(text, max_chars, write_marked)
+}
+
+/// The same on one line.
 pub fn line(text: &str, max_chars: usize) -> String {
-    escape(&shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), max_chars))
+    bounded(&one_line(text), max_chars, write_marked)
 }
 
 /// A text of several lines inside a code block, from which nothing gets out.
 pub fn code_block(text: &str, max_chars: usize) -> String {
-    let inner = shorten(text, max_chars).replace("```", "'''");
-    let inner = inner.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("```\n{inner}\n```")
+    format!("```\n{}\n```", bounded(&text.replace("```", "'''"), max_chars, write_entity))
 }
 
 /// For fields of the type `plain_text`: only the entities matter there.
 pub fn plain(text: &str, max_chars: usize) -> String {
-    let text = shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), max_chars);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    bounded(&one_line(text), max_chars, write_entity)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn write_entity(character: char, safe: &mut String) {
+    match character {
+        '&' => safe.push_str("&amp;"),
+        '<' => safe.push_str("&lt;"),
+        '>' => safe.push_str("&gt;"),
+        other => safe.push(other),
+    }
+}
+
+fn write_marked(character: char, safe: &mut String) {
+    match character {
+        '*' | '_' | '~' | '`' => safe.extend([JOINER, character, JOINER]),
+        // `:fire:` would become a picture, `@here` is resolved by clients that link names.
+        ':' | '@' | '#' => safe.extend([character, JOINER]),
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+        other => write_entity(other, safe),
+    }
+}
+
+/// Writes one character after another until so many stand there: Slack counts what it gets, not what was meant. Nothing is
+/// cut within an entity; an ellipsis says that there was more.
+fn bounded(text: &str, max_chars: usize, write: fn(char, &mut String)) -> String {
+    let mut safe = String::with_capacity(text.len() + 16);
+    let (mut chars, mut cut_at) = (0, 0);
+    for character in text.chars() {
+        let before = safe.len();
+        write(character, &mut safe);
+        chars += safe[before..].chars().count();
+        if chars > max_chars {
+            safe.truncate(cut_at);
+            safe.push('…');
+            return safe;
+        }
+        if chars < max_chars {
+            cut_at = safe.len();
+        }
+    }
+    safe
 }
 
 /// A mention that is meant, if the id is one that Slack gives to users.
@@ -50,13 +80,6 @@ pub fn user(id: &str) -> String {
     let is_id = matches!(id.as_bytes(), [b'U' | b'W', rest @ ..] if !rest.is_empty() && rest.len() <= 20
         && rest.iter().all(u8::is_ascii_alphanumeric));
     if is_id { format!("<@{id}>") } else { escape(id) }
-}
-
-pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
-    if text.chars().count() <= max_chars {
-        return text.to_owned();
-    }
-    text.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -98,9 +121,18 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_shortened_before_it_is_escaped() {
+    fn a_text_is_as_long_as_slack_allows_after_it_was_escaped() {
         assert_eq!(line("a  b\nc", 10), "a b c");
-        assert_eq!(line(&"<".repeat(10), 4), "&lt;&lt;&lt;…");
+        assert_eq!(plain("<<<", 12), "&lt;&lt;&lt;");
+        assert_eq!(plain("<<<", 11), "&lt;&lt;…", "no half of an entity");
+        assert_eq!((plain("abcd", 4), plain("abcde", 4)), ("abcd".to_owned(), "abc…".to_owned()));
+        for hostile in ["<", "&", "*", ":", "a", "ü", "*<:"] {
+            let long = hostile.repeat(5_000);
+            for length in [line(&long, 140), text(&long, 140), plain(&long, 140)].map(|safe| safe.chars().count()) {
+                assert!((130..=140).contains(&length), "{hostile}: {length}");
+            }
+            assert!(code_block(&long, 2_500).chars().count() <= 2_508);
+        }
     }
 
     #[test]

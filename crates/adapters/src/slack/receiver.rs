@@ -7,6 +7,7 @@ use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
+use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Dedup;
 use uuid::Uuid;
@@ -89,5 +90,5 @@ fn extras(event_id: &str, now: Timestamp) -> CommitExtras {
 }
 
 fn cut(text: &str, max_bytes: usize) -> &str {
-    text[..text.floor_char_boundary(max_bytes)].trim_end()
+    shortened(text, max_bytes).trim_end()
 }

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
 use ordo_model::Millis;
-use ordo_model::notification::{IncidentCard, Message, Subject};
+use ordo_model::notification::{IncidentSubject, Message, Subject};
 use ordo_model::subscription::Pattern;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -44,13 +44,13 @@ impl Sender for SlackSender {
 
     fn wants(&self, message: &Message) -> bool {
         let name = event_type(message);
-        self.events.iter().any(|pattern| pattern.fits(&name))
+        self.events.iter().any(|pattern| pattern.fits(name))
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
         match &outgoing.message.subject {
-            Subject::Incident(incident) => self.incident(incident, outgoing).await,
-            Subject::Job(_) => self.news(outgoing.message).await,
+            Subject::Incident { incident, .. } => self.incident(incident, outgoing).await,
+            Subject::Job { .. } => self.news(outgoing.message).await,
         }
     }
 
@@ -66,7 +66,7 @@ impl Sender for SlackSender {
 }
 
 impl SlackSender {
-    async fn incident(&self, incident: &IncidentCard, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn incident(&self, incident: &IncidentSubject, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
         let place = outgoing.remembered.and_then(|value| Place::deserialize(value).ok());
         let place = match place {
             None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),
@@ -76,7 +76,7 @@ impl SlackSender {
         Ok(sent(&place))
     }
 
-    async fn post_card(&self, incident: &IncidentCard) -> Result<Place, CallError> {
+    async fn post_card(&self, incident: &IncidentSubject) -> Result<Place, CallError> {
         let thread = thread_of(incident);
         let channel = thread.map_or(self.channel.as_str(), |(channel, _)| channel);
         let mut arguments = json!({
@@ -97,7 +97,7 @@ impl SlackSender {
         Ok(Place { channel: text("channel").unwrap_or_else(|| channel.to_owned()), ts, thread })
     }
 
-    async fn update_card(&self, incident: &IncidentCard, place: Place) -> Result<Place, CallError> {
+    async fn update_card(&self, incident: &IncidentSubject, place: Place) -> Result<Place, CallError> {
         let arguments = json!({
             "channel": place.channel,
             "ts": place.ts,
@@ -151,7 +151,7 @@ fn failure(error: &CallError) -> SendError {
 }
 
 /// An incident that was started in a thread is told there: `slack:<channel>:<thread>`.
-fn thread_of(incident: &IncidentCard) -> Option<(&str, &str)> {
+fn thread_of(incident: &IncidentSubject) -> Option<(&str, &str)> {
     incident.identifier.as_deref()?.strip_prefix("slack:")?.split_once(':')
 }
 

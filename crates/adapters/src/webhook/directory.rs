@@ -18,18 +18,18 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use uuid::Uuid;
 
-use super::sender::{Postbag, WebhookSender, sender_name};
+use super::sender::{WebhookSender, WebhookTransport, sender_name};
 
 /// Keeps the senders of one engine in step with its subscriptions. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Directory {
     senders: Senders,
-    bag: Postbag,
+    transport: WebhookTransport,
 }
 
 impl Directory {
-    pub fn new(senders: Senders, bag: Postbag) -> Directory {
-        Directory { senders, bag }
+    pub fn new(senders: Senders, transport: WebhookTransport) -> Directory {
+        Directory { senders, transport }
     }
 
     /// Registers all there are. Before the engine starts: a notification whose sender is not there is dead-lettered.
@@ -52,7 +52,7 @@ impl Directory {
     fn put(&self, id: Uuid, subscription: Option<Subscription>) {
         match subscription.filter(Subscription::is_enabled) {
             Some(subscription) => {
-                self.senders.register(Arc::new(WebhookSender::new(id, subscription, self.bag.clone())));
+                self.senders.register(Arc::new(WebhookSender::new(id, subscription, self.transport.clone())));
             }
             None => self.senders.remove(&sender_name(id)),
         }
@@ -60,7 +60,7 @@ impl Directory {
 
     /// The subscription as a sender, enabled or not: for a message that tries the way.
     pub fn sender(&self, id: Uuid, subscription: Subscription) -> WebhookSender {
-        WebhookSender::new(id, subscription, self.bag.clone())
+        WebhookSender::new(id, subscription, self.transport.clone())
     }
 
     /// Follows changes until the engine is gone.

@@ -2,7 +2,7 @@
 
 pub mod directory;
 pub mod payload;
-pub mod post;
+pub mod request;
 pub mod schedule;
 pub mod sender;
 pub mod signing;

@@ -14,17 +14,15 @@ pub fn body(message: &Message) -> Vec<u8> {
     let mut data = json!({
         "stream": message.entity().to_string(),
         "version": message.version,
-        "event": message.event,
-        "details": message.data,
+        "event": message.event(),
+        "details": message.details(),
         "text": words(message).line(),
     });
     match &message.subject {
-        Subject::Incident(card) => data["incident"] = json!(card),
-        Subject::Job(card) => {
-            data["job"] = json!({ "id": card.id, "label": card.label, "tool_name": card.tool_name });
-        }
+        Subject::Incident { incident, .. } => data["incident"] = json!(incident),
+        Subject::Job { job, .. } => data["job"] = json!(job),
     }
-    envelope(&event_type(message), message.at, &data)
+    envelope(event_type(message), message.at, &data)
 }
 
 pub fn test_body(subscription: uuid::Uuid, at: Timestamp) -> Vec<u8> {

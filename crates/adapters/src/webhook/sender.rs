@@ -12,14 +12,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use uuid::Uuid;
 
 use super::payload;
-use super::post::{NotTaken, TIMEOUT, post};
+use super::request::{NotTaken, TIMEOUT, post};
 use super::schedule::{WAITS, wait_after};
 use super::signing::{Signed, SigningKey};
 use crate::message::event_type;
 
 /// What all subscriptions have in common.
 #[derive(Debug, Clone)]
-pub struct Postbag {
+pub struct WebhookTransport {
     pub guarded: Guarded,
     /// Where signing secrets are read when a message is signed; they are kept nowhere else.
     pub vault: Vault,
@@ -33,7 +33,7 @@ pub struct WebhookSender {
     pub id: Uuid,
     name: String,
     subscription: Subscription,
-    bag: Postbag,
+    transport: WebhookTransport,
 }
 
 /// The name of the sender of a subscription: in its notifications it says where they went.
@@ -42,27 +42,27 @@ pub fn sender_name(id: Uuid) -> String {
 }
 
 impl WebhookSender {
-    pub fn new(id: Uuid, subscription: Subscription, bag: Postbag) -> WebhookSender {
-        WebhookSender { id, name: sender_name(id), subscription, bag }
+    pub fn new(id: Uuid, subscription: Subscription, transport: WebhookTransport) -> WebhookSender {
+        WebhookSender { id, name: sender_name(id), subscription, transport }
     }
 
     /// One message that says nothing but that the way is open. The status it was taken with.
     pub async fn test(&self, message: Uuid) -> Result<u16, SendError> {
-        let now = self.bag.clock.now();
+        let now = self.transport.clock.now();
         let body = payload::test_body(self.id, now);
         self.attempt(&message_id(message), body).await
     }
 
     async fn attempt(&self, id: &str, body: Vec<u8>) -> Result<u16, SendError> {
-        let now = self.bag.clock.now();
+        let now = self.transport.clock.now();
         let keys = self.keys(now).await?;
         let signed = Signed::new(&keys, id, now, &body);
-        match post(&self.bag.guarded, &self.subscription.terms.url, &signed, body).await {
+        match post(&self.transport.guarded, &self.subscription.terms.url, &signed, body).await {
             Ok(status) => Ok(status),
             Err(NotTaken::Failed(error)) => Err(error),
             Err(NotTaken::Gone(said)) => {
                 // Nobody listens only when the server goes down; the next message will find out again.
-                drop(self.bag.gone.send((self.id, said.clone())));
+                drop(self.transport.gone.send((self.id, said.clone())));
                 Err(SendError::permanent(said))
             }
         }
@@ -77,7 +77,7 @@ impl WebhookSender {
     }
 
     async fn key(&self, name: &str) -> Result<SigningKey, String> {
-        let value = self.bag.vault.reveal(name).await.map_err(|error| error.to_string())?;
+        let value = self.transport.vault.reveal(name).await.map_err(|error| error.to_string())?;
         let gone = || format!("the secret {name:?} is gone: give the subscription a new one");
         let key = SigningKey::parse(value.ok_or_else(gone)?.expose());
         key.map_err(|error| format!("the secret {name:?} cannot be used: {error}"))
@@ -91,7 +91,7 @@ impl Sender for WebhookSender {
     }
 
     fn wants(&self, message: &Message) -> bool {
-        self.subscription.wants(&event_type(message), message.label())
+        self.subscription.wants(event_type(message), message.label())
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {

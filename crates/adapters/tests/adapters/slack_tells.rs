@@ -141,3 +141,12 @@ async fn a_card_that_somebody_deleted_is_posted_anew() {
         eventually("it is remembered", async || world.read(id).await.remembered.get("slack").cloned()).await;
     assert_eq!(remembered["ts"], only(slack.cards())["ts"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_title_that_grows_when_it_is_escaped_is_still_taken() {
+    let (slack, world) = world().await;
+    world.incident(&"<&>".repeat(54), None).await;
+    let notification = world.settled(1).await.remove(0);
+    assert!(is_delivered(&notification), "{:?}", notification.last_error);
+    assert!(only(slack.cards())["blocks"][0]["text"]["text"].as_str().unwrap().ends_with("…"));
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ordo_adapters::webhook::directory::Directory;
-use ordo_adapters::webhook::sender::{Postbag, sender_name};
+use ordo_adapters::webhook::sender::{WebhookTransport, sender_name};
 use ordo_adapters::webhook::signing::SigningKey;
 use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::clock::{SystemClock, new_id};
@@ -35,13 +35,13 @@ impl Office {
         let world = World::with(senders.clone()).await;
         let (gone, told) = mpsc::unbounded_channel();
         let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
-        let bag = Postbag {
+        let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", allow)),
             vault: Vault::new(world.engine.queries().clone(), world.engine.secrets().keyring().clone()),
             clock: Arc::new(SystemClock),
             gone,
         };
-        let directory = Directory::new(senders, bag);
+        let directory = Directory::new(senders, transport);
         tokio::spawn(directory.clone().follow(world.engine.clone(), told));
         Office { world, directory }
     }

@@ -72,9 +72,9 @@ pub(crate) fn list() -> Route {
     route(Get, "/v1/jobs", READ)
         .summary("List jobs")
         .saying(
-            "By age, oldest first; with `search` or `label_prefix` by label. `label` and `state` have an index. \
-             `search`, and `trigger` alone, look at every job that fits the rest, at most about 20,000 in one request: \
-             a page may hold fewer items than `limit`, even none, while `next_cursor` says that there is more.",
+            "By age, oldest first; with `search` or `label_prefix` by label. `label`, `state` and `trigger` have an \
+             index. `search`, and two filters of which each fits many jobs, look at no more than 20,000 jobs in one \
+             request: a page may hold fewer items than `limit`, even none, while `next_cursor` says that there is more.",
         )
         .query("label", text(), "Exactly this label. Not together with `search`, `label_prefix`.")
         .query("label_prefix", part.clone(), "The label begins with this.")

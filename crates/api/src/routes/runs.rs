@@ -17,6 +17,11 @@ fn route(method: Method, path: &'static str, need: Need) -> Route {
 pub(crate) fn list() -> Route {
     route(Get, "/v1/runs", READ)
         .summary("List runs, newest first")
+        .saying(
+            "`job_id`, and every `status` but `completed`, have an index. Completed runs, and the runs of a job with one \
+             status, are looked for in no more than 5,000 runs in one request: a page may hold fewer items than `limit`, \
+             even none, while `next_cursor` says that there is more.",
+        )
         .query("job_id", reference("JobId"), "Runs of this job.")
         .query("status", json!({ "type": "string", "enum": RunStatus::NAMES }), "How they stand.")
         .query("since", json!({ "type": "string" }), "Fired since this time, or within this duration: `1h`.")

@@ -108,6 +108,18 @@ pub(crate) fn job_after(upstream: JobId, job: JobId) -> Vec<u8> {
     [after_prefix(upstream).as_slice(), job.0.as_bytes()].concat()
 }
 
+/// Jobs by the type of their trigger.
+const JOBS_BY_TRIGGER: u8 = 3;
+
+/// All jobs with a trigger of this type (by its code).
+pub(crate) fn trigger_prefix(code: u8) -> Vec<u8> {
+    vec![Kind::Job.code(), JOBS_BY_TRIGGER, code]
+}
+
+pub(crate) fn job_by_trigger(code: u8, job: JobId) -> Vec<u8> {
+    [trigger_prefix(code).as_slice(), job.0.as_bytes()].concat()
+}
+
 pub(crate) fn retention(due: Timestamp, job: JobId) -> Vec<u8> {
     [due.ms().to_be_bytes().as_slice(), job.0.as_bytes()].concat()
 }

@@ -20,6 +20,8 @@ pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
     let mut rows = vec![
         put(View::JobsByLabel, keys::job_by_label(&job.definition.label, job.id), Vec::new()),
         put(View::JobsByState, keys::job_by_state(job.state(), job.id), Vec::new()),
+        // Without the state: written once in the life of most jobs.
+        put(View::Index, keys::job_by_trigger(job.definition.trigger.code(), job.id), Vec::new()),
     ];
     for waiting in waiting(job) {
         rows.push(put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));

@@ -17,8 +17,9 @@ use crate::commit::kinds::incident::{
 use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
 use crate::engine::Engine;
-use crate::read::object_queries::{Found, Section};
-use crate::read::queries::{Queries, SCAN_MAX};
+use crate::read::object_queries::Section;
+use crate::read::page::{Cursor, Entry, Page};
+use crate::read::queries::Queries;
 use crate::time::clock::new_id;
 
 /// How often the next number is tried because the one before ended meanwhile.
@@ -105,32 +106,21 @@ impl Queries {
     pub async fn incidents(
         &self,
         filter: &IncidentFilter,
-        after: Option<Vec<u8>>,
+        after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Found<Incident>, Fault> {
+    ) -> Result<Page<Versioned<Incident>>, Fault> {
         let (index, prefix) = match (filter.status, filter.severity) {
             (Some(status), _) => (INCIDENTS_BY_STATUS, vec![status.code()]),
             (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),
             (None, None) => (INCIDENTS, Vec::new()),
         };
-        let mut found = Found { items: Vec::new(), next: after };
-        let mut seen = 0;
-        loop {
-            let after = found.next.take();
-            let wanted = limit - found.items.len();
-            let after = after.as_deref();
-            let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit: wanted };
-            let page = self.objects::<Incident>(&section).await?;
-            seen += wanted;
-            let is_old = |incident: &Versioned<Incident>| filter.since.is_some_and(|since| incident.created_at < since);
-            let ends = page.items.iter().any(is_old);
-            let fits = |incident: &Versioned<Incident>| !is_old(incident) && filter.shows(incident);
-            found.items.extend(page.items.into_iter().filter(fits));
-            found.next = page.next.filter(|_| !ends);
-            if found.next.is_none() || found.items.len() >= limit || seen >= SCAN_MAX {
-                return Ok(found);
-            }
-        }
+        let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit };
+        let judge = |incident: Versioned<Incident>| match filter.since {
+            Some(since) if incident.created_at < since => Entry::End,
+            Some(_) | None if filter.shows(&incident) => Entry::Shown(incident),
+            Some(_) | None => Entry::Passed,
+        };
+        self.objects_judged(&section, judge).await
     }
 
     /// What happened to an incident, oldest first, without the bookkeeping.

@@ -5,7 +5,8 @@ use ordo_store::{Fault, Order};
 
 use crate::commit::kinds::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
 use crate::commit::state::Versioned;
-use crate::read::object_queries::{Found, Section};
+use crate::read::object_queries::Section;
+use crate::read::page::{Cursor, Page};
 use crate::read::queries::Queries;
 
 impl Queries {
@@ -18,7 +19,7 @@ impl Queries {
     }
 
     /// Monitors by name.
-    pub async fn monitors(&self, after: Option<&[u8]>, limit: usize) -> Result<Found<Monitor>, Fault> {
+    pub async fn monitors(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Monitor>>, Fault> {
         self.objects(&Section { index: MONITORS, prefix: &[], after, order: Order::Ascending, limit }).await
     }
 }

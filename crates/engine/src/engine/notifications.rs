@@ -4,8 +4,10 @@ use ordo_model::EntityId;
 use ordo_model::notification::Notification;
 use ordo_store::{Fault, Order};
 
-use crate::commit::kinds::notification::{LETTERS_BY_ENTITY, LETTERS_BY_STATE, entity_prefix};
-use crate::read::object_queries::{Found, Section};
+use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
+use crate::commit::state::Versioned;
+use crate::read::object_queries::Section;
+use crate::read::page::{Cursor, Page};
 use crate::read::queries::Queries;
 
 impl Queries {
@@ -13,23 +15,23 @@ impl Queries {
     pub async fn notifications(
         &self,
         state: u8,
-        after: Option<&[u8]>,
+        after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Found<Notification>, Fault> {
+    ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = [state];
         let order = Order::Descending;
-        self.objects(&Section { index: LETTERS_BY_STATE, prefix: &prefix, after, order, limit }).await
+        self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
     /// Notifications about one entity, the newest event first.
     pub async fn notifications_about(
         &self,
         entity: EntityId,
-        after: Option<&[u8]>,
+        after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Found<Notification>, Fault> {
+    ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
         let order = Order::Descending;
-        self.objects(&Section { index: LETTERS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
+        self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
     }
 }

@@ -4,7 +4,7 @@
 //! it; the beginning of a stream is never cut above the oldest run that is kept.
 
 use ordo_model::job::{Command, Event, Job, Run};
-use ordo_model::{EntityId, JobId, Timestamp};
+use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Fault, KeyRange, NewEvent, Order, Trim, View};
 
 use crate::commit::codec;
@@ -49,11 +49,8 @@ async fn tend(queries: &Queries, job: &Job, now: Timestamp) -> Result<Option<Req
 async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
     let range = KeyRange::prefix(job.id.0.as_bytes());
     let rows = queries.store().rows(View::RunsByJob, &range, Order::Ascending, RUNS_PER_TRIM + 1).await?;
-    let mut runs = Vec::with_capacity(rows.len());
-    for row in rows {
-        let Some(id) = keys::trailing_id(&row.key) else { continue };
-        runs.extend(queries.run(ordo_model::RunId(id)).await?);
-    }
+    let ids: Vec<RunId> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(RunId).collect();
+    let mut runs: Vec<Run> = queries.runs_by_id(&ids).await?.into_iter().flatten().collect();
     // By where they began in the stream: that is what a cut goes by.
     runs.sort_by_key(|run| run.version);
     Ok(runs)

@@ -1,6 +1,6 @@
-//! The post: brings notifications to their senders, in order for one entity and sender, and writes down what came of it.
+//! The notification dispatcher: brings notifications to their senders, in order for one entity and sender, and writes down what came of it.
 //!
-//! Invariant: a notification is sent only when every notification of the same lane (sender and entity) before it is settled:
+//! Invariant: a notification is sent only when every notification of the same queue (sender and entity) before it is settled:
 //! delivered or dead-lettered. Whoever settles one nudges the next; whoever wrote one has it looked at. Both write before
 //! they look, so one of them sees the other.
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
-use crate::commit::kinds::notification::{LANES, lane_prefix};
+use crate::commit::kinds::notification::{QUEUES, queue_prefix};
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
@@ -29,7 +29,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
     match &notification.state {
         NotificationState::Waiting { next_try } if *next_try > now => Ok(Reconciled::Done),
         NotificationState::Waiting { .. } => {
-            if notification.holds_its_place() && first_in_lane(engine, &notification).await? != Some(id) {
+            if notification.holds_its_place() && first_in_queue(engine, &notification).await? != Some(id) {
                 return Ok(Reconciled::Asleep);
             }
             Ok(Reconciled::Through(notification.value.sender))
@@ -74,7 +74,7 @@ pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Reconciled, Fau
         if matches!(after.state, NotificationState::DeadLettered { .. }) {
             Metrics::count(&engine.metrics().notifications_dead_lettered);
         }
-        if let Some(next) = first_in_lane(engine, &after).await? {
+        if let Some(next) = first_in_queue(engine, &after).await? {
             engine.nudge(EntityId { kind: Kind::Notification, id: next });
         }
     }
@@ -121,30 +121,30 @@ async fn tell(
     }
 }
 
-/// The notification of this one's lane that goes next.
-async fn first_in_lane(engine: &Engine, notification: &Notification) -> Result<Option<Uuid>, Fault> {
-    let lane = lane_prefix(&notification.sender, notification.message.entity());
-    let section = Section { index: LANES, prefix: &lane, after: None, order: Order::Ascending, limit: 1 };
+/// The notification of this one's queue that goes next.
+async fn first_in_queue(engine: &Engine, notification: &Notification) -> Result<Option<Uuid>, Fault> {
+    let queue = queue_prefix(&notification.sender, notification.message.entity());
+    let section = Section { index: QUEUES, prefix: &queue, after: None, order: Order::Ascending, limit: 1 };
     Ok(engine.queries().object_ids::<Notification>(&section).await?.pop())
 }
 
 async fn remembered(engine: &Engine, message: &Message, sender: &str) -> Result<Option<Value>, Fault> {
     match &message.subject {
-        Subject::Incident(card) => {
-            let incident = engine.queries().object::<Incident>(card.id).await?;
+        Subject::Incident { incident, .. } => {
+            let incident = engine.queries().object::<Incident>(incident.id).await?;
             Ok(incident.and_then(|incident| incident.value.remembered.get(sender).cloned()))
         }
-        Subject::Job(_) => Ok(None),
+        Subject::Job { .. } => Ok(None),
     }
 }
 
 async fn remember(engine: &Engine, notification: &Notification, value: Value) -> Result<(), Fault> {
-    let Subject::Incident(card) = &notification.message.subject else { return Ok(()) };
+    let Subject::Incident { incident, .. } = &notification.message.subject else { return Ok(()) };
     let command = IncidentCommand::Remember { sender: notification.sender.clone(), value };
-    match engine.command::<Incident>(card.id, command).await {
+    match engine.command::<Incident>(incident.id, command).await {
         Ok(_) => Ok(()),
         Err(SubmitError::Refused(refusal)) => {
-            tracing::warn!(incident = %card.id, sender = notification.sender, %refusal, "what a sender wants kept is not kept");
+            tracing::warn!(incident = %incident.id, sender = notification.sender, %refusal, "what a sender wants kept is not kept");
             Ok(())
         }
         Err(error) => Err(fault_of(error)),

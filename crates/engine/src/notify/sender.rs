@@ -1,4 +1,5 @@
-//! What sends messages to the outside: Slack, webhooks, inbox_signal. Implemented by adapters, called by the post.
+//! What sends messages to the outside: Slack, webhooks, e-mail. Implemented by adapters, called by the notification
+//! dispatcher.
 //!
 //! Invariant: a sender decides nothing about retries. It says what happened; the notification keeps the rest.
 

@@ -1,5 +1,8 @@
 //! Reads of objects: one by its id, many through an index.
 
+use std::marker::PhantomData;
+
+use async_trait::async_trait;
 use ordo_model::{EntityId, object::Object};
 use ordo_store::{Fault, KeyRange, Order, View};
 use uuid::Uuid;
@@ -9,7 +12,11 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
+use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
 use crate::read::queries::Queries;
+
+/// How many objects one page looks at.
+const LOADS_MAX: usize = 4_000;
 
 /// Which part of an index is read.
 #[derive(Debug, Clone)]
@@ -17,8 +24,7 @@ pub struct Section<'a> {
     pub index: u8,
     /// Only keys that begin with this.
     pub prefix: &'a [u8],
-    /// The key, without kind and index, behind which to go on.
-    pub after: Option<&'a [u8]>,
+    pub after: Option<&'a Cursor>,
     pub order: Order,
     pub limit: usize,
 }
@@ -28,14 +34,25 @@ impl<'a> Section<'a> {
     pub fn all(index: u8, limit: usize) -> Section<'a> {
         Section { index, prefix: &[], after: None, order: Order::Ascending, limit }
     }
+
+    fn list<T: Object>(&self) -> List {
+        List::Index { kind: T::KIND, number: self.index }
+    }
+
+    /// The key behind which to go on; a cursor of another section is refused.
+    fn start<T: Object>(&self) -> Result<Option<&'a [u8]>, Fault> {
+        let Some(cursor) = self.after else { return Ok(None) };
+        let key = cursor.key(self.list::<T>())?;
+        if key.starts_with(self.prefix) { Ok(Some(key)) } else { Err(cursor.refused()) }
+    }
 }
 
-/// Objects in the order of an index.
-#[derive(Debug, Clone)]
-pub struct Found<T> {
-    pub items: Vec<Versioned<T>>,
-    /// Where to go on, if there may be more.
-    pub next: Option<Vec<u8>>,
+/// A section of an index as it is walked; keys are those of the index without its kind and number.
+struct ObjectSource<'a, T, F> {
+    queries: &'a Queries,
+    section: &'a Section<'a>,
+    judge: F,
+    of: PhantomData<fn() -> T>,
 }
 
 impl Queries {
@@ -46,32 +63,60 @@ impl Queries {
     }
 
     /// The objects that a section of an index names; its keys end with their ids.
-    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<Found<T>, Fault> {
-        let keys = self.index_keys::<T>(section).await?;
-        let next = keys.last().filter(|_| keys.len() == section.limit).map(|key| key[2..].to_vec());
-        let ids: Vec<Uuid> = keys.iter().filter_map(|key| keys::trailing_id(key)).collect();
-        let entities: Vec<EntityId> = ids.iter().map(|id| EntityId { kind: T::KIND, id: *id }).collect();
-        let snapshots = self.store().load(&entities).await?;
-        let found = ids.into_iter().zip(snapshots).filter_map(|(id, snapshot)| Some(read(id, &snapshot?)));
-        Ok(Found { items: found.collect::<Result<_, Fault>>()?, next })
+    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<Page<Versioned<T>>, Fault> {
+        self.objects_judged(section, Entry::Shown).await
+    }
+
+    /// The same, where not every object fits: a page looks at a bounded number of them.
+    pub(crate) async fn objects_judged<T: Stored>(
+        &self,
+        section: &Section<'_>,
+        judge: impl Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
+    ) -> Result<Page<Versioned<T>>, Fault> {
+        section.start::<T>()?;
+        let source = ObjectSource { queries: self, section, judge, of: PhantomData };
+        read_page(&source, section.list::<T>(), section.after, section.limit).await
     }
 
     /// The ids that a section of an index names.
     pub async fn object_ids<T: Stored>(&self, section: &Section<'_>) -> Result<Vec<Uuid>, Fault> {
-        let keys = self.index_keys::<T>(section).await?;
+        let keys = self.index_keys::<T>(section, section.start::<T>()?, section.limit).await?;
         Ok(keys.iter().filter_map(|key| keys::trailing_id(key)).collect())
     }
 
-    async fn index_keys<T: Object>(&self, section: &Section<'_>) -> Result<Vec<Vec<u8>>, Fault> {
-        let mut range = KeyRange::prefix(&index_key::<T>(section.index, section.prefix));
-        if let Some(after) = section.after {
-            let after = index_key::<T>(section.index, after);
-            match section.order {
-                Order::Ascending => range.from = [after.as_slice(), &[0]].concat(),
-                Order::Descending => range.to = Some(after),
-            }
-        }
-        let rows = self.store().rows(View::Index, &range, section.order, section.limit).await?;
+    async fn index_keys<T: Object>(
+        &self,
+        section: &Section<'_>,
+        after: Option<&[u8]>,
+        count: usize,
+    ) -> Result<Vec<Vec<u8>>, Fault> {
+        let whole = KeyRange::prefix(&index_key::<T>(section.index, section.prefix));
+        let range = rest(whole, after.map(|key| index_key::<T>(section.index, key)), section.order);
+        let rows = self.store().rows(View::Index, &range, section.order, count).await?;
         Ok(rows.into_iter().map(|row| row.key).collect())
+    }
+}
+
+#[async_trait]
+impl<T, F> Source<Versioned<T>> for ObjectSource<'_, T, F>
+where
+    T: Stored,
+    F: Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
+{
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Versioned<T>>)>, Fault> {
+        let keys = self.queries.index_keys::<T>(self.section, after, count).await?;
+        let ids: Vec<Uuid> = keys.iter().map(|key| keys::trailing_id(key).unwrap_or_default()).collect();
+        let entities: Vec<EntityId> = ids.iter().map(|id| EntityId { kind: T::KIND, id: *id }).collect();
+        let snapshots = self.queries.store().load(&entities).await?;
+        let mut entries = Vec::with_capacity(keys.len());
+        for ((key, id), snapshot) in keys.into_iter().zip(ids).zip(snapshots) {
+            let object = snapshot.map(|snapshot| read(id, &snapshot)).transpose()?;
+            entries.push((key[2..].to_vec(), object.map_or(Entry::Passed, &self.judge)));
+        }
+        Ok(entries)
+    }
+
+    fn entries_max(&self) -> usize {
+        LOADS_MAX
     }
 }

@@ -1,12 +1,12 @@
-//! Reads: jobs, runs, their events and logs. Lists are pages of a view, never scans.
+//! Reads of single things: jobs, runs, their events; counts, and what waits. Lists have files of their own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ordo_model::job::{Job, JobState, Run, RunStatus};
-use ordo_model::{EntityId, JobId, Kind, RunId};
-use ordo_store::{Event as Stored, Fault, KeyRange, Order, Row, Store, Version, View};
+use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_store::{Event as Stored, Fault, KeyRange, Order, Store, Version, View};
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::commit::change::Waiting;
 use crate::commit::codec;
@@ -14,9 +14,14 @@ use crate::commit::keys;
 use crate::dispatch::Find;
 use crate::run::log_writer::RESULT_SEQ;
 
+/// How many of the oldest jobs are looked at to know whether an index is complete.
+const WITNESSES: usize = 32;
+
 #[derive(Clone)]
 pub struct Queries {
     store: Arc<dyn Store>,
+    /// Once they are there they stay.
+    trigger_rows: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Queries {
@@ -25,45 +30,9 @@ impl std::fmt::Debug for Queries {
     }
 }
 
-/// How many jobs one call looks at when a filter has no view of its own; a page may then be short of its limit.
-pub const SCAN_MAX: usize = 20_000;
-
-/// Which jobs a list shows.
-#[derive(Debug, Clone, Default)]
-pub struct JobFilter {
-    pub label: Option<String>,
-    pub state: Option<JobState>,
-    /// The name of a trigger's type. Has no view: every job that fits the rest is looked at.
-    pub trigger: Option<&'static str>,
-}
-
-impl JobFilter {
-    /// Whether the job passes what no view narrowed down.
-    pub(crate) fn shows(&self, job: &Job) -> bool {
-        self.state.is_none_or(|state| job.state() == state)
-            && self.trigger.is_none_or(|name| job.definition.trigger.name() == name)
-    }
-}
-
-/// Which runs a list shows.
-#[derive(Debug, Clone, Default)]
-pub struct RunFilter {
-    pub job_id: Option<JobId>,
-    /// The code of a status.
-    pub status: Option<u8>,
-    pub since: Option<ordo_model::Timestamp>,
-}
-
-#[derive(Debug, Clone)]
-pub struct Page<T> {
-    pub items: Vec<T>,
-    /// Where the next page begins: behind this id.
-    pub next: Option<Uuid>,
-}
-
 impl Queries {
     pub fn new(store: Arc<dyn Store>) -> Queries {
-        Queries { store }
+        Queries { store, trigger_rows: Arc::default() }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -71,68 +40,52 @@ impl Queries {
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
-        Ok(self.jobs_by_id(&[id]).await?.pop())
+        Ok(self.load_jobs(&[id]).await?.pop().flatten())
     }
 
-    async fn jobs_by_id(&self, ids: &[JobId]) -> Result<Vec<Job>, Fault> {
+    /// One answer per id, in order.
+    pub async fn load_jobs(&self, ids: &[JobId]) -> Result<Vec<Option<Job>>, Fault> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let entities: Vec<EntityId> = ids.iter().map(|id| (*id).into()).collect();
         let snapshots = self.store.load(&entities).await?;
-        snapshots.into_iter().flatten().map(|snapshot| codec::decode_job(&snapshot.state)).collect()
+        snapshots.into_iter().map(|found| found.map(|one| codec::decode_job(&one.state)).transpose()).collect()
     }
 
-    /// Jobs with this label, at most `limit`.
-    pub async fn jobs_labelled(&self, label: &str, limit: usize) -> Result<Vec<Job>, Fault> {
-        let filter = JobFilter { label: Some(label.to_owned()), ..JobFilter::default() };
-        Ok(self.jobs(&filter, None, limit).await?.items)
+    /// How many jobs are in a state, counted up to `limit`.
+    pub async fn count_jobs(&self, state: JobState, limit: usize) -> Result<usize, Fault> {
+        let range = KeyRange::prefix(&[state.code()]);
+        Ok(self.store.rows(View::JobsByState, &range, Order::Ascending, limit).await?.len())
     }
 
-    /// Jobs in the order of their creation, newest last. Looks at [`SCAN_MAX`] jobs or a few more, so a page may be short.
-    pub async fn jobs(&self, filter: &JobFilter, after: Option<Uuid>, limit: usize) -> Result<Page<Job>, Fault> {
-        let mut items = Vec::new();
-        let mut after = after;
-        let mut seen = 0;
-        loop {
-            let (ids, more) = self.job_ids(filter, after, limit).await?;
-            seen += ids.len();
-            after = ids.last().map(|id| id.0).or(after);
-            // With two filters one view narrows and the other is checked.
-            items.extend(self.jobs_by_id(&ids).await?.into_iter().filter(|job| filter.shows(job)));
-            if items.len() > limit {
-                items.truncate(limit);
-                let next = items.last().map(|job| job.id.0);
-                return Ok(Page { items, next });
-            }
-            if !more || items.len() == limit || seen >= SCAN_MAX {
-                return Ok(Page { items, next: after.filter(|_| more) });
-            }
+    /// The jobs that wake until then, soonest first; whether there are more than `limit`.
+    pub async fn waking(&self, until: Timestamp, limit: usize) -> Result<(Vec<Job>, bool), Fault> {
+        let alarms = self.store.due(until, None, limit + 1).await?;
+        let is_cut = alarms.len() > limit;
+        // Other things have alarms too.
+        let jobs = alarms.into_iter().take(limit).filter(|alarm| alarm.entity.kind == Kind::Job);
+        let ids: Vec<JobId> = jobs.map(|alarm| JobId(alarm.entity.id)).collect();
+        Ok((self.load_jobs(&ids).await?.into_iter().flatten().collect(), is_cut))
+    }
+
+    /// Whether jobs are indexed by trigger. A store of an older version has these rows only for jobs that were made
+    /// since, until it is reindexed; what is missing is then missing for the oldest jobs.
+    pub(crate) async fn has_trigger_rows(&self) -> Result<bool, Fault> {
+        if self.trigger_rows.load(Ordering::Relaxed) {
+            return Ok(true);
         }
-    }
-
-    async fn job_ids(
-        &self,
-        filter: &JobFilter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> Result<(Vec<JobId>, bool), Fault> {
-        let (view, prefix) = match (&filter.label, filter.state) {
-            (Some(label), _) => (View::JobsByLabel, keys::label_prefix(label)),
-            (None, Some(state)) => (View::JobsByState, vec![state.code()]),
-            (None, None) => return self.all_job_ids(after, limit).await,
-        };
-        let mut range = KeyRange::prefix(&prefix);
-        if let Some(after) = after {
-            range.from = [prefix.as_slice(), after.as_bytes(), &[0]].concat();
-        }
-        let rows = self.store.rows(view, &range, Order::Ascending, limit + 1).await?;
-        Ok(cut(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId).collect(), limit))
-    }
-
-    async fn all_job_ids(&self, after: Option<Uuid>, limit: usize) -> Result<(Vec<JobId>, bool), Fault> {
-        let after = after.map(|id| EntityId::from(JobId(id)));
-        let entities = self.store.entities(after, limit + 1).await?;
+        let oldest = self.store.entities(None, WITNESSES).await?;
         // Jobs come first in the order of entities.
-        let jobs = entities.into_iter().take_while(|(entity, _)| entity.kind == Kind::Job);
-        Ok(cut(jobs.map(|(entity, _)| JobId(entity.id)).collect(), limit))
+        let jobs = oldest.iter().take_while(|(entity, _)| entity.kind == Kind::Job);
+        let key = |job: Job| keys::job_by_trigger(job.definition.trigger.code(), job.id);
+        let asked = jobs.map(|(_, one)| codec::decode_job(&one.state).map(key)).collect::<Result<Vec<_>, Fault>>()?;
+        let are_there = self.store.rows_by_key(View::Index, &asked).await?.iter().all(Option::is_some);
+        self.trigger_rows.store(are_there, Ordering::Relaxed);
+        if !are_there {
+            tracing::warn!("jobs are looked for by trigger without an index: `ordo store reindex` adds it");
+        }
+        Ok(are_there)
     }
 
     pub async fn run(&self, id: RunId) -> Result<Option<Run>, Fault> {
@@ -150,65 +103,6 @@ impl Queries {
             }
         }
         Ok(Some(run))
-    }
-
-    /// Runs, newest first, older than the run `before`.
-    pub async fn runs(&self, filter: &RunFilter, before: Option<Uuid>, limit: usize) -> Result<Page<Run>, Fault> {
-        let mut found: Vec<Run> = Vec::new();
-        let mut before = before;
-        loop {
-            let (rows, more) = self.run_rows(filter, before, limit).await?;
-            for (id, run) in rows {
-                before = Some(id);
-                let Some(run) = run else { continue };
-                if filter.since.is_some_and(|since| run.fired_at < since) {
-                    return Ok(Page { items: found, next: None });
-                }
-                if filter.status.is_none_or(|code| run.status.code() == code) {
-                    found.push(run);
-                }
-                if found.len() > limit {
-                    break;
-                }
-            }
-            if !more || found.len() > limit {
-                let over = found.len() > limit;
-                found.truncate(limit);
-                let next = (over || more).then(|| found.last().map(|run| run.id.0)).flatten();
-                return Ok(Page { items: found, next });
-            }
-        }
-    }
-
-    async fn run_rows(
-        &self,
-        filter: &RunFilter,
-        before: Option<Uuid>,
-        limit: usize,
-    ) -> Result<(Vec<(Uuid, Option<Run>)>, bool), Fault> {
-        let completed = RunStatus::code_of("completed");
-        let (view, prefix) = match (filter.job_id, filter.status) {
-            (Some(job), _) => (View::RunsByJob, job.0.as_bytes().to_vec()),
-            (None, Some(code)) if Some(code) != completed => (View::RunsByStatus, vec![code]),
-            (None, _) => (View::Runs, Vec::new()),
-        };
-        let mut range = KeyRange::prefix(&prefix);
-        if let Some(before) = before {
-            range.to = Some([prefix.as_slice(), before.as_bytes()].concat());
-        }
-        let mut rows = self.store.rows(view, &range, Order::Descending, limit + 1).await?;
-        let more = rows.len() > limit;
-        rows.truncate(limit + 1);
-        let mut runs = Vec::with_capacity(rows.len());
-        for row in rows {
-            let Some(id) = keys::trailing_id(&row.key) else { continue };
-            runs.push((id, self.run_of_row(view, id, &row).await?));
-        }
-        Ok((runs, more))
-    }
-
-    async fn run_of_row(&self, view: View, id: Uuid, row: &Row) -> Result<Option<Run>, Fault> {
-        if view == View::Runs { codec::decode_run(&row.value).map(Some) } else { self.run(RunId(id)).await }
     }
 
     /// Events of a stream from a version on, and the version of the oldest that is kept.
@@ -232,10 +126,4 @@ pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting
     let rows = store.rows(View::Queue, &range, Order::Ascending, find.limit).await?;
     let complete = rows.len() < find.limit;
     Ok((rows.iter().filter_map(|row| keys::read_queue(&find.queue, &row.key, &row.value)).collect(), complete))
-}
-
-fn cut(mut ids: Vec<JobId>, limit: usize) -> (Vec<JobId>, bool) {
-    let more = ids.len() > limit;
-    ids.truncate(limit);
-    (ids, more)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
+use ordo_model::text::shortened;
 use ordo_model::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
@@ -74,7 +75,7 @@ impl LogSink {
     /// Keeps a line, shortened to LOG_LINE_MAX_BYTES, unless the attempt has used up its share.
     pub fn line(&self, stream: LogStream, text: &str) {
         let text = self.mask.text(text);
-        let text = shorten(&text);
+        let text = shortened(&text, LOG_LINE_MAX_BYTES);
         if self.kept.fetch_add(text.len() + 1, Ordering::Relaxed) + text.len() >= LOG_MAX_BYTES {
             self.cut.fetch_add(text.len() + 1, Ordering::Relaxed);
             return;
@@ -97,15 +98,4 @@ impl LogSink {
         // The receiver is gone only while the process is going down; the line has nowhere to go then.
         drop(self.to.send((self.run, LogLine { attempt: self.attempt, at: self.clock.now(), stream, text })));
     }
-}
-
-pub(crate) fn shorten(text: &str) -> &str {
-    if text.len() <= LOG_LINE_MAX_BYTES {
-        return text;
-    }
-    let mut end = LOG_LINE_MAX_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

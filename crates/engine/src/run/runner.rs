@@ -166,8 +166,11 @@ impl Runner {
         };
         let (mask, sink) = (resolved.mask.clone(), sink.masking(resolved.mask));
         let outcome = self.work(assignment, resolved.input, trace, cancel, sink.clone()).await;
-        let outcome = outcome.map(|result| mask.value(result));
-        (outcome.map_err(|failure| Failure::new(mask.text(&failure.reason).into_owned())), sink)
+        let outcome = match outcome {
+            Ok(result) => Ok(mask.value_aside(result).await),
+            Err(failure) => Err(Failure::new(mask.text(&failure.reason).into_owned())),
+        };
+        (outcome, sink)
     }
 
     async fn work(

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ordo_model::{Millis, Timestamp};
@@ -156,6 +156,12 @@ impl Stopwatch {
     pub fn elapsed_micros(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
+}
+
+/// Microseconds that go on steadily, from the first call on: for whoever says how long something took and has no clock.
+pub fn steady_micros() -> u64 {
+    static FIRST: LazyLock<Stopwatch> = LazyLock::new(Stopwatch::start);
+    FIRST.elapsed_micros()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-pub mod post;
+pub mod counting;
+pub mod recorder;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -216,7 +217,7 @@ impl World {
     }
 
     pub async fn runs(&self, job: JobId) -> Vec<Run> {
-        let filter = ordo_engine::queries::RunFilter { job_id: Some(job), ..Default::default() };
+        let filter = ordo_engine::run_list::RunFilter { job_id: Some(job), ..Default::default() };
         let mut runs = self.engine.queries().runs(&filter, None, 1_000).await.unwrap().items;
         runs.reverse();
         runs

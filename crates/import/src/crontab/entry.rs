@@ -1,6 +1,7 @@
 //! An entry with all that is in force around it, as a draft.
 
 use ordo_model::limits::{NOTE_MAX_BYTES, TIMEOUT_MAX};
+use ordo_model::text::shortened;
 use serde_json::{Map, Value, json};
 
 use super::line::{self, Entry, Line};
@@ -104,13 +105,11 @@ fn is_prose(text: &str) -> bool {
 /// At most so many bytes, and nothing a description may not hold.
 fn within(text: &str, most: usize) -> String {
     const MORE: &str = " …";
-    let plain: String =
-        text.chars().filter(|notification| !notification.is_control() || *notification == '\n').collect();
+    let plain: String = text.chars().filter(|character| !character.is_control() || *character == '\n').collect();
     if plain.len() <= most {
         return plain;
     }
-    let end = (0..=most - MORE.len()).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}{MORE}", &plain[..end])
+    format!("{}{MORE}", shortened(&plain, most - MORE.len()))
 }
 
 fn warnings(entry: &Entry<'_>, label: &str) -> Vec<String> {

@@ -10,6 +10,7 @@ use super::delivery_rules;
 use crate::id::{EntityId, JobId, Kind, RunId};
 use crate::limits::DELIVERY_KEPT;
 use crate::object::{Misplaced, Object};
+use crate::text::is_default;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +27,7 @@ pub struct Delivery {
     pub payload: Option<Uuid>,
     pub received_at: Timestamp,
     /// The hook's filter did not let it through.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub filtered: bool,
     /// The jobs that listened when it came, or when it was replayed, and what became of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,7 +39,7 @@ pub struct Delivery {
     pub since: Timestamp,
     /// When to look after it, as long as something is open.
     pub look_at: Timestamp,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub forgotten: bool,
 }
 

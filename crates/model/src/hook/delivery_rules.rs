@@ -4,6 +4,7 @@ use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryO
 use crate::id::JobId;
 use crate::limits::{DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES};
 use crate::object::Misplaced;
+use crate::text::shortened;
 use crate::time::{Millis, Timestamp};
 
 pub(super) fn decide(
@@ -16,8 +17,8 @@ pub(super) fn decide(
         (DeliveryCommand::Receive { hook, sender_id, content_type, bytes, payload, passes, jobs }, None) => {
             Ok(vec![DeliveryEvent::DeliveryReceived {
                 hook,
-                sender_id: sender_id.map(shortened),
-                content_type: content_type.map(shortened),
+                sender_id: sender_id.as_deref().map(shown),
+                content_type: content_type.as_deref().map(shown),
                 bytes,
                 payload: passes.then_some(payload),
                 jobs: if passes { jobs } else { Vec::new() },
@@ -137,11 +138,7 @@ fn lay(bound: &mut [Bound], news: &[Bound]) {
     }
 }
 
-/// What a sender says is shown up to a limit, cut between two characters.
-fn shortened(mut text: String) -> String {
-    if text.len() > SENDER_ID_MAX_BYTES {
-        let end = (0..=SENDER_ID_MAX_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
-    }
-    text
+/// What a sender says is shown up to a limit.
+fn shown(text: &str) -> String {
+    shortened(text, SENDER_ID_MAX_BYTES).to_owned()
 }

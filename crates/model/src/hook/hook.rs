@@ -8,6 +8,7 @@ use super::verify::{Scheme, Verify};
 use crate::id::{EntityId, Kind};
 use crate::limits::{HOOK_MAX_BYTES, PAYLOAD_DEFAULT_BYTES, PAYLOAD_MAX_BYTES};
 use crate::object::{Misplaced, Object};
+use crate::text::is_default;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Hook {
     pub terms: HookTerms,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub removed: bool,
 }
 

@@ -14,4 +14,4 @@ pub use delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutc
 pub use filter::{Filter, Test};
 pub use hook::{Hook, HookCommand, HookEvent, HookRefusal, HookTerms, TermsPatch, is_slug};
 pub use sender::{Headers, delivery_id};
-pub use verify::{Scheme, Unverified, Verify, verify};
+pub use verify::{Scheme, Unverified, Verify, sign_slack, verify, verify_slack};

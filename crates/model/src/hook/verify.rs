@@ -1,16 +1,18 @@
 //! Whether a delivery comes from whom it says: the signatures that senders use.
 //!
 //! Invariant: secrets and signatures are compared in constant time; a signature that names its time is good for
-//! SIGNATURE_WINDOW only.
+//! SIGNATURE_WINDOW only. However many signatures a delivery brings, its payload is hashed at most once, and not at all
+//! if its time is wrong or none of them can be one: whoever is refused costs little.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
 use super::sender::Headers;
-use crate::limits::SIGNATURE_WINDOW;
+use crate::limits::{SIGNATURE_WINDOW, SIGNATURES_MAX};
 use crate::time::Timestamp;
 
 /// How a hook knows its senders.
@@ -69,7 +71,7 @@ pub enum Unverified {
     Unreadable(String),
     #[error("the signature is from another time: it must be no more than {SIGNATURE_WINDOW} away from now")]
     OtherTime,
-    #[error("the signature does not belong to this payload and the hook's secret")]
+    #[error("the signature does not belong to this payload and the secret")]
     Wrong,
     #[error("the hook's secret cannot be used: a Standard Webhooks secret is base64, with or without whsec_ before it")]
     BadSecret,
@@ -83,40 +85,60 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<(), Unverified> {
     match scheme {
-        Scheme::Github => hex_in(headers, "X-Hub-Signature-256", Some("sha256="))?.belongs_to(secret, &[payload]),
-        Scheme::Slack => slack(secret, headers, payload, now),
+        Scheme::Github => {
+            let given = hex_of("X-Hub-Signature-256", headers.get("X-Hub-Signature-256"), Some("sha256="))?;
+            belongs(given, secret, &[payload])
+        }
+        Scheme::Slack => verify_slack(secret, headers.get(SLACK_TIME), headers.get(SLACK_SIGNATURE), payload, now),
         Scheme::Stripe => stripe(secret, headers, payload, now),
         Scheme::Standard => standard(secret, headers, payload, now),
         Scheme::Hmac { header } => {
             let name = header.as_deref().unwrap_or_else(|| {
                 HMAC_HEADERS.into_iter().find(|name| headers.get(name).is_some()).unwrap_or(HMAC_HEADERS[0])
             });
-            hex_in(headers, name, None)?.belongs_to(secret, &[payload])
+            belongs(hex_of(name, headers.get(name), None)?, secret, &[payload])
         }
         Scheme::Bearer => bearer(secret, headers),
     }
 }
 
-fn slack(secret: &str, headers: Headers<'_>, payload: &[u8], now: Timestamp) -> Result<(), Unverified> {
-    let time = required(headers, "X-Slack-Request-Timestamp")?;
-    check_time(time, "X-Slack-Request-Timestamp", now)?;
-    let given = hex_in(headers, "X-Slack-Signature", Some("v0="))?;
-    given.belongs_to(secret, &[b"v0:", time.as_bytes(), b":", payload])
+const SLACK_TIME: &str = "X-Slack-Request-Timestamp";
+const SLACK_SIGNATURE: &str = "X-Slack-Signature";
+
+/// Whether Slack signed this body, by the values of its two headers: for hooks and for Slack's own routes.
+pub fn verify_slack(
+    secret: &str,
+    time: Option<&str>,
+    signature: Option<&str>,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<(), Unverified> {
+    let time = present(SLACK_TIME, time)?;
+    check_time(time, SLACK_TIME, now)?;
+    let given = hex_of(SLACK_SIGNATURE, signature, Some("v0="))?;
+    belongs(given, secret, &slack_signed(time, body))
+}
+
+/// The signature that Slack would send.
+pub fn sign_slack(secret: &str, time: &str, body: &[u8]) -> String {
+    format!("v0={}", hex::encode(tag_of(secret.as_bytes(), &slack_signed(time, body))))
+}
+
+fn slack_signed<'a>(time: &'a str, body: &'a [u8]) -> [&'a [u8]; 4] {
+    [b"v0:", time.as_bytes(), b":", body]
 }
 
 fn stripe(secret: &str, headers: Headers<'_>, payload: &[u8], now: Timestamp) -> Result<(), Unverified> {
     const HEADER: &str = "Stripe-Signature";
-    let (mut time, mut given) = (None, Vec::new());
-    for (name, value) in required(headers, HEADER)?.split(',').filter_map(|part| part.trim().split_once('=')) {
-        match name {
-            "t" => time = Some(value),
-            "v1" => given.extend(unhex(value)),
-            _ => {}
-        }
-    }
-    let time = time.ok_or_else(|| Unverified::Unreadable(HEADER.into()))?;
+    let header = required(headers, HEADER)?;
+    let all = |wanted: &'static str| {
+        let pairs = header.split(',').filter_map(|part| part.trim().split_once('='));
+        pairs.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
+    };
+    let time = all("t").last().ok_or_else(|| Unverified::Unreadable(HEADER.into()))?;
     check_time(time, HEADER, now)?;
-    any_of(&given, secret.as_bytes(), &[time.as_bytes(), b".", payload])
+    let given = all("v1").filter_map(|value| hex::decode(value).ok());
+    any_of(given, || tag_of(secret.as_bytes(), &[time.as_bytes(), b".", payload]))
 }
 
 fn standard(secret: &str, headers: Headers<'_>, payload: &[u8], now: Timestamp) -> Result<(), Unverified> {
@@ -127,9 +149,8 @@ fn standard(secret: &str, headers: Headers<'_>, payload: &[u8], now: Timestamp) 
     let secret = secret.trim();
     let secret = unbase64(secret.strip_prefix("whsec_").unwrap_or(secret)).ok_or(Unverified::BadSecret)?;
     // Several stand there while a secret is being replaced.
-    let given: Vec<Vec<u8>> =
-        signatures.split_whitespace().filter_map(|part| unbase64(part.strip_prefix("v1,")?)).collect();
-    any_of(&given, &secret, &[id.as_bytes(), b".", time.as_bytes(), b".", payload])
+    let given = signatures.split_whitespace().filter_map(|part| unbase64(part.strip_prefix("v1,")?));
+    any_of(given, || tag_of(&secret, &[id.as_bytes(), b".", time.as_bytes(), b".", payload]))
 }
 
 /// Both are hashed with a key of their own length: neither the length nor the place of a difference shows in time.
@@ -140,43 +161,53 @@ fn bearer(secret: &str, headers: Headers<'_>) -> Result<(), Unverified> {
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(unreadable());
     }
-    let wanted = mac(b"bearer", &[secret.trim().as_bytes()]).finalize().into_bytes();
-    let given = mac(b"bearer", &[given.trim().as_bytes()]);
-    given.verify_slice(&wanted).map_err(|_| Unverified::Wrong)
+    let hashed = |text: &str| tag_of(b"bearer", &[text.trim().as_bytes()]);
+    any_of([hashed(given).to_vec()], || hashed(secret))
 }
 
-struct Signature(Vec<u8>);
+/// An HMAC-SHA256.
+type Tag = [u8; 32];
 
-impl Signature {
-    fn belongs_to(&self, secret: &str, signed: &[&[u8]]) -> Result<(), Unverified> {
-        any_of(std::slice::from_ref(&self.0), secret.as_bytes(), signed)
+fn belongs(given: Vec<u8>, secret: &str, signed: &[&[u8]]) -> Result<(), Unverified> {
+    any_of([given], || tag_of(secret.as_bytes(), signed))
+}
+
+/// Whether one of the first SIGNATURES_MAX that can be signatures is the right one. Which that is follows from the whole
+/// payload: it is computed once, and only if there is something to compare it with.
+fn any_of(given: impl IntoIterator<Item = Vec<u8>>, right: impl FnOnce() -> Tag) -> Result<(), Unverified> {
+    let well_formed = given.into_iter().filter_map(|bytes| Tag::try_from(bytes).ok());
+    let given: Vec<Tag> = well_formed.take(SIGNATURES_MAX).collect();
+    if given.is_empty() {
+        return Err(Unverified::Wrong);
     }
-}
-
-fn any_of(given: &[Vec<u8>], secret: &[u8], signed: &[&[u8]]) -> Result<(), Unverified> {
-    let fits = given.iter().any(|given| mac(secret, signed).verify_slice(given).is_ok());
+    let right = right();
+    let fits = given.iter().any(|given| bool::from(given.ct_eq(&right)));
     if fits { Ok(()) } else { Err(Unverified::Wrong) }
 }
 
-fn mac(secret: &[u8], signed: &[&[u8]]) -> Hmac<Sha256> {
+fn tag_of(secret: &[u8], signed: &[&[u8]]) -> Tag {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key of any length will do");
     signed.iter().for_each(|part| mac.update(part));
-    mac
+    mac.finalize().into_bytes().into()
 }
 
 fn required<'a>(headers: Headers<'a>, name: &str) -> Result<&'a str, Unverified> {
-    headers.get(name).map(str::trim).ok_or_else(|| Unverified::Missing(name.to_owned()))
+    present(name, headers.get(name))
+}
+
+fn present<'a>(name: &str, value: Option<&'a str>) -> Result<&'a str, Unverified> {
+    value.map(str::trim).ok_or_else(|| Unverified::Missing(name.to_owned()))
 }
 
 /// A signature in hex. `sha256=` may stand before it; where a scheme has a prefix of its own, that one must.
-fn hex_in(headers: Headers<'_>, name: &str, prefix: Option<&str>) -> Result<Signature, Unverified> {
+fn hex_of(name: &str, value: Option<&str>, prefix: Option<&str>) -> Result<Vec<u8>, Unverified> {
     let unreadable = || Unverified::Unreadable(name.to_owned());
-    let given = required(headers, name)?;
+    let given = present(name, value)?;
     let given = match prefix {
         Some(prefix) => given.strip_prefix(prefix).ok_or_else(unreadable)?,
         None => given.strip_prefix("sha256=").unwrap_or(given),
     };
-    unhex(given).map(Signature).ok_or_else(unreadable)
+    hex::decode(given).ok().filter(|bytes| !bytes.is_empty()).ok_or_else(unreadable)
 }
 
 fn check_time(seconds: &str, header: &str, now: Timestamp) -> Result<(), Unverified> {
@@ -185,13 +216,40 @@ fn check_time(seconds: &str, header: &str, now: Timestamp) -> Result<(), Unverif
     if at.abs_diff(now.ms()) <= SIGNATURE_WINDOW.ms() { Ok(()) } else { Err(Unverified::OtherTime) }
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
-    if rest.is_empty() && !pairs.is_empty() { bytes.collect() } else { None }
-}
-
 fn unbase64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).or_else(|_| STANDARD_NO_PAD.decode(text)).ok().filter(|bytes| !bytes.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often the HMAC of the payload is computed for so many signatures, and how many of them are read.
+    fn cost(count: usize, signature: &[u8]) -> (u32, usize) {
+        let (computed, read) = (Cell::new(0), Cell::new(0));
+        let given = (0..count).map(|_| {
+            read.set(read.get() + 1);
+            signature.to_vec()
+        });
+        let right = || {
+            computed.set(computed.get() + 1);
+            [7; 32]
+        };
+        assert_eq!(any_of(given, right), Err(Unverified::Wrong));
+        (computed.get(), read.get())
+    }
+
+    #[test]
+    fn ten_thousand_signatures_cost_one_hmac_and_five_comparisons() {
+        assert_eq!(cost(10_000, &[0; 32]), (1, SIGNATURES_MAX));
+        assert_eq!(cost(1, &[0; 32]), (1, 1));
+    }
+
+    #[test]
+    fn without_anything_that_can_be_a_signature_the_payload_is_not_hashed() {
+        assert_eq!(cost(0, &[]), (0, 0));
+        assert_eq!(cost(100, &[0; 31]).0, 0);
+    }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::definition::Invalid;
 use crate::id::{JobId, RunId};
 use crate::limits::AFTER_JOBS_MAX;
+use crate::text::is_default;
 use crate::trace::TraceParent;
 
 /// Which ends of which jobs bring a run about.
@@ -161,12 +162,8 @@ pub struct UpstreamEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,
     /// How many links of a chain lie behind it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub depth: u32,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// The job's input with the ends that brought the run about, as `after`. An input that is no object stays as it is.

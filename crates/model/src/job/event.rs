@@ -13,6 +13,7 @@ use super::after::UpstreamEnd;
 use super::definition::Definition;
 use crate::id::{Incarnation, RunId, Token};
 use crate::schedule::{Gap, Occurrence};
+use crate::text::is_default;
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
 
@@ -21,7 +22,7 @@ use crate::trace::TraceParent;
 pub enum Event {
     JobScheduled {
         definition: Arc<Definition>,
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         held: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<Occurrence>,
@@ -215,7 +216,7 @@ pub enum Cause {
     Webhook {
         delivery: Uuid,
         /// 0: the delivery itself; otherwise which of its replays.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         replay: u32,
     },
     /// Jobs that this one comes after have ended, this run last.
@@ -317,12 +318,4 @@ impl SkipReason {
             SkipReason::Expired => "expired",
         }
     }
-}
-
-fn is_false(held: &bool) -> bool {
-    !held
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }

@@ -11,6 +11,7 @@ use crate::id::mix;
 use crate::limits::{
     KEY_CONCURRENCY_MAX, KEY_POINTER_MAX_BYTES, KEY_VALUE_MAX_BYTES, RATE_LIMIT_MAX, RATE_PER_MAX, UNIQUE_WINDOW_MAX,
 };
+use crate::text::shortened;
 use crate::time::Millis;
 
 /// Where a key's value comes from: `label`, or a JSON pointer (RFC 6901) into the input.
@@ -70,12 +71,8 @@ fn bounded(text: String) -> String {
     if text.len() <= KEY_VALUE_MAX_BYTES {
         return text;
     }
-    let mut end = KEY_VALUE_MAX_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
     let hash = text.bytes().fold(text.len() as u64, |hash, byte| mix(hash ^ u64::from(byte)));
-    format!("{}…{hash:016x}", &text[..end])
+    format!("{}…{hash:016x}", shortened(&text, KEY_VALUE_MAX_BYTES))
 }
 
 /// At most `max` runs with the same key execute at once, of whatever jobs.

@@ -10,6 +10,7 @@ use super::state::{Job, Stage};
 use crate::id::RunId;
 use crate::limits::OVERRAN_MIN;
 use crate::schedule::Gap;
+use crate::text::is_default;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub enum Notice {
     Recovered {
         run_id: RunId,
         failures: u32,
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         missed: u32,
     },
     /// A run was fired more than MISFIRE_WINDOW after it was due.
@@ -186,8 +187,4 @@ fn overran(job: &mut Job, cause: &Cause, at: Timestamp) {
     for notice in found {
         put(job, at, notice);
     }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }

@@ -49,10 +49,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub fn is_default(&self) -> bool {
-        *self == Pace::default()
-    }
-
     pub(super) fn note(&mut self, took: Millis, at: Timestamp) {
         self.turn(at);
         if took > SLOW_AFTER {
@@ -106,8 +102,8 @@ mod tests {
         assert_eq!(pace.pool(), Pool::Slow);
         assert_eq!(pace.seen_at(at(179_999)).pool(), Pool::Slow);
         assert_eq!(pace.seen_at(at(180_000)).pool(), Pool::Fast);
-        assert!(other.is_default(), "a quick job has nothing to remember");
+        assert_eq!(other, Pace::default(), "a quick job has nothing to remember");
         pace.turn(at(180_000));
-        assert!(pace.is_default());
+        assert_eq!(pace, Pace::default());
     }
 }

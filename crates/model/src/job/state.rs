@@ -20,6 +20,7 @@ use crate::id::{Incarnation, JobId, RunId, Token};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
+use crate::text::is_default;
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
 
@@ -51,7 +52,7 @@ pub struct Job {
     #[serde(default)]
     pub history: History,
     /// Others wait for the ends of its runs.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub followed: bool,
     /// How the jobs that this one comes after have ended since its last run of the chain, under `all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +60,7 @@ pub struct Job {
     /// What people outside have still to be told.
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<Notice>,
-    #[serde(default, skip_serializing_if = "Pace::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub pace: Pace,
 }
 
@@ -135,7 +136,7 @@ pub struct ActiveRun {
     /// Attempts begun so far.
     pub attempts: u32,
     /// How many of them were given back without having been begun by their executor.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub returned: u32,
     /// Set when it is one share of another run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +148,7 @@ pub struct ActiveRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelling: Option<String>,
     /// It was still running when the next occurrence came, and that was told.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub overran: bool,
 }
 
@@ -199,16 +200,8 @@ pub struct History {
     pub last: Option<Last>,
     pub failures_in_row: u32,
     /// Occurrences since the last completed run that did not happen when they should have.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub missed_in_row: u32,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -25,6 +25,19 @@ impl Trigger {
         }
     }
 
+    /// For keys: never changes once released.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Trigger::Scheduled(_) => 0,
+            Trigger::Webhook { .. } => 1,
+            Trigger::Manual => 2,
+        }
+    }
+
+    pub fn code_of(name: &str) -> Option<u8> {
+        Self::NAMES.iter().position(|known| *known == name).and_then(|place| u8::try_from(place).ok())
+    }
+
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             Trigger::Scheduled(schedule) => Some(schedule),

@@ -12,6 +12,7 @@ use crate::id::{EntityId, Kind};
 use crate::job::Invalid;
 use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
+use crate::text::is_default;
 use crate::time::Timestamp;
 
 pub use settings::MonitorSettings;
@@ -34,14 +35,14 @@ pub struct Monitor {
     /// A run said that it started and has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub failures_in_row: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub version: u64,
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<MonitorNotice>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub removed: bool,
 }
 
@@ -326,12 +327,4 @@ fn pinged(monitor: &mut Monitor, signal: Signal, body: Option<Uuid>, at: Timesta
         }
         (Signal::Success, MonitorStatus::New | MonitorStatus::Up) => monitor.status = MonitorStatus::Up,
     }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }

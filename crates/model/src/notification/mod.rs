@@ -2,6 +2,7 @@
 //!
 //! Invariant: a notification that waits has an alarm; one that was given up stays where people see it, with why.
 
+mod form;
 mod message;
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,10 @@ use uuid::Uuid;
 use crate::id::{EntityId, Kind};
 use crate::limits::{DEAD_LETTER_RETENTION, NOTIFICATION_ATTEMPTS_MAX, NOTIFICATION_RETENTION, REASON_MAX_BYTES};
 use crate::object::{Misplaced, Object};
+use crate::text::{is_default, shortened};
 use crate::time::Timestamp;
 
-pub use message::{Event, IncidentCard, JobCard, Message, Subject};
+pub use message::{IncidentSubject, JobSubject, Message, Subject};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
@@ -25,7 +27,7 @@ pub struct Notification {
     pub last_error: Option<String>,
     pub written_at: Timestamp,
     /// It was given up once and is tried again out of its turn.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub replayed: bool,
 }
 
@@ -172,11 +174,11 @@ impl Object for Notification {
         match command {
             NotificationCommand::Write { .. } => Ok(Vec::new()),
             NotificationCommand::Delivered { note } if notification.is_waiting() => {
-                Ok(vec![NotificationEvent::NotificationDelivered { note: note.map(shortened) }])
+                Ok(vec![NotificationEvent::NotificationDelivered { note: note.as_deref().map(bounded) }])
             }
             NotificationCommand::Failed { error, retry_at } if notification.is_waiting() => {
                 let retry_at = retry_at.filter(|_| notification.attempts + 1 < NOTIFICATION_ATTEMPTS_MAX);
-                Ok(vec![NotificationEvent::NotificationFailed { error: shortened(error), retry_at }])
+                Ok(vec![NotificationEvent::NotificationFailed { error: bounded(&error), retry_at }])
             }
             // Somebody else settled it: that stands.
             NotificationCommand::Delivered { .. } | NotificationCommand::Failed { .. } => Ok(Vec::new()),
@@ -257,13 +259,6 @@ fn moved(mut notification: Notification, event: &NotificationEvent, at: Timestam
     notification
 }
 
-fn shortened(mut text: String) -> String {
-    if text.len() > REASON_MAX_BYTES {
-        text.truncate(text.floor_char_boundary(REASON_MAX_BYTES));
-    }
-    text
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
+fn bounded(text: &str) -> String {
+    shortened(text, REASON_MAX_BYTES).to_owned()
 }

@@ -26,16 +26,9 @@ impl Sender for Journal {
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
-        let message = outgoing.message;
-        let line = json!({
-            "key": outgoing.key,
-            "stream": message.entity().to_string(),
-            "version": message.version,
-            "at": message.at,
-            "event": message.event,
-            "data": message.data,
-            "subject": message.subject,
-        });
+        let mut line = json!(outgoing.message);
+        line["key"] = outgoing.key.into();
+        line["stream"] = outgoing.message.entity().to_string().into();
         let path = self.path.clone();
         let written = tokio::task::spawn_blocking(move || {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;

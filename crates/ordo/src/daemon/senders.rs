@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_adapters::webhook::directory::Directory;
-use ordo_adapters::webhook::sender::Postbag;
+use ordo_adapters::webhook::sender::WebhookTransport;
 use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::Engine;
 use ordo_engine::clock::SystemClock;
@@ -53,13 +53,13 @@ impl ConfiguredSenders {
         }
         let queries = Queries::new(store);
         let (told, gone) = unbounded_channel();
-        let bag = Postbag {
+        let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", settings.webhooks.allow.clone())),
             vault: Vault::new(queries.clone(), keys),
             clock: Arc::new(SystemClock),
             gone: told,
         };
-        let directory = Directory::new(senders.clone(), bag);
+        let directory = Directory::new(senders.clone(), transport);
         let subscriptions = directory.load(&queries).await?;
         tracing::debug!(subscriptions, "those who subscribed are known");
         Ok(ConfiguredSenders { senders, slack: settings.slack.signing_secret(), directory, gone })

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::clock::SetClock;
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_engine::{Engine, SubmitError};
 use ordo_model::job::{Command, Definition, Job, Run};
 use ordo_model::{JobId, RunId, Timestamp};

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ordo_engine::clock::{SetClock, Stopwatch};
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_model::job::RunStatus;
 use ordo_model::{Millis, Timestamp};
 

@@ -1,6 +1,7 @@
 //! What a collector wants to see before it takes spans, usually a key: from the standard variable alone, so that it
 //! stands in no configuration file and in no answer of `ordo config`.
 
+use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::{Error, Result};
@@ -26,14 +27,10 @@ fn parse(written: &str) -> Option<HeaderMap> {
     Some(headers)
 }
 
+/// None: a percent sign stands for nothing. Each that stands for a byte makes the text two bytes shorter.
 fn decoded(text: &str) -> Option<Vec<u8>> {
-    let mut parts = text.split('%');
-    let mut bytes: Vec<u8> = parts.next().unwrap_or_default().into();
-    for part in parts {
-        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
-        bytes.extend(part.get(2..)?.as_bytes());
-    }
-    Some(bytes)
+    let bytes: Vec<u8> = percent_decode_str(text).collect();
+    (text.len() - bytes.len() == 2 * text.matches('%').count()).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ fn a_running_daemon_looks_after_its_store() {
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 2 streams,"));
     assert_eq!(world.json(&["store", "check"])["clean"], true);
     assert!(!world.file(".ordo/checking.db").exists(), "the copy is gone");
+    assert!(!world.file(".ordo/checking.db-journal").exists(), "and what belongs to it");
     assert_eq!(world.json(&["store", "stats"])["entities"], 2, "the job and the token");
     world.ordo(&["store", "backup", "copy.db"]).done();
     world.ordo(&["store", "backup", "copy.db"]).refused(1, &["is there already"]);
@@ -42,6 +43,23 @@ fn without_a_daemon_the_file_is_looked_after() {
     world.ordo(&["store", "check", "--store", "nowhere.db"]).refused(1, &["there is no store at"]);
     assert!(!world.file("nowhere.db").exists(), "looking makes no file");
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean"));
+}
+
+#[test]
+fn what_a_killed_daemon_had_acknowledged_is_found_in_its_journal() {
+    let (world, daemon) = with_some_history();
+    daemon.kill();
+    let journal = world.file(".ordo/orchestrator.db-journal");
+    // Alone, the file is not all there is.
+    world.ordo(&["store", "restore", ".ordo/orchestrator.db", "--store", "alone.db"]).refused(1, &["journal"]);
+    let stats = world.json(&["store", "stats"]);
+    assert!(stats["journal"]["recovered_records"].as_u64().unwrap() > 0, "{stats}");
+    // Whoever looked has closed it: now the file is whole.
+    std::fs::remove_dir_all(&journal).unwrap();
+    assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean: 2 streams,"));
+    let compacted = world.json(&["store", "compact"]);
+    assert!(compacted["bytes_after"].as_u64() <= compacted["bytes_before"].as_u64(), "{compacted}");
+    assert_eq!(world.json(&["store", "stats"])["journal"]["recovered_records"], 0);
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(crate) fn button(card: &Value, text: &str) -> Value {
 /// Somebody presses it. The status of the answer.
 pub(crate) fn press(daemon: &str, user: &str, button: &Value) -> u16 {
     let payload = json!({ "type": "block_actions", "user": { "id": user }, "actions": [button] }).to_string();
-    let form: String = payload.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let form = percent_encoding::percent_encode(payload.as_bytes(), percent_encoding::NON_ALPHANUMERIC);
     post(daemon, "/slack/interaction", &format!("payload={form}"))
 }
 

@@ -14,8 +14,7 @@ use ordo_store::Chunk;
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::hex;
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
 
 const TOKEN_BYTES: usize = 16;
@@ -27,7 +26,7 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let id = Monitor::id(&settings.name);
     let committed =
-        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(&random) }).await?;
+        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(random) }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(MonitorView::of(committed.state.id, &committed.state))).into_response())
@@ -35,11 +34,11 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let found = app.engine.queries().monitors(after.as_deref(), limit).await?;
+    let found = app.engine.queries().monitors(after.as_ref(), limit).await?;
     let items = found.items.iter().map(|kept| MonitorView::of(kept.id, kept)).collect();
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {

@@ -10,7 +10,7 @@ use ordo_model::EntityId;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
 
 use crate::app::App;
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
 
@@ -19,21 +19,21 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let state = params.take_text("state");
     let stream = params.take::<EntityId>("stream")?;
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
     let queries = app.engine.queries();
     let found = match (state, stream) {
         (Some(_), Some(_)) => {
             return Err(Problem::field(Code::InvalidQuery, "stream", "give a stream or a state, one of them"));
         }
-        (None, Some(stream)) => queries.notifications_about(stream, after.as_deref(), limit).await?,
+        (None, Some(stream)) => queries.notifications_about(stream, after.as_ref(), limit).await?,
         (state, None) => {
             let code = state_code(state.as_deref().unwrap_or("dead_lettered"))?;
-            queries.notifications(code, after.as_deref(), limit).await?
+            queries.notifications(code, after.as_ref(), limit).await?
         }
     };
     let items = found.items.iter().map(|kept| NotificationView::of(kept.id, kept)).collect();
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 fn state_code(name: &str) -> Result<u8, Problem> {

@@ -10,17 +10,17 @@ use ordo_engine::secrets::SecretText;
 
 use crate::app::App;
 use crate::http::body::Body;
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, SecretName};
 use crate::http::problem::Problem;
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?;
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let found = app.engine.secrets().list(after.as_ref().map(|after| after.0.as_slice()), limit).await?;
+    let found = app.engine.secrets().list(after.as_ref(), limit).await?;
     let items = found.items.iter().map(|secret| SecretView::of(secret)).collect();
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 /// Keeps a value; whether there was one before shows in the status only.

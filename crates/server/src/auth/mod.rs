@@ -163,7 +163,7 @@ async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
             "send the token as `Authorization: Bearer <token>`; the server keeps its own in .ordo/token",
         ));
     };
-    let token = of_session(app, cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
+    let token = of_session(app, &cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
     Ok(Shown { token, by_cookie: true })
 }
 

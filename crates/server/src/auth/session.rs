@@ -4,6 +4,8 @@
 //! and it survives a restart, because it is sealed with the key file and nothing is kept on the server.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
 use ordo_engine::Versioned;
 use ordo_engine::secrets::{Key, SecretsError, open};
 use ordo_model::api_token::ApiToken;
@@ -11,7 +13,7 @@ use ordo_model::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::http::hex;
+use crate::http::cookies;
 
 pub(crate) const COOKIE: &str = "ordo_session";
 const LIFE: Millis = Millis::from_days(14);
@@ -35,12 +37,12 @@ impl Session {
 
     pub(crate) fn sealed(&self, key: &Key) -> Result<String, SecretsError> {
         let clear = serde_json::to_vec(self).expect("a session is plain data");
-        Ok(hex::encode(&key.seal(PURPOSE, &clear)?))
+        Ok(hex::encode(key.seal(PURPOSE, &clear)?))
     }
 
     /// The session in a cookie, if it still counts.
     pub(crate) fn opened(cookie: &str, keys: &[Key], now: Timestamp) -> Option<Session> {
-        let clear = open(keys, PURPOSE, &hex::decode(cookie)?).ok()?;
+        let clear = open(keys, PURPOSE, &hex::decode(cookie).ok()?).ok()?;
         let session: Session = serde_json::from_slice(&clear).ok()?;
         (now < session.until).then_some(session)
     }
@@ -61,16 +63,18 @@ pub(crate) fn forgotten(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 /// What the browser sent.
-pub(crate) fn sent(headers: &HeaderMap) -> Option<&str> {
-    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut values = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    values.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.trim())
+pub(crate) fn sent(headers: &HeaderMap) -> Option<String> {
+    cookies::sent(headers, COOKIE)
 }
 
 fn set(value: &str, seconds: u64, headers: &HeaderMap) -> Option<HeaderValue> {
-    let secure = if is_https(headers) { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
-    let mut value = HeaderValue::try_from(text).ok()?;
+    let cookie = Cookie::build((COOKIE, value))
+        .http_only(true)
+        .same_site(SameSite::Strict)
+        .secure(is_https(headers))
+        .path("/")
+        .max_age(Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)));
+    let mut value = HeaderValue::try_from(cookie.build().to_string()).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
@@ -114,14 +118,13 @@ mod tests {
         let plain = session(61_000).cookie("x", &HeaderMap::new(), at(1_000)).unwrap();
         assert_eq!(plain, "ordo_session=x; HttpOnly; SameSite=Strict; Path=/; Max-Age=60");
         let tls = HeaderMap::from_iter([(FORWARDED_PROTO, HeaderValue::from_static("https"))]);
-        assert!(session(61_000).cookie("x", &tls, at(1_000)).unwrap().to_str().unwrap().ends_with("; Secure"));
+        assert!(session(61_000).cookie("x", &tls, at(1_000)).unwrap().to_str().unwrap().contains("; Secure; "));
     }
 
     #[test]
     fn the_cookie_is_found_among_others() {
-        let sent_as = |text: &'static str| {
-            sent(&HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(text))])).map(str::to_owned)
-        };
+        let sent_as =
+            |text: &'static str| sent(&HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(text))]));
         assert_eq!(sent_as("a=b; ordo_session=xyz; c=d").as_deref(), Some("xyz"));
         assert_eq!(sent_as("my_ordo_session=xyz"), None);
     }

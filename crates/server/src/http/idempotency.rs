@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::http::hex;
 use crate::http::problem::Problem;
 
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -46,7 +45,7 @@ impl Once {
             let detail = format!("Idempotency-Key must have between 1 and {KEY_MAX_BYTES} bytes");
             return Err(Problem::new(Code::InvalidHeader, detail));
         }
-        Ok(Some(Once { key: hash(&[route.as_bytes(), key]), body: hex::encode(&hash(&[body])) }))
+        Ok(Some(Once { key: hash(&[route.as_bytes(), key]), body: hex::encode(hash(&[body])) }))
     }
 
     /// The same for one of many that were asked for together.

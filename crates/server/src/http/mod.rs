@@ -2,7 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod compression;
-pub(crate) mod hex;
+pub(crate) mod cookies;
 pub(crate) mod idempotency;
 pub(crate) mod if_match;
 pub(crate) mod listen;

@@ -7,10 +7,9 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use ordo_api::Code;
+pub(crate) use ordo_engine::page::Cursor;
 use ordo_model::limits::{PAGE_DEFAULT, PAGE_MAX};
-use uuid::Uuid;
 
-use crate::http::hex;
 use crate::http::problem::Problem;
 
 /// What stands behind the question mark. Handlers take what they know and end with [`Params::finish`].
@@ -72,42 +71,6 @@ impl Params {
     }
 }
 
-/// A place in a list of things that have ids. Opaque to clients.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cursor(pub(crate) Uuid);
-
-impl Display for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.simple().fmt(f)
-    }
-}
-
-impl FromStr for Cursor {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<Cursor, uuid::Error> {
-        Uuid::try_parse(text).map(Cursor)
-    }
-}
-
-/// A place in a list of things that have names: a key of its index. Opaque to clients.
-#[derive(Debug, Clone)]
-pub(crate) struct KeyCursor(pub(crate) Vec<u8>);
-
-impl Display for KeyCursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&hex::encode(&self.0))
-    }
-}
-
-impl FromStr for KeyCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<KeyCursor, ()> {
-        hex::decode(text).map(KeyCursor).ok_or(())
-    }
-}
-
-pub(crate) fn next_cursor(next: Option<Uuid>) -> Option<String> {
-    next.map(|id| Cursor(id).to_string())
+pub(crate) fn next_cursor(next: Option<Cursor>) -> Option<String> {
+    next.map(|cursor| cursor.to_string())
 }

@@ -196,7 +196,10 @@ impl From<MonitorRefusal> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        tracing::error!(error = %error_chain(&fault), "the store could not answer a request");
+        // A cursor that no list gave out is the caller's mistake, not the store's.
+        if !matches!(fault, Fault::NotAPosition { .. }) {
+            tracing::error!(error = %error_chain(&fault), "the store could not answer a request");
+        }
         of_fault(&fault)
     }
 }

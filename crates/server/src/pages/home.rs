@@ -2,16 +2,18 @@
 //!
 //! Invariant: every list is read to a bound; nothing here grows with the number of jobs.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::response::Response;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::metrics::Metrics;
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_engine::series::lateness_ms;
 use ordo_model::incident::Status;
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::limits::MISFIRE_WINDOW;
-use ordo_model::{Millis, Timestamp};
+use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Fault;
 
 use crate::http::problem::Problem;
@@ -200,14 +202,17 @@ async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
 }
 
 async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
+    let jobs = &jobs[..jobs.len().min(FAILING_SHOWN)];
+    let last: Vec<RunId> = jobs.iter().filter_map(|job| job.history.last.as_ref()).map(|last| last.run_id).collect();
+    let runs = queries(ctx).runs_by_id(&last).await?.into_iter().flatten();
+    let runs: BTreeMap<RunId, Run> = runs.map(|run| (run.id, run)).collect();
     let mut rows = Vec::new();
-    for job in jobs.iter().take(FAILING_SHOWN) {
+    for (job, row) in jobs.iter().zip(JobRow::read_all(ctx, jobs).await?) {
         let Some(last) = &job.history.last else { continue };
-        let run = queries(ctx).run(last.run_id).await?;
-        let reason = run.and_then(|run| crate::pages::runs::outcome::reason(&run.status)).unwrap_or_default();
+        let reason = runs.get(&last.run_id).and_then(|run| crate::pages::runs::outcome::reason(&run.status));
         rows.push(Failing {
-            row: JobRow::read(ctx, job).await?,
-            reason: crate::pages::runs::outcome::shortened(&reason, 140),
+            row,
+            reason: crate::pages::runs::outcome::shortened(&reason.unwrap_or_default(), 140),
             run_href: ctx.link(&format!("/runs/{}", last.run_id)),
         });
     }
@@ -216,12 +221,9 @@ async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, F
 
 /// Jobs whose time has come and gone without anything being decided.
 async fn overdue(ctx: &PageContext, near: &[Job]) -> Result<Vec<JobRow>, Fault> {
-    let mut rows = Vec::new();
-    for job in near.iter().filter(|job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < ctx.now)).take(5)
-    {
-        rows.push(JobRow::read(ctx, job).await?);
-    }
-    Ok(rows)
+    let is_overdue = |job: &&Job| job.next_tick_at().is_some_and(|at| at.plus(MISFIRE_WINDOW) < ctx.now);
+    let jobs: Vec<Job> = near.iter().filter(is_overdue).take(5).cloned().collect();
+    JobRow::read_all(ctx, &jobs).await
 }
 
 /// Runs that wait for a place, and runs that do not end though they were told to.

@@ -11,8 +11,7 @@ use ordo_model::notification::{Notification, NotificationCommand, NotificationSt
 use ordo_store::Order;
 use uuid::Uuid;
 
-use crate::http::hex;
-use crate::http::params::Params;
+use crate::http::params::{Cursor, Params};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
 use crate::pages::incidents::incident::notification_state;
@@ -30,12 +29,12 @@ const DELIVERIES_SHOWN: usize = 3;
 type Fields = Form<Vec<(String, String)>>;
 
 /// Where a page of a list begins.
-fn after(params: &mut Params) -> Option<Vec<u8>> {
-    params.take_text("after").as_deref().and_then(hex::decode)
+fn after(params: &mut Params) -> Option<Cursor> {
+    params.take_text("after").and_then(|text| text.parse().ok())
 }
 
-fn next(ctx: &PageContext, path: &str, key: Option<Vec<u8>>) -> Option<String> {
-    key.map(|key| ctx.link(&format!("{path}?after={}", hex::encode(&key))))
+fn next(ctx: &PageContext, path: &str, cursor: Option<Cursor>) -> Option<String> {
+    cursor.map(|cursor| ctx.link(&format!("{path}?after={cursor}")))
 }
 
 const MONITORS: About = About {
@@ -51,7 +50,7 @@ const MONITORS: About = About {
 };
 
 pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
-    let found = queries(&ctx).monitors(after(&mut params).as_deref(), PER_PAGE).await?;
+    let found = queries(&ctx).monitors(after(&mut params).as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let mut rows = Vec::with_capacity(found.items.len());
     for monitor in &found.items {
@@ -101,7 +100,7 @@ const HOOKS: About = About {
 
 pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let from = after(&mut params);
-    let part = Part { after: from.as_deref(), ..Part::all(0, PER_PAGE) };
+    let part = Part { after: from.as_ref(), ..Part::all(0, PER_PAGE) };
     let found = queries(&ctx).objects::<Hook>(&part).await?;
     let mut rows = Vec::with_capacity(found.items.len());
     for hook in &found.items {
@@ -171,14 +170,14 @@ const NOTIFICATIONS: About = About {
 
 pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let dead_lettered = NotificationState::code_of("dead_lettered").unwrap_or_default();
-    let found = queries(&ctx).notifications(dead_lettered, after(&mut params).as_deref(), PER_PAGE).await?;
+    let found = queries(&ctx).notifications(dead_lettered, after(&mut params).as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let row = |notification: &ordo_engine::Versioned<Notification>| Row {
         id: format!("notification-{}", notification.id),
         cells: vec![
             text(&notification.sender),
             notification.message.label().map_or_else(|| quiet("–"), text),
-            text(&notification.message.event),
+            text(notification.message.event()),
             notification_state(&notification.state).html(),
             times.relative(notification.written_at),
             quiet(notification.last_error.as_deref().unwrap_or("–")),
@@ -222,7 +221,7 @@ const TOKENS: About = About {
 };
 
 pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
-    let found = ctx.app.engine.tokens().list(after(&mut params).as_deref(), PER_PAGE).await?;
+    let found = ctx.app.engine.tokens().list(after(&mut params).as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let row = |token: &ordo_engine::Versioned<ordo_model::api_token::ApiToken>| {
         let (state, class, icon) = match (token.revoked_at, token.is_alive(ctx.now)) {

@@ -12,7 +12,7 @@ const SECRET: &str = "It's a Secret to Everybody";
 fn sign(secret: &str, body: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(body.as_bytes());
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(mac.finalize().into_bytes())
 }
 
 /// Calls a hook as a stranger does.

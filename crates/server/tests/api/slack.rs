@@ -68,7 +68,7 @@ async fn a_button_changes_its_incident_and_what_cannot_be_is_not_asked_again() {
     let press = async |action: &str, value: String| {
         let action = json!({"action_id": action, "value": value, "selected_option": {"value": value}});
         let payload = json!({"type": "block_actions", "user": {"id": "U7"}, "actions": [action]}).to_string();
-        let form: String = payload.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let form: String = form_urlencoded::byte_serialize(payload.as_bytes()).collect();
         say(&world, "/slack/interaction", format!("payload={form}"), SECRET, 0).await.expect(200)
     };
     press("ordo_acknowledge", id.to_string()).await;

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use ordo_adapters::webhook::directory::Directory;
-use ordo_adapters::webhook::sender::{Postbag, sender_name};
+use ordo_adapters::webhook::sender::{WebhookTransport, sender_name};
 use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::secrets::Vault;
@@ -22,13 +22,13 @@ const PATH: &str = "/v1/subscriptions";
 async fn world() -> (World, Senders) {
     let world = World::new().await;
     let senders = Senders::default();
-    let bag = Postbag {
+    let transport = WebhookTransport {
         guarded: Guarded::new(Guard::new("webhooks.allow", vec!["127.0.0.1".parse().unwrap()])),
         vault: Vault::new(world.engine.queries().clone(), world.engine.secrets().keyring().clone()),
         clock: Arc::new(SystemClock),
         gone: tokio::sync::mpsc::unbounded_channel().0,
     };
-    let directory = Some(Directory::new(senders.clone(), bag));
+    let directory = Some(Directory::new(senders.clone(), transport));
     (world.adapted(Adapters { directory, ..Adapters::default() }), senders)
 }
 

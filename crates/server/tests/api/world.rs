@@ -85,7 +85,8 @@ impl Maintenance for Upkeep {
     async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
         let rows = Default::default();
         let (driver, format) = ("test".to_owned(), 1);
-        Ok(StoreStats { driver, format, bytes_on_disk: 1, entities: 2, events: 7, alarms: 0, chunks: 0, rows })
+        let journal = None;
+        Ok(StoreStats { driver, format, bytes_on_disk: 1, entities: 2, events: 7, alarms: 0, chunks: 0, rows, journal })
     }
 
     async fn backup(&self, to: PathBuf) -> Result<StoreCopy, MaintenanceError> {

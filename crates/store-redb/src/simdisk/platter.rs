@@ -63,6 +63,14 @@ impl Platter {
         }
     }
 
+    pub(super) fn damage(&mut self, offset: u64) {
+        for bytes in [&mut self.durable, &mut self.cached] {
+            if let Some(byte) = usize::try_from(offset).ok().and_then(|offset| bytes.get_mut(offset)) {
+                *byte ^= 1;
+            }
+        }
+    }
+
     /// A sync that failed: some of it reached the disk, the rest never will, and the cache does not show it.
     pub(super) fn lose_unsynced(&mut self, rng: &mut Rng) {
         self.durable = self.after_crash(rng);

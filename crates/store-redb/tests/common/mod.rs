@@ -13,10 +13,10 @@ use std::task::{Context, Poll, Waker};
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
     Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Event, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
-    RowWrite, Snapshot, Store, Trim, View,
+    RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
-use ordo_store_redb::RedbStore;
 use ordo_store_redb::simdisk::Rng;
+use ordo_store_redb::{Options, RedbStore};
 use uuid::Uuid;
 
 /// An inline store never waits: its futures are ready at the first look.
@@ -27,6 +27,12 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// Journals so small that a workload meets checkpoints and new segments, some at every batch, some hardly ever.
+pub fn small_journal(seed: u64) -> Options {
+    const BYTES: [usize; 6] = [8 * 1024, 16 * 1024, 32 * 1024, 64 * 1024, 128 * 1024, 1024 * 1024];
+    Options { journal_bytes: BYTES[(seed % 6) as usize], ..Options::default() }
+}
+
 /// Everything a store holds.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub struct Dump {
@@ -34,8 +40,8 @@ pub struct Dump {
     entities: Vec<(EntityId, Snapshot)>,
     alarms: Vec<DueAlarm>,
     rows: Vec<Vec<Row>>,
-    chunks: Vec<Vec<Chunk>>,
-    dedup: Vec<Option<Vec<u8>>>,
+    chunks: Vec<Chunk>,
+    dedup: Vec<TransferredKey>,
 }
 
 const ALL: usize = 1_000_000;
@@ -45,21 +51,13 @@ pub fn dump(store: &RedbStore) -> Result<Dump, ordo_store::Fault> {
     for view in View::ALL {
         rows.push(now(store.rows(view, &KeyRange::all(), Order::Ascending, ALL))?);
     }
-    let mut chunks = Vec::new();
-    let mut dedup = Vec::new();
-    for number in 0..JOBS {
-        chunks.push(now(store.chunks(owner(number), 0, ALL))?);
-        for version in 0..8 {
-            dedup.push(now(store.dedup(&dedup_key(number, version), Timestamp::MIN))?);
-        }
-    }
     Ok(Dump {
         events: now(store.events(&Position::default(), ALL))?,
         entities: now(store.entities(None, ALL))?,
         alarms: now(store.due(Timestamp::MAX, None, ALL))?,
         rows,
-        chunks,
-        dedup,
+        chunks: now(store.all_chunks(None, ALL))?,
+        dedup: now(store.all_keys(None, ALL))?,
     })
 }
 

@@ -146,6 +146,9 @@ macro_rules! conformance_cases {
                 rows_of_a_refused_item_are_not_written
                 an_empty_value_is_a_row
                 a_page_may_be_of_no_rows
+                rows_by_key_are_one_answer_per_key_in_order
+                rows_of_ranges_are_one_list_per_range_each_cut_at_the_limit
+                rows_of_ranges_may_be_open_empty_or_the_wrong_way_round
             }
             chunks {
                 chunks_come_in_order_of_number_not_of_arrival

@@ -104,6 +104,44 @@ pub async fn a_page_may_be_of_no_rows(place: &dyn Place) {
     assert_eq!(keys(&*store, &KeyRange::all(), Order::Ascending, 0).await, Vec::<String>::new());
 }
 
+pub async fn rows_by_key_are_one_answer_per_key_in_order(place: &dyn Place) {
+    let store = place.open().await;
+    let rows = vec![put(VIEW, b"a", b"1"), put(VIEW, b"b", b""), put(View::Queue, b"c", b"3")];
+    accept(&*store, item(job(1), 0).with_rows(rows)).await;
+    let asked = [b"b".to_vec(), b"c".to_vec(), b"a".to_vec(), Vec::new(), b"a".to_vec()];
+    let one = Some(b"1".to_vec());
+    let found = store.rows_by_key(VIEW, &asked).await.unwrap();
+    assert_eq!(found, [Some(Vec::new()), None, one.clone(), None, one]);
+    assert_eq!(store.rows_by_key(VIEW, &[]).await.unwrap(), Vec::<Option<Vec<u8>>>::new());
+}
+
+pub async fn rows_of_ranges_are_one_list_per_range_each_cut_at_the_limit(place: &dyn Place) {
+    let store = with(place, &["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]).await;
+    let ranges = [KeyRange::prefix(b"c/"), KeyRange::prefix(b"x/"), KeyRange::prefix(b"a/"), KeyRange::prefix(b"a/")];
+    for (order, expected) in [
+        (Order::Ascending, [vec!["c/1", "c/2"], vec![], vec!["a/1", "a/2"], vec!["a/1", "a/2"]]),
+        (Order::Descending, [vec!["c/2", "c/1"], vec![], vec!["a/3", "a/2"], vec!["a/3", "a/2"]]),
+    ] {
+        assert_eq!(ranged(&*store, &ranges, order, 2).await, expected);
+    }
+    assert_eq!(ranged(&*store, &[], Order::Ascending, 2).await, Vec::<Vec<String>>::new());
+}
+
+pub async fn rows_of_ranges_may_be_open_empty_or_the_wrong_way_round(place: &dyn Place) {
+    let store = with(place, &["a", "b", "c"]).await;
+    let open = KeyRange { from: b"b".to_vec(), to: None };
+    let reversed = KeyRange { from: b"c".to_vec(), to: Some(b"a".to_vec()) };
+    assert_eq!(ranged(&*store, &[open, KeyRange::all()], Order::Descending, 2).await, [["c", "b"], ["c", "b"]]);
+    let found = ranged(&*store, &[reversed, KeyRange::prefix(b"b")], Order::Ascending, 2).await;
+    assert_eq!(found, [vec![], vec!["b"]]);
+}
+
+async fn ranged(store: &dyn Store, ranges: &[KeyRange], order: Order, limit: usize) -> Vec<Vec<String>> {
+    let found = store.rows_of_ranges(VIEW, ranges, order, limit).await.unwrap();
+    let texts = |rows: Vec<crate::Row>| rows.into_iter().map(|row| String::from_utf8(row.key).unwrap()).collect();
+    found.into_iter().map(texts).collect()
+}
+
 async fn with(place: &dyn Place, keys: &[&str]) -> std::sync::Arc<dyn Store> {
     let store = place.open().await;
     let rows: Vec<RowWrite> = keys.iter().map(|key| put(VIEW, key.as_bytes(), b"v")).collect();

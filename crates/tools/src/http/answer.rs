@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use ordo_engine::tool::Failure;
+use ordo_model::text::shortened;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
 use serde_json::{Value, json};
 
 use super::expect::Expect;
-use crate::fields::head;
 use crate::limits::{BODY_SHOWN_BYTES, RESPONSE_BODY_MAX_BYTES, RESPONSE_HEADER_MAX_BYTES, RESPONSE_HEADERS_MAX};
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Answer {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut reason = format!("status {} (expected {expect})", self.status);
         if !words.is_empty() {
-            let short = head(&words, BODY_SHOWN_BYTES);
+            let short = shortened(&words, BODY_SHOWN_BYTES);
             reason.push_str(&format!(": {short}{}", if short.len() < words.len() { "…" } else { "" }));
         }
         Failure::new(reason)
@@ -82,8 +82,8 @@ fn keep_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
         let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         let joined = values.collect::<Vec<_>>().join(", ");
         kept.insert(
-            head(name.as_str(), RESPONSE_HEADER_MAX_BYTES).to_owned(),
-            head(&joined, RESPONSE_HEADER_MAX_BYTES).to_owned(),
+            shortened(name.as_str(), RESPONSE_HEADER_MAX_BYTES).to_owned(),
+            shortened(&joined, RESPONSE_HEADER_MAX_BYTES).to_owned(),
         );
     }
     kept

@@ -74,6 +74,9 @@ impl Slack {
             Some(channel) if channel.starts_with('C') => channel.to_owned(),
             _ => return json!({ "ok": false, "error": "channel_not_found" }),
         };
+        if !is_valid(&arguments["blocks"]) {
+            return json!({ "ok": false, "error": "invalid_blocks" });
+        }
         let mut message = arguments;
         message["channel"] = channel.clone().into();
         match method {
@@ -97,6 +100,16 @@ impl Slack {
             _ => json!({ "ok": false, "error": "unknown_method" }),
         }
     }
+}
+
+/// As long as Slack allows it: it counts the characters it gets, entities and all.
+fn is_valid(blocks: &Value) -> bool {
+    let fits = |text: &Value, max| text.as_str().is_none_or(|text| text.chars().count() <= max);
+    blocks.as_array().into_iter().flatten().all(|block| {
+        let fields = block["fields"].as_array().into_iter().flatten();
+        let max = if block["type"] == "header" { 150 } else { 3_000 };
+        fits(&block["text"]["text"], max) && fields.into_iter().all(|field| fits(&field["text"], 2_000))
+    })
 }
 
 async fn answer(State(slack): State<Slack>, Path(method): Path<String>, headers: HeaderMap, body: Bytes) -> Response {

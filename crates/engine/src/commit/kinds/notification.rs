@@ -1,4 +1,4 @@
-//! Where notifications stand in the index: by state, by the entity they are about, and in the lane they wait in.
+//! Where notifications stand in the index: by state, by the entity they are about, and in the queue they wait in.
 
 use ordo_model::EntityId;
 use ordo_model::notification::Notification;
@@ -8,26 +8,30 @@ use uuid::Uuid;
 use super::{Stored, index_row};
 
 /// state, written, id
-pub(crate) const LETTERS_BY_STATE: u8 = 0;
+pub(crate) const NOTIFICATIONS_BY_STATE: u8 = 0;
 /// sender, entity, version, id: notifications whose turn has not come or is now
-pub(crate) const LANES: u8 = 1;
+pub(crate) const QUEUES: u8 = 1;
 /// entity, version, id
-pub(crate) const LETTERS_BY_ENTITY: u8 = 2;
+pub(crate) const NOTIFICATIONS_BY_ENTITY: u8 = 2;
 
 impl Stored for Notification {
-    const LIST: u8 = LETTERS_BY_STATE;
+    const LIST: u8 = NOTIFICATIONS_BY_STATE;
 
     fn rows(&self, id: Uuid) -> Vec<RowWrite> {
         let entity = self.message.entity();
         let turn = [&self.message.version.to_be_bytes()[..], id.as_bytes()].concat();
         let by_state = [&[self.state.code()], &self.written_at.ms().to_be_bytes()[..], id.as_bytes()].concat();
         let mut rows = vec![
-            index_row::<Notification>(LETTERS_BY_STATE, &by_state, Vec::new()),
-            index_row::<Notification>(LETTERS_BY_ENTITY, &[&entity_prefix(entity)[..], &turn].concat(), Vec::new()),
+            index_row::<Notification>(NOTIFICATIONS_BY_STATE, &by_state, Vec::new()),
+            index_row::<Notification>(
+                NOTIFICATIONS_BY_ENTITY,
+                &[&entity_prefix(entity)[..], &turn].concat(),
+                Vec::new(),
+            ),
         ];
         if self.holds_its_place() {
-            let lane = lane_prefix(&self.sender, entity);
-            rows.push(index_row::<Notification>(LANES, &[&lane[..], &turn].concat(), Vec::new()));
+            let queue = queue_prefix(&self.sender, entity);
+            rows.push(index_row::<Notification>(QUEUES, &[&queue[..], &turn].concat(), Vec::new()));
         }
         rows
     }
@@ -38,6 +42,6 @@ pub(crate) fn entity_prefix(entity: EntityId) -> Vec<u8> {
 }
 
 /// All notifications about one entity that wait for one sender, in the order of their events.
-pub(crate) fn lane_prefix(sender: &str, entity: EntityId) -> Vec<u8> {
+pub(crate) fn queue_prefix(sender: &str, entity: EntityId) -> Vec<u8> {
     [sender.as_bytes(), &[0], &entity_prefix(entity)].concat()
 }

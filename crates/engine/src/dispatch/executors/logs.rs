@@ -3,6 +3,7 @@
 //! Invariant: a chunk's place follows from its number, so one that is sent twice is stored once, also across a restart.
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
+use ordo_model::text::shortened;
 use ordo_model::{RunId, Timestamp, Token};
 use ordo_store::Chunk;
 
@@ -11,7 +12,8 @@ use super::reports::ReportError;
 use crate::engine::Engine;
 use crate::read::change_hint::ChangeHint;
 use crate::run::log_writer::line_seq;
-use crate::run::logs::{LogLine, LogStream, shorten};
+use crate::run::logs::{LogLine, LogStream};
+use crate::run::secrets::{ASIDE_MIN_BYTES, aside};
 
 /// How many lines one chunk may have; more are cut.
 const CHUNK_LINES_MAX: usize = 1_024;
@@ -39,9 +41,8 @@ impl Engine {
     pub async fn store_logs(&self, chunks: Vec<LogChunk>) -> Vec<Result<(), ReportError>> {
         let mut answers = Vec::with_capacity(chunks.len());
         let (mut stored, mut runs) = (Vec::new(), Vec::new());
-        for chunk in chunks {
-            let run_id = chunk.run_id;
-            answers.push(match self.chunk(chunk) {
+        for (run_id, chunk) in self.covered(chunks).await {
+            answers.push(match chunk {
                 Ok(chunk) => {
                     stored.extend(chunk);
                     runs.push(run_id);
@@ -62,6 +63,14 @@ impl Engine {
             self.hint(ChangeHint::Log(run_id));
         }
         answers
+    }
+
+    /// As they are stored. Many lines take a while to be covered: not where requests are served.
+    async fn covered(&self, chunks: Vec<LogChunk>) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
+        let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
+        let engine = self.clone();
+        let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(chunk))).collect();
+        if bytes < ASIDE_MIN_BYTES { cover() } else { aside(cover).await }
     }
 
     fn chunk(&self, chunk: LogChunk) -> Result<Option<Chunk>, ReportError> {
@@ -86,7 +95,7 @@ fn cut(lines: Vec<RemoteLine>, held: &RunLease, mut room: usize, bytes: usize) -
     let mut kept = Vec::new();
     for RemoteLine { at, stream, text } in lines.into_iter().take(CHUNK_LINES_MAX - 1) {
         let covered = held.mask.text(&text);
-        let text = shorten(&covered).to_owned();
+        let text = shortened(&covered, LOG_LINE_MAX_BYTES).to_owned();
         let Some(left) = room.checked_sub(text.len() + 1) else { break };
         room = left;
         kept.push(LogLine { attempt, at, stream, text });

@@ -200,9 +200,9 @@ impl Engine {
     /// All executors that are there or were lost not long ago, by group and name.
     pub async fn executors(&self) -> Result<Vec<Listed>, Fault> {
         let mut listed = Vec::new();
-        let mut after: Option<Vec<u8>> = None;
+        let mut after = None;
         loop {
-            let section = Section { after: after.as_deref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
+            let section = Section { after: after.as_ref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
             let found = self.queries().objects::<Executor>(&section).await?;
             for kept in found.items {
                 let doing = self.registry().load(kept.id);

@@ -79,7 +79,7 @@ impl Engine {
         let RunLease { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
         let report = match status {
             RemoteStatus::Completed { result } => {
-                let kept = result::bounded(self.batcher(), run_id, since, mask.value(result)).await;
+                let kept = result::bounded(self.batcher(), run_id, since, mask.value_aside(result).await).await;
                 kept.map_err(ReportError::Store)?
             }
             RemoteStatus::Failed { reason } => {

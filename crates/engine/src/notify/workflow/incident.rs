@@ -1,15 +1,13 @@
 //! What an incident wants done: its escalation goes on, and what happened to it is handed on.
 
-use ordo_model::incident::{Card, Incident, IncidentCommand};
-use ordo_model::notification::{Event, Message};
-use ordo_model::outbox::Entry;
+use ordo_model::incident::{Incident, IncidentCommand};
+use ordo_model::notification::Message;
 use ordo_store::Fault;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{ENTRIES_PER_PASS, fault_of, handed_on, write_notifications};
 use crate::commit::command::SubmitError;
-use crate::commit::state::Versioned;
+use crate::commit::state::{Versioned, decode_event};
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
 
@@ -38,17 +36,12 @@ async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Opti
             let Some(stored) = events.iter().find(|event| event.version == entry.version) else {
                 return Err(Fault::damaged(format!("{} has no event {}", incident.entity(), entry.version)));
             };
-            write_notifications(engine, message(incident, entry, stored)).await?;
+            let message = Message::of_incident(incident.id, incident, entry, decode_event(stored)?);
+            write_notifications(engine, message).await?;
         }
     }
     handed_on(engine, entries.iter().map(|entry| entry.at));
     Ok(Some(last.version))
-}
-
-fn message(incident: &Versioned<Incident>, entry: &Entry<Card>, stored: &ordo_store::Event) -> Message {
-    // What stands in a stream is JSON: `store check` tells if it is not.
-    let data: Value = serde_json::from_slice(&stored.data).unwrap_or_default();
-    Message::of_incident(incident.id, incident, entry, Event { name: stored.kind.clone(), data })
 }
 
 async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {

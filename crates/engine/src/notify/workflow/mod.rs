@@ -1,4 +1,4 @@
-//! The workflow: leases what stands in an outbox on, in order, and marks it as published.
+//! The workflow: hands what stands in an outbox on, in order, and marks it as published.
 //!
 //! Invariant: an entry is marked only after every notification it leads to is durable. Handing on twice does no harm: a
 //! notification is written once, whatever else is done carries a key.
@@ -18,7 +18,7 @@ use ordo_store::Fault;
 use crate::commit::command::SubmitError;
 use crate::engine::Engine;
 
-/// How many entries one pass leases on before it marks them.
+/// How many entries one pass hands on before it marks them.
 const ENTRIES_PER_PASS: usize = 100;
 
 /// Writes a notification for each sender that wants the message. All of them are durable when this answers, and so the

@@ -6,6 +6,7 @@
 use ordo_model::Millis;
 use ordo_model::incident::{By, Incident, IncidentCommand, Start, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
+use ordo_model::text::shortened;
 use ordo_store::{Dedup, Fault};
 use uuid::Uuid;
 
@@ -78,9 +79,8 @@ async fn change(engine: &Engine, id: Uuid, command: IncidentCommand, key: &str) 
 /// What a program said may hold anything; what people read holds no control characters, and has an end.
 fn clean(text: &str, max_bytes: usize) -> String {
     let plain = |c: char| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c };
-    let mut text: String = text.chars().map(plain).collect();
-    text.truncate(text.floor_char_boundary(max_bytes));
-    text
+    let text: String = text.chars().map(plain).collect();
+    shortened(&text, max_bytes).to_owned()
 }
 
 fn extras(engine: &Engine, key: &str) -> CommitExtras {

@@ -46,18 +46,13 @@ impl Key {
 
     /// As it is written into a file.
     pub fn to_hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.0)
     }
 
     /// Of 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Option<Key> {
         let mut bytes = [0; KEY_BYTES];
-        if text.len() != 2 * KEY_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
-        }
+        hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Key(bytes))
     }
 
@@ -106,7 +101,7 @@ impl Drop for Key {
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -128,7 +123,7 @@ mod tests {
         assert_ne!(sealed, key.seal("secret pg", b"hunter2").unwrap(), "no two seals are alike");
         let keys = [other.clone(), key.clone()];
         assert_eq!(open(&keys, "secret pg", &sealed).unwrap(), b"hunter2");
-        assert_eq!(open(&keys, "secret inbox_signal", &sealed), Err(Unopened::Changed));
+        assert_eq!(open(&keys, "secret smtp", &sealed), Err(Unopened::Changed));
         assert_eq!(open(&[other], "secret pg", &sealed), Err(Unopened::OtherKey(key.mark())));
     }
 

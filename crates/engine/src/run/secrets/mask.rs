@@ -2,61 +2,84 @@
 //!
 //! Invariant: a value that stands in a text as it is, by line, as JSON writes it or as an address writes it, is
 //! covered; so is a large part of one at the edge of a text that was cut. A value that a tool has changed is not known.
+//! Built once for an attempt; a text is read at most twice, however large the secrets are and however many lines they have.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
+use super::scanner::Scanner;
 use super::text::SecretText;
 
 const COVER: &str = "***";
 /// A line of a value of several lines is covered by itself from this length on: `}` alone says nothing.
 const LINE_MIN_BYTES: usize = 4;
-/// A part of a value at the edge of a text is covered from this length on, if it is also a quarter of the value.
-const EDGE_MIN_BYTES: usize = 8;
+/// Larger secrets are prepared, and larger texts covered, on a thread of their own: it takes milliseconds.
+pub(crate) const ASIDE_MIN_BYTES: usize = 64 * 1024;
+/// What stays as it is in a part of an address.
+const ADDRESS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What must not be seen. Cheap to clone.
+/// What must not be seen. Cheap to clone. Like the input of the attempt it is in memory for as long as the attempt.
 #[derive(Clone, Default)]
 pub struct Mask {
-    /// Longest first: a value may hold another.
-    patterns: Arc<[SecretText]>,
+    /// None: there is nothing to cover.
+    patterns: Option<Arc<Patterns>>,
+}
+
+struct Patterns {
+    count: usize,
+    longest: usize,
+    forwards: Scanner,
+    /// The patterns from their ends to their beginnings: finds the end of one at the beginning of a text.
+    backwards: Scanner,
 }
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mask").field("patterns", &self.patterns.len()).finish()
+        let count = self.patterns.as_ref().map_or(0, |patterns| patterns.count);
+        f.debug_struct("Mask").field("patterns", &count).finish()
     }
 }
 
 impl Mask {
     pub fn of<'a>(values: impl IntoIterator<Item = &'a SecretText>) -> Mask {
-        let mut patterns: Vec<String> = values.into_iter().flat_map(|value| forms(value.expose())).collect();
-        patterns.retain(|pattern| !pattern.is_empty());
-        patterns.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        patterns.dedup();
-        Mask { patterns: patterns.into_iter().map(SecretText::new).collect() }
+        let mut forms: Vec<Vec<u8>> = values.into_iter().flat_map(|value| forms(value.expose())).collect();
+        forms.retain(|form| !form.is_empty());
+        forms.sort_unstable();
+        forms.dedup();
+        Mask { patterns: (!forms.is_empty()).then(|| Arc::new(Patterns::of(forms))) }
+    }
+
+    /// The same off the threads that serve requests, if it is much.
+    pub(crate) async fn of_all(values: Vec<SecretText>) -> Mask {
+        match values.iter().map(|value| value.expose().len()).sum::<usize>() < ASIDE_MIN_BYTES / 16 {
+            true => Mask::of(&values),
+            false => aside(move || Mask::of(&values)).await,
+        }
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut covered = Cow::Borrowed(text);
-        for pattern in self.patterns.iter().map(SecretText::expose) {
-            if covered.contains(pattern) {
-                covered = Cow::Owned(covered.replace(pattern, COVER));
-            }
-            if let Some(length) = part_at_start(&covered, pattern) {
-                covered = Cow::Owned(format!("{COVER}{}", &covered[length..]));
-            }
-            if let Some(length) = part_at_end(&covered, pattern) {
-                covered = Cow::Owned(format!("{}{COVER}", &covered[..covered.len() - length]));
-            }
+        let Some(patterns) = &self.patterns else { return Cow::Borrowed(text) };
+        let (covers, _) = patterns.covers(text);
+        if covers.is_empty() {
+            return Cow::Borrowed(text);
         }
-        covered
+        let (mut covered, mut at) = (String::with_capacity(text.len()), 0);
+        for Range { start, end } in covers {
+            covered.push_str(&text[at..start]);
+            covered.push_str(COVER);
+            at = end;
+        }
+        covered.push_str(&text[at..]);
+        Cow::Owned(covered)
     }
 
     /// The same for every text and every name in a piece of JSON.
     pub fn value(&self, value: Value) -> Value {
-        if self.patterns.is_empty() {
+        if self.patterns.is_none() {
             return value;
         }
         match value {
@@ -70,53 +93,87 @@ impl Mask {
         }
     }
 
+    /// The same off the threads that serve requests: a result may be large.
+    pub(crate) async fn value_aside(&self, value: Value) -> Value {
+        if self.patterns.is_none() {
+            return value;
+        }
+        let mask = self.clone();
+        aside(move || mask.value(value)).await
+    }
+
     /// A value of digits may come back as a number.
     fn number(&self, number: serde_json::Number) -> Value {
         let text = number.to_string();
-        match self.patterns.iter().any(|pattern| text.contains(pattern.expose())) {
+        match self.patterns.as_ref().is_some_and(|patterns| patterns.stand_in(&text)) {
             true => Value::String(self.text(&text).into_owned()),
             false => Value::Number(number),
         }
     }
 }
 
+/// Work that takes milliseconds, on a thread where nobody waits for it to be over.
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+impl Patterns {
+    fn of(forms: Vec<Vec<u8>>) -> Patterns {
+        let forwards = Scanner::of(&forms);
+        let (count, longest) = (forms.len(), forms.iter().map(Vec::len).max().unwrap_or(0));
+        let turned: Vec<Vec<u8>> = forms.into_iter().map(|form| form.into_iter().rev().collect()).collect();
+        Patterns { count, longest, forwards, backwards: Scanner::of(&turned) }
+    }
+
+    /// What is to be covered, in order and apart, and how many bytes were read to know. What overlaps is covered as one, so
+    /// that no rest of a value is left between two.
+    fn covers(&self, text: &str) -> (Vec<Range<usize>>, usize) {
+        let bytes = text.as_bytes();
+        let first = &bytes[..bytes.len().min(self.longest)];
+        let mut covers = Vec::new();
+        let at_start = self.backwards.scan(first.iter().rev().copied(), |_, _| {});
+        if at_start > 0 {
+            covers.push(0..at_start);
+        }
+        let at_end = self.forwards.scan(bytes.iter().copied(), |end, length| cover(&mut covers, end - length..end));
+        if at_end > 0 {
+            cover(&mut covers, bytes.len() - at_end..bytes.len());
+        }
+        (covers, first.len() + bytes.len())
+    }
+
+    fn stand_in(&self, text: &str) -> bool {
+        let mut any = false;
+        self.forwards.scan(text.bytes(), |_, _| any = true);
+        any
+    }
+}
+
+fn cover(covers: &mut Vec<Range<usize>>, mut new: Range<usize>) {
+    while let Some(last) = covers.pop_if(|last| last.end > new.start) {
+        new = last.start.min(new.start)..last.end.max(new.end);
+    }
+    covers.push(new);
+}
+
 /// How a value may stand in a text.
-fn forms(value: &str) -> Vec<String> {
+fn forms(value: &str) -> Vec<Vec<u8>> {
     let json = Value::from(value).to_string();
-    let mut forms = vec![value.to_owned(), json[1..json.len() - 1].to_owned(), percent(value)];
+    let mut forms = vec![value.to_owned(), json[1..json.len() - 1].to_owned()];
+    forms.push(utf8_percent_encode(value, ADDRESS).to_string());
     if value.contains('\n') {
         forms.extend(value.lines().map(str::trim).filter(|line| line.len() >= LINE_MIN_BYTES).map(str::to_owned));
     }
-    forms
-}
-
-/// As a part of an address is written.
-fn percent(value: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let write = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    value.bytes().map(write).collect()
-}
-
-fn is_worth(part: usize, pattern: &str) -> bool {
-    part >= EDGE_MIN_BYTES && part * 4 >= pattern.len()
-}
-
-/// How many bytes at the start are the end of the pattern.
-fn part_at_start(text: &str, pattern: &str) -> Option<usize> {
-    let parts = pattern.char_indices().skip(1).map(|(at, _)| &pattern[at..]);
-    parts.take_while(|part| is_worth(part.len(), pattern)).find(|part| text.starts_with(part)).map(str::len)
-}
-
-/// How many bytes at the end are the start of the pattern.
-fn part_at_end(text: &str, pattern: &str) -> Option<usize> {
-    let parts = pattern.char_indices().rev().map(|(at, _)| &pattern[..at]);
-    parts.take_while(|part| is_worth(part.len(), pattern)).find(|part| text.ends_with(part)).map(str::len)
+    forms.into_iter().map(String::into_bytes).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::super::scanner::PART_MIN_BYTES;
+    use super::*;
 
     fn mask(values: &[&str]) -> Mask {
         let values: Vec<SecretText> = values.iter().map(|value| SecretText::new(*value)).collect();
@@ -158,5 +215,72 @@ mod tests {
     #[test]
     fn digits_that_come_back_as_a_number_are_covered() {
         assert_eq!(mask(&["48151623"]).value(json!([48151623, 5])), json!(["***", 5]));
+    }
+
+    #[test]
+    fn values_that_overlap_in_a_text_are_covered_as_one() {
+        assert_eq!(mask(&["abc", "bcyz"]).text("xabcyz."), "x***.");
+        assert_eq!(mask(&["aba"]).text("ababa"), "***");
+        assert_eq!(mask(&["hunter2"]).text("hunter2hunter2"), "******");
+        assert_eq!(mask(&["schlüssel-ä", "ä€"]).text("mein schlüssel-ä€ ist da"), "mein *** ist da");
+    }
+
+    /// Which bytes of a text belong to a pattern, found by looking everywhere.
+    fn looked_up(patterns: &[Vec<u8>], text: &[u8]) -> Vec<bool> {
+        let mut covered = vec![false; text.len()];
+        for pattern in patterns {
+            for start in 0..text.len() {
+                if text[start..].starts_with(pattern) {
+                    covered[start..start + pattern.len()].fill(true);
+                }
+            }
+            for part in (PART_MIN_BYTES..pattern.len()).filter(|part| part * 4 >= pattern.len() && *part <= text.len())
+            {
+                if text.starts_with(&pattern[pattern.len() - part..]) {
+                    covered[..part].fill(true);
+                }
+                if text.ends_with(&pattern[..part]) {
+                    covered[text.len() - part..].fill(true);
+                }
+            }
+        }
+        covered
+    }
+
+    #[test]
+    fn whatever_is_found_by_looking_everywhere_is_covered_and_nothing_else() {
+        let sets: [&[&str]; 4] = [
+            &["ab", "ba", "bb"],
+            &["abababababab", "babb"],
+            &["aabbaabbaab", "bbaabb", "a"],
+            &["aaaaaaaaaa", "baaaaaaaa"],
+        ];
+        for set in sets {
+            let patterns: Vec<Vec<u8>> = set.iter().map(|pattern| pattern.as_bytes().to_vec()).collect();
+            let scanners = Patterns::of(patterns.clone());
+            for (length, bits) in (0..=11_u32).flat_map(|length| (0..1_u32 << length).map(move |bits| (length, bits))) {
+                let text: String = (0..length).map(|at| if bits >> at & 1 == 0 { 'a' } else { 'b' }).collect();
+                let mut covered = vec![false; text.len()];
+                scanners.covers(&text).0.into_iter().for_each(|range| covered[range].fill(true));
+                assert_eq!(covered, looked_up(&patterns, text.as_bytes()), "{set:?} in {text}");
+            }
+        }
+    }
+
+    /// A value of 60 KB in 1,000 lines, and a megabyte of output that holds it line by line, again and again.
+    #[test]
+    fn however_many_lines_a_value_has_the_output_is_read_at_most_twice() {
+        let lines: Vec<String> = (0..1_000).map(|n| format!("{n:04}-{}", "k3y+".repeat(14))).collect();
+        let value = lines.join("\n");
+        assert!(value.len() > 60_000);
+        let patterns = Patterns::of(forms(&value));
+        let output: String = lines.iter().cycle().take(17_000).map(|line| format!("{line} and\n")).collect();
+        assert!(output.len() > 1024 * 1024);
+        let (covers, read) = patterns.covers(&output);
+        assert_eq!(covers.len(), 17_000);
+        assert!(read <= 2 * output.len(), "{read} bytes were read for {}", output.len());
+        // Line by line, as a log has it: still no more than twice.
+        let read: usize = output.lines().map(|line| patterns.covers(line).1).sum();
+        assert!(read <= 2 * output.len());
     }
 }

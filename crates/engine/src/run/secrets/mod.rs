@@ -6,6 +6,7 @@
 mod key;
 mod keyring;
 mod mask;
+mod scanner;
 mod text;
 mod vault;
 
@@ -21,12 +22,14 @@ use crate::commit::entity_command::CommitExtras;
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::RandomError;
-use crate::read::object_queries::{Found, Section};
+use crate::read::object_queries::Section;
+use crate::read::page::{Cursor, Page};
 use crate::time::clock::new_id;
 
 pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
+pub(crate) use mask::{ASIDE_MIN_BYTES, aside};
 pub use text::SecretText;
 pub use vault::{Resolved, Vault};
 
@@ -109,7 +112,7 @@ impl Secrets {
     }
 
     /// Names and times, by name; no values.
-    pub async fn list(&self, after: Option<&[u8]>, limit: usize) -> Result<Found<Secret>, SecretsError> {
+    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Secret>>, SecretsError> {
         Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
     }
 
@@ -122,7 +125,7 @@ impl Secrets {
         let key = self.sealing_key().await?;
         let (mut after, mut count) = (None, 0);
         loop {
-            let found = self.list(after.as_deref(), PAGE_MAX).await?;
+            let found = self.list(after.as_ref(), PAGE_MAX).await?;
             for secret in &found.items {
                 self.reseal_one(&key, &secret.name).await?;
                 count += 1;

@@ -75,6 +75,7 @@ impl Vault {
             values.insert(name, self.reveal(name).await?.ok_or_else(missing)?);
         }
         let find = |name: &str| values.get(name).map(SecretText::expose);
-        Ok(Resolved { input: resolved(input, &find), mask: Mask::of(values.values()) })
+        let input = resolved(input, &find);
+        Ok(Resolved { input, mask: Mask::of_all(values.into_values().collect()).await })
     }
 }

@@ -12,6 +12,7 @@ use crate::job::run::Run;
 use crate::job::shard::whole;
 use crate::job::state::{ActiveRun, Attempt, Stage};
 use crate::limits::{NACK_DELAY_MAX, REASON_MAX_BYTES, RETURNS_MAX, SHARDS_MAX, TIMEOUT_GRACE};
+use crate::text;
 use crate::time::{Millis, Timestamp};
 
 pub(super) const RECOVERED: &str = "recovered from restart";
@@ -111,7 +112,7 @@ pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Rep
         }
         (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, Effect::Unknown),
         (Report::Unclaimed { reason }, None) => {
-            draft.emit(Event::RunReturned { run_id, attempt, reason: Some(shortened(reason)), until: draft.now });
+            draft.emit(Event::RunReturned { run_id, attempt, reason: Some(bounded(reason)), until: draft.now });
         }
         (Report::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
     }
@@ -127,7 +128,7 @@ fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reas
         return fail(draft, run_id, attempt, reason, None, Effect::Known);
     }
     let until = draft.now.plus(delay.min(NACK_DELAY_MAX));
-    draft.emit(Event::RunReturned { run_id, attempt, reason: reason.map(shortened), until });
+    draft.emit(Event::RunReturned { run_id, attempt, reason: reason.map(bounded), until });
 }
 
 /// Whether it is known what a failed attempt did. Unknown effects are repeated only if that does no harm.
@@ -142,7 +143,7 @@ fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_
     let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
     let again = definition.retry.allows_another_after(tried) && (effect == Effect::Known || definition.idempotent);
     let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
-    draft.emit(Event::JobFailed { run_id, attempt, reason: shortened(reason), started_at, retry_at });
+    draft.emit(Event::JobFailed { run_id, attempt, reason: bounded(reason), started_at, retry_at });
 }
 
 /// Attempts whose executor is gone, or which nobody reported in time, come to their end.
@@ -203,7 +204,7 @@ fn running(draft: &Draft) -> Vec<(RunId, Attempt, Option<String>)> {
 
 pub(super) fn cancel_run(draft: &mut Draft, run_id: RunId, reason: String) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::RunOver)?;
-    let reason = shortened(reason);
+    let reason = bounded(reason);
     match (&run.stage, &run.cancelling) {
         (Stage::Queued | Stage::Backoff { .. }, _) => draft.emit(Event::RunCancelled { run_id, reason }),
         (Stage::Running(_), None) => draft.emit(Event::RunCancelRequested { run_id, reason }),
@@ -245,14 +246,9 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
 }
 
 /// A reason is kept to its limit, cut between two characters.
-pub(super) fn shortened(mut reason: String) -> String {
-    if reason.len() > REASON_MAX_BYTES {
-        let mut end = REASON_MAX_BYTES;
-        while !reason.is_char_boundary(end) {
-            end -= 1;
-        }
-        reason.truncate(end);
-        reason.push('…');
+pub(super) fn bounded(reason: String) -> String {
+    match text::shortened(&reason, REASON_MAX_BYTES) {
+        whole if whole.len() == reason.len() => reason,
+        start => format!("{start}…"),
     }
-    reason
 }

@@ -119,7 +119,7 @@ pub(super) fn pause(draft: &mut Draft, reason: Option<String>) -> Result<(), Ref
     match draft.job.phase {
         Phase::Active => {
             fire::due(draft);
-            draft.emit(Event::JobPaused { reason: reason.map(attempts::shortened) });
+            draft.emit(Event::JobPaused { reason: reason.map(attempts::bounded) });
             Ok(())
         }
         Phase::Paused { .. } => Ok(()),
@@ -176,7 +176,7 @@ pub(super) fn cancel(draft: &mut Draft, reason: Option<String>) -> Result<(), Re
         Phase::Paused { .. } => skip_hidden(draft),
         Phase::Held => {}
     }
-    draft.emit(Event::JobCancelled { reason: reason.map(attempts::shortened) });
+    draft.emit(Event::JobCancelled { reason: reason.map(attempts::bounded) });
     attempts::cancel_all(draft, "the job was cancelled");
     Ok(())
 }

@@ -10,6 +10,7 @@ use ordo_model::EntityId;
 use ordo_store::{NewEvent, Transfer, TransferBatch, TransferredEvents, Version};
 use serde_json::json;
 
+use super::offline::open_to_read;
 use super::{say, words};
 use crate::cli::store::CopyArgs;
 use crate::commands::talk::Talk;
@@ -34,15 +35,17 @@ pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
     {
         return Err(Error::failed(format!("there is no store at {}", from.shown())));
     }
-    let source = open_source(&from).await?;
     let target = to.open(CACHE_BYTES).await?.moving();
-    let entities = copy(source.as_ref(), target.as_ref(), &to).await?;
+    let entities = match &from {
+        StoreLocation::File(path) => copy(&open_to_read(path)?.store, target.as_ref(), &to).await?,
+        StoreLocation::Database(_) => copy(open_database(&from).await?.as_ref(), target.as_ref(), &to).await?,
+    };
     let answer = json!({ "from": from.shown(), "to": to.shown(), "entities": entities });
     say(talk, &answer, || format!("copied {} to {}; both say the same", words::counted(entities, "stream"), to.shown()))
 }
 
 /// A database goes on while it is read: it is read as of one moment.
-async fn open_source(from: &StoreLocation) -> Result<Arc<dyn Transfer>> {
+async fn open_database(from: &StoreLocation) -> Result<Arc<dyn Transfer>> {
     match from.open(CACHE_BYTES).await? {
         OpenStore::Database(store) => Ok(Arc::new(store.at_this_moment()?)),
         opened @ OpenStore::File(_) => Ok(opened.moving()),

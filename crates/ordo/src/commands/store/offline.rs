@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 
 use ordo_engine::check;
 use ordo_store::{Fault, Store};
-use ordo_store_redb::{Compacted, Options, RedbStore};
+use ordo_store_redb::{CACHE_BYTES_DEFAULT, Compacted, RedbStore, is_unwritable};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::commands::talk::wire;
 use crate::error::{Error, Result};
 use crate::folder::{DATABASE, Folder, shown};
 use crate::maintenance;
 use crate::output::progress::Progress;
+use crate::store_location::file_options;
 
 #[derive(Debug)]
 pub(super) struct File {
@@ -40,20 +42,21 @@ impl File {
     }
 
     pub(super) async fn check(&self) -> Result<Value> {
-        let store = self.open()?;
+        let readable = open_to_read(&self.path)?;
         let progress = Progress::counted("checking");
-        let checked = maintenance::check(&store, &mut |done, total| progress.at(done, total)).await?;
+        let checked = maintenance::check(&readable.store, &mut |done, total| progress.at(done, total)).await?;
         Ok(wire(&checked.view()))
     }
 
     pub(super) async fn stats(&self) -> Result<Value> {
-        Ok(wire(&maintenance::stats_view(&self.open()?.stats().await?)))
+        let readable = open_to_read(&self.path)?;
+        Ok(wire(&maintenance::stats_view(&readable.store.stats().await?)))
     }
 
     pub(super) fn backup(&self, to: &Path) -> Result<()> {
-        let store = self.open()?;
+        let readable = open_to_read(&self.path)?;
         let progress = Progress::counted("copying");
-        Ok(store.backup(to, &mut |done, total| progress.at(done, total))?)
+        Ok(readable.store.backup(to, &mut |done, total| progress.at(done, total))?)
     }
 
     pub(super) async fn reindex(&self) -> Result<u64> {
@@ -70,9 +73,31 @@ impl File {
     }
 }
 
+/// A store that is open to be read, where it lies or as a copy that goes with it.
+#[derive(Debug)]
+pub(super) struct Readable {
+    pub(super) store: RedbStore,
+    _copy: Option<TempDir>,
+}
+
+/// A file that cannot be written, as on a read-only mount, is read through a copy.
+pub(super) fn open_to_read(path: &Path) -> Result<Readable> {
+    if !is_unwritable(path) {
+        return Ok(Readable { store: open(path)?, _copy: None });
+    }
+    let folder = tempfile::tempdir()
+        .map_err(|error| Error::failed("there is no room for a copy of the store").detail(error.to_string()))?;
+    let store = RedbStore::open_copy(path, folder.path(), file_options(CACHE_BYTES_DEFAULT)).map_err(unchanged)?;
+    Ok(Readable { store, _copy: Some(folder) })
+}
+
 pub(super) fn open(path: &Path) -> Result<RedbStore> {
-    RedbStore::open(path, Options::default()).map_err(|fault| match fault {
+    RedbStore::open(path, file_options(CACHE_BYTES_DEFAULT)).map_err(unchanged)
+}
+
+fn unchanged(fault: Fault) -> Error {
+    match fault {
         Fault::Held { .. } => Error::from(fault),
         fault => Error::from(fault).hint("nothing was changed"),
-    })
+    }
 }

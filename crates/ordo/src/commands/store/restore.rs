@@ -53,7 +53,7 @@ async fn prepare(from: &Path, copy: &Path) -> Result<u64> {
     }
     let bytes = std::fs::copy(from, copy).map_err(|error| failed("copy", from, &error))?;
     let good = prove(copy).await;
-    remove_lock(copy);
+    ordo_store_redb::remove_beside(copy);
     if let Err(error) = good {
         let _ = std::fs::remove_file(copy);
         return Err(error);
@@ -82,11 +82,6 @@ fn swap(copy: &Path, to: &Path, kept: Option<&Path>) -> Result<()> {
     std::fs::rename(copy, to).map_err(failed)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
-}
-
-/// The store leaves a lock file beside what it opens.
-fn remove_lock(copy: &Path) {
-    let _ = std::fs::remove_file(beside(copy, "lock"));
 }
 
 /// What an earlier restore kept is kept too.

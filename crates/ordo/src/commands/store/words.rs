@@ -28,9 +28,29 @@ pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
         ("alarms", text(stats, "alarms")),
         ("chunks", text(stats, "chunks")),
     ];
+    let journal = &stats["journal"];
+    if journal.is_object() {
+        pairs.push(("journal", journal_words(journal)));
+        pairs.push(("last recovery", recovery_words(journal)));
+    }
     let rows = stats["rows"].as_object().into_iter().flatten();
     pairs.extend(rows.map(|(view, count)| (view.as_str(), format!("{count} rows"))));
     table::fields(&pairs, talk.paint)
+}
+
+fn journal_words(journal: &Value) -> String {
+    let number = |field: &str| journal[field].as_u64().unwrap_or(0);
+    let (pending, checkpoints) = (size(number("pending_bytes")), counted(number("checkpoints"), "checkpoint"));
+    match number("checkpoint_micros_max") / 1_000 {
+        0 => format!("{pending} to replay after a crash, {checkpoints}"),
+        longest => format!("{pending} to replay after a crash, {checkpoints}, the longest {longest} ms"),
+    }
+}
+
+fn recovery_words(journal: &Value) -> String {
+    let number = |field: &str| journal[field].as_u64().unwrap_or(0);
+    let (records, bytes) = (counted(number("recovered_records"), "record"), size(number("recovered_bytes")));
+    format!("{records}, {bytes}, in {} ms", number("recovery_micros") / 1_000)
 }
 
 /// `1 job`, `2 jobs`

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::api::hooks;
 use crate::app::App;
 use crate::http::idempotency::{self, Once};
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 
@@ -28,18 +28,15 @@ pub(crate) async fn list(
     mut params: Params,
 ) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
     hooks::find(&app, &slug).await?;
     let prefix = deliveries_prefix(&slug);
-    if after.as_ref().is_some_and(|after| !after.starts_with(&prefix)) {
-        return Err(Problem::field(Code::InvalidCursor, "cursor", "is not one that this list gave out"));
-    }
     let order = Order::Descending;
-    let section = Section { prefix: &prefix, after: after.as_deref(), order, ..Section::all(0, limit) };
+    let section = Section { prefix: &prefix, after: after.as_ref(), order, ..Section::all(0, limit) };
     let found = app.engine.queries().objects::<Delivery>(&section).await?;
     let items = found.items.iter().map(|kept| DeliveryView::of(kept.id, kept)).collect();
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn replay(

@@ -23,21 +23,21 @@ use crate::api::hooks::asked::Asked;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Name, Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?;
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let section = Section { after: after.as_ref().map(|after| after.0.as_slice()), ..Section::all(0, limit) };
+    let section = Section { after: after.as_ref(), ..Section::all(0, limit) };
     let found = app.engine.queries().objects::<Hook>(&section).await?;
     let mut items = Vec::with_capacity(found.items.len());
     for hook in &found.items {
         items.push(told(&app, hook).await?);
     }
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {

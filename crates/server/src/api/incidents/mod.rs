@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency::{Once, REPLAYED};
-use crate::http::params::{KeyCursor, Params};
+use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
 
@@ -93,11 +93,11 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
         since: params.take::<Timestamp>("since")?,
     };
     let limit = params.take_limit()?;
-    let after = params.take_cursor::<KeyCursor>()?.map(|cursor| cursor.0);
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let found = app.engine.queries().incidents(&filter, after, limit).await?;
+    let found = app.engine.queries().incidents(&filter, after.as_ref(), limit).await?;
     let items = found.items.iter().map(|kept| IncidentView::of(kept.id, kept)).collect();
-    Ok(Json(Page { items, next_cursor: found.next.map(|key| KeyCursor(key).to_string()) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_engine::engine::Load;
 use ordo_engine::metrics::Metrics;
 use ordo_model::zones;
-use ordo_store::Stats;
+use ordo_store::{JournalStats, Stats};
 
 use self::page::Page;
 use crate::app::App;
@@ -116,4 +116,19 @@ fn store(page: &mut Page, stats: &Stats) {
     page.gauge("ordo_store_entities", "Jobs that are kept.", stats.entities);
     page.gauge("ordo_store_events", "Events that are kept.", stats.events);
     page.gauge("ordo_store_alarms", "Jobs that have something to do at some time.", stats.alarms);
+    if let Some(journal) = &stats.journal {
+        self::journal(page, journal);
+    }
+}
+
+fn journal(page: &mut Page, journal: &JournalStats) {
+    let seconds = |micros: u64| micros as f64 / 1e6;
+    let help = "Records that a crash now would leave to be replayed.";
+    page.gauge("ordo_journal_pending_bytes", help, journal.pending_bytes);
+    page.counter("ordo_journal_checkpoints_total", "Checkpoints of the tables.", journal.checkpoints);
+    let help = "The longest time commits waited for a checkpoint.";
+    page.gauge("ordo_journal_checkpoint_seconds_max", help, seconds(journal.checkpoint_micros_max));
+    let help = "How long the journal was replayed when the store was last opened.";
+    page.gauge("ordo_journal_recovery_seconds", help, seconds(journal.recovery_micros));
+    page.gauge("ordo_journal_recovered_records", "Records that were replayed then.", journal.recovered_records);
 }

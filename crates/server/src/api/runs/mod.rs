@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::runs::CancelRun;
 use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_model::job::{Command, Refusal, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 
@@ -31,24 +31,24 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let since = params.take::<Since>("since")?.map(|since| since.moment(app.now()));
     let filter = RunFilter { job_id: params.take::<JobId>("job_id")?, status: take_status(&mut params)?, since };
     let limit = params.take_limit()?;
-    let before = params.take_cursor::<Cursor>()?.map(|cursor| cursor.0);
+    let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let page = app.engine.queries().runs(&filter, before, limit).await?;
-    let mut items = Vec::with_capacity(page.items.len());
-    for run in page.items {
-        items.push(shown(&app, run).await?);
-    }
+    let page = app.engine.queries().runs(&filter, after.as_ref(), limit).await?;
+    let items = shown(&app, page.items).await?;
     Ok(Json(Page { items, next_cursor: next_cursor(page.next) }).into_response())
 }
 
-/// The run as it is answered: a pending one says what it waits for.
-async fn shown(app: &App, mut run: Run) -> Result<Run, Problem> {
-    if let RunStatus::Pending { waiting_for, .. } = &mut run.status
-        && let Some(job) = app.engine.job(run.job_id).await?
-    {
-        *waiting_for = app.engine.waits_for(&job, run.id);
+/// Runs as they are answered: a pending one says what it waits for.
+async fn shown(app: &App, mut runs: Vec<Run>) -> Result<Vec<Run>, Problem> {
+    let jobs = app.engine.queries().jobs_of_pending(&runs).await?;
+    for run in &mut runs {
+        if let RunStatus::Pending { waiting_for, .. } = &mut run.status
+            && let Some(job) = jobs.get(&run.job_id)
+        {
+            *waiting_for = app.engine.waits_for(job, run.id);
+        }
     }
-    Ok(run)
+    Ok(runs)
 }
 
 fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
@@ -84,8 +84,8 @@ impl Since {
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<RunId>) -> Result<Response, Problem> {
-    let run = app.engine.queries().run_with_result(id).await?;
-    Ok(Json(shown(&app, run.ok_or_else(|| Problem::no_run(id))?).await?).into_response())
+    let run = app.engine.queries().run_with_result(id).await?.ok_or_else(|| Problem::no_run(id))?;
+    Ok(Json(shown(&app, vec![run]).await?.pop()).into_response())
 }
 
 pub(crate) async fn find(app: &App, id: RunId) -> Result<Run, Problem> {

@@ -50,11 +50,10 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let after = after.as_ref().map(|cursor| cursor.0.as_bytes().as_slice());
-    let found = app.engine.queries().objects::<Subscription>(&Section { after, ..Section::all(0, limit) }).await?;
-    let next = found.next.and(found.items.last().map(|kept| kept.id));
+    let section = Section { after: after.as_ref(), ..Section::all(0, limit) };
+    let found = app.engine.queries().objects::<Subscription>(&section).await?;
     let items = found.items.iter().map(|kept| SubscriptionView::of(kept.id, kept)).collect();
-    Ok(Json(Page { items, next_cursor: next_cursor(next) }).into_response())
+    Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {

@@ -21,7 +21,7 @@ use crate::pages::layout::shell::{Section, Shell, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
 
-const LETTERS_SHOWN: usize = 50;
+const NOTIFICATIONS_SHOWN: usize = 50;
 
 #[derive(Template)]
 #[template(path = "incident.html")]
@@ -68,7 +68,7 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
     let times = ctx.times();
     let timeline = queries(&ctx).timeline(id).await?;
     let entity = EntityId { kind: Kind::Incident, id };
-    let notifications = queries(&ctx).notifications_about(entity, None, LETTERS_SHOWN).await?.items;
+    let notifications = queries(&ctx).notifications_about(entity, None, NOTIFICATIONS_SHOWN).await?.items;
     let page = IncidentPage {
         shell: Shell::new(&ctx, Section::Incidents, kept.title.clone()).await?,
         id: id.to_string(),
@@ -141,7 +141,7 @@ fn notification_row(
     let replay = matches!(notification.state, NotificationState::DeadLettered { .. }) && ctx.viewer.may_operate;
     NotificationRow {
         sender: notification.sender.clone(),
-        event: notification.message.event.clone(),
+        event: notification.message.event().to_owned(),
         state: notification_state(&notification.state),
         at: times.relative(notification.written_at),
         error: notification.last_error.clone(),

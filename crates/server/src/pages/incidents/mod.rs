@@ -8,8 +8,7 @@ use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_model::incident::{By, Severity, Source, Start, Status};
 
-use crate::http::hex;
-use crate::http::params::Params;
+use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
@@ -37,9 +36,9 @@ const ABOUT: About = About {
 
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let wanted = params.take_text("status").unwrap_or_default();
-    let after = params.take_text("after").as_deref().and_then(hex::decode);
+    let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
     let filter = IncidentFilter { status: Status::named(&wanted), ..IncidentFilter::default() };
-    let found = queries(&ctx).incidents(&filter, after, PER_PAGE).await?;
+    let found = queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
     let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| Row {
@@ -58,7 +57,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
         rows: found.items.iter().map(row).collect(),
-        next: found.next.map(|key| format!("{}&after={}", address(&wanted), hex::encode(&key))),
+        next: found.next.map(|cursor| format!("{}&after={cursor}", address(&wanted))),
     };
     listing::page(&ctx, &ABOUT, shown).await
 }

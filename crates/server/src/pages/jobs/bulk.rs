@@ -8,7 +8,8 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_api::Code;
 use ordo_engine::SubmitError;
-use ordo_engine::job_page::{JobOrder, JobQuery};
+use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
+use ordo_engine::page::Cursor;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, JobState};
 use ordo_store::Fault;
@@ -77,7 +78,7 @@ impl Order {
 /// Which jobs are meant.
 enum Meant {
     These(Vec<JobId>),
-    Matching(JobQuery),
+    Matching(JobFilter),
 }
 
 struct Asked {
@@ -206,7 +207,7 @@ async fn carry_out(ctx: &PageContext, asked: &Asked) -> Result<Response, Problem
 /// Goes through the jobs that are meant, some at a time.
 struct Walk<'a> {
     meant: &'a Meant,
-    after: Option<ordo_engine::job_page::Place>,
+    after: Option<Cursor>,
     given: usize,
     is_over: bool,
 }
@@ -228,8 +229,10 @@ impl<'a> Walk<'a> {
                 self.is_over = self.given >= ids.len();
                 queries(ctx).load_jobs(some).await?.into_iter().flatten().collect()
             }
-            Meant::Matching(query) => {
-                let page = queries(ctx).job_page(query, JobOrder::Label, self.after.take(), AT_ONCE).await?;
+            Meant::Matching(filter) => {
+                let (filter, after) = (filter.clone(), self.after.take());
+                let query = JobQuery { filter, order: JobOrder::Label, after, limit: AT_ONCE };
+                let page = queries(ctx).jobs(&query).await?;
                 self.is_over = page.next.is_none();
                 self.after = page.next;
                 page.items

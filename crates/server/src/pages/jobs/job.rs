@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use ordo_api::jobs::sentence;
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_model::JobId;
 use ordo_model::job::{Job, JobState, Phase, Run};
 

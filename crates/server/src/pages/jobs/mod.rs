@@ -13,17 +13,14 @@ pub(crate) mod row;
 
 use askama::Template;
 use axum::response::Response;
-use ordo_engine::job_page::{JobOrder, JobQuery, Place};
-use ordo_model::Timestamp;
-use uuid::Uuid;
+use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 
-use crate::http::hex;
-use crate::http::params::Params;
+use crate::http::cookies::encode;
+use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::jobs::row::JobRow;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
-use crate::pages::layout::cookies::encode;
 use crate::pages::layout::search;
 use crate::pages::layout::shell::{Section, Shell, queries};
 
@@ -62,27 +59,26 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     let q = params.take_text("q").unwrap_or_default().trim().to_owned();
     let sort = params.take_text("sort").unwrap_or_default();
     let (sort, _, order) = SORTS.into_iter().find(|(name, ..)| *name == sort).unwrap_or(SORTS[0]);
-    let after = params.take_text("after").as_deref().and_then(read_place);
-    let is_first = after.is_none();
+    let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
     let (query, wrong) = match search::parse(&q) {
-        Ok(query) => (Some(query), None),
+        Ok(filter) => (Some(JobQuery { filter, order, after: None, limit: PER_PAGE }), None),
         Err(wrong) => (None, Some(wrong)),
     };
+    // Another cursor leads to the first page: an address is typed and shortened by people.
+    let query = query.map(|query| JobQuery { after: after.filter(|cursor| query.accepts(cursor)), ..query });
+    let is_first = query.as_ref().is_none_or(|query| query.after.is_none());
     let found = match &query {
-        Some(query) => queries(&ctx).job_page(query, order, after, PER_PAGE).await?,
+        Some(query) => queries(&ctx).jobs(query).await?,
         None => Default::default(),
     };
-    let mut rows = Vec::with_capacity(found.items.len());
-    for job in &found.items {
-        rows.push(JobRow::read(&ctx, job).await?);
-    }
+    let rows = JobRow::read_all(&ctx, &found.items).await?;
     let address = |q: &str, sort: &str| ctx.link(&format!("/jobs?q={}&sort={sort}", encode(q)));
     let page = JobsPage {
-        is_filtered: query.as_ref().is_none_or(|query| !query.is_empty()),
-        is_by_end: query.as_ref().is_some_and(is_by_end),
+        is_filtered: query.as_ref().is_none_or(|query| !query.filter.is_empty()),
+        is_by_end: query.as_ref().is_some_and(|query| is_by_end(&query.filter)),
         sorts: SORTS.map(|(name, label, _)| (name, label, address(&q, name), name == sort)).to_vec(),
         chips: CHIPS.map(|(label, chip)| (label, address(chip, sort), chip == q)).to_vec(),
-        next: found.next.map(|place| format!("{}&after={}", address(&q, sort), write_place(&place))),
+        next: found.next.map(|cursor| format!("{}&after={cursor}", address(&q, sort))),
         first: address(&q, sort),
         shell: Shell::new(&ctx, Section::Jobs, "Jobs").await?,
         q,
@@ -94,44 +90,6 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     answer::ok(&page)
 }
 
-fn is_by_end(query: &JobQuery) -> bool {
-    query.last.is_some_and(|last| last != "completed")
-}
-
-pub(crate) fn write_place(place: &Place) -> String {
-    match place {
-        Place::Label(key) => format!("l{}", hex::encode(key)),
-        Place::Alarm { at, id } => format!("a{}-{}", at.ms(), id.simple()),
-        Place::Before(id) => format!("b{}", id.simple()),
-    }
-}
-
-/// None leads to the first page: an address is typed and shortened by people.
-pub(crate) fn read_place(text: &str) -> Option<Place> {
-    let rest = text.get(1..)?;
-    match text.as_bytes().first()? {
-        b'l' => hex::decode(rest).map(Place::Label),
-        b'a' => {
-            let (at, id) = rest.split_once('-')?;
-            Some(Place::Alarm { at: Timestamp::from_ms(at.parse().ok()?).ok()?, id: Uuid::try_parse(id).ok()? })
-        }
-        b'b' => Uuid::try_parse(rest).ok().map(Place::Before),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_read_as_it_was_written() {
-        let id = Uuid::from_u128(7);
-        for place in [Place::Label(vec![1, 0, 255]), Place::Alarm { at: Timestamp::MAX, id }, Place::Before(id)] {
-            assert_eq!(read_place(&write_place(&place)), Some(place));
-        }
-        for nonsense in ["", "x", "l0", "a5", "b-", "ü"] {
-            assert_eq!(read_place(nonsense), None);
-        }
-    }
+fn is_by_end(filter: &JobFilter) -> bool {
+    filter.last.is_some_and(|last| last != "completed")
 }

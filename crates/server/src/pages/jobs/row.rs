@@ -1,7 +1,7 @@
 //! A job as a row of a list.
 
 use ordo_api::jobs::sentence;
-use ordo_engine::queries::{Queries, RunFilter};
+use ordo_model::JobId;
 use ordo_model::job::{Job, JobState, Phase};
 use ordo_store::Fault;
 
@@ -31,11 +31,11 @@ pub(crate) struct JobRow {
 }
 
 impl JobRow {
-    pub(crate) async fn read(ctx: &PageContext, job: &Job) -> Result<JobRow, Fault> {
-        let filter = RunFilter { job_id: Some(job.id), ..RunFilter::default() };
-        let queries: &Queries = ctx.app.engine.queries();
-        let runs = queries.runs(&filter, None, heartbeat::BEATS).await?.items;
-        Ok(JobRow::of(ctx, job, heartbeat::draw(&runs)))
+    /// Rows with the beats of their last runs, which are read together.
+    pub(crate) async fn read_all(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<JobRow>, Fault> {
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
+        let runs = ctx.app.engine.queries().recent_runs(&ids, heartbeat::BEATS).await?;
+        Ok(jobs.iter().zip(runs).map(|(job, runs)| JobRow::of(ctx, job, heartbeat::draw(&runs))).collect())
     }
 
     fn of(ctx: &PageContext, job: &Job, beats: Html) -> JobRow {

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use sha2::{Digest, Sha256};
 
-use crate::http::hex;
 use crate::http::problem::Problem;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";

@@ -8,8 +8,8 @@ use ordo_api::Code;
 use ordo_model::Timestamp;
 
 use crate::app::App;
+use crate::http::cookies;
 use crate::http::problem::Problem;
-use crate::pages::layout::cookies;
 use crate::pages::layout::moment::Times;
 use crate::pages::layout::preferences::Preferences;
 use crate::pages::layout::viewer::Viewer;

@@ -7,10 +7,10 @@ use axum::response::Response;
 use ordo_api::Code;
 
 use crate::app::App;
+use crate::http::cookies;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{FLASH, PageContext};
-use crate::pages::layout::cookies;
 use crate::pages::layout::login;
 use crate::pages::layout::shell::{Section, Shell};
 

@@ -3,7 +3,6 @@
 pub(crate) mod answer;
 pub(crate) mod assets;
 pub(crate) mod context;
-pub(crate) mod cookies;
 pub(crate) mod frame;
 pub(crate) mod html;
 pub(crate) mod json_view;

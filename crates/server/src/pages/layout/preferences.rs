@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use ordo_model::Timestamp;
 
+use crate::http::cookies;
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::layout::cookies;
 use crate::pages::layout::moment::Times;
 
 const THEME: &str = "ordo_theme";

@@ -2,37 +2,37 @@
 //!
 //! Invariant: a word that means nothing is a part of the label; a field with an impossible value is told, not ignored.
 
-use ordo_engine::job_page::JobQuery;
+use ordo_engine::job_list::JobFilter;
 use ordo_model::job::{JobState, RunStatus, Trigger};
 
 /// The ends a run can have.
 const ENDS: [&str; 4] = ["completed", "failed", "cancelled", "skipped"];
 
-pub(crate) fn parse(text: &str) -> Result<JobQuery, String> {
-    let mut query = JobQuery::default();
+pub(crate) fn parse(text: &str) -> Result<JobFilter, String> {
+    let mut filter = JobFilter::default();
     for word in text.split_whitespace() {
         match word.split_once(':') {
-            Some((field, value)) => take(&mut query, field, value)?,
+            Some((field, value)) => take(&mut filter, field, value)?,
             None => match end(word) {
-                Some(end) => query.last = Some(end),
-                None => query.label_parts.push(word.to_lowercase()),
+                Some(end) => filter.last = Some(end),
+                None => filter.label_parts.push(word.to_lowercase()),
             },
         }
     }
-    Ok(query)
+    Ok(filter)
 }
 
-fn take(query: &mut JobQuery, field: &str, value: &str) -> Result<(), String> {
+fn take(filter: &mut JobFilter, field: &str, value: &str) -> Result<(), String> {
     match field {
-        "label" => query.label_parts.push(value.to_lowercase()),
-        "state" => query.state = Some(known(JobState::named(value), field, &JobState::ALL.map(JobState::name))?),
-        "last" => query.last = Some(known(end(value), field, &ENDS)?),
+        "label" => filter.label_parts.push(value.to_lowercase()),
+        "state" => filter.state = Some(known(JobState::named(value), field, &JobState::ALL.map(JobState::name))?),
+        "last" => filter.last = Some(known(end(value), field, &ENDS)?),
         "trigger" => {
             let found = Trigger::NAMES.into_iter().find(|name| *name == value);
-            query.trigger = Some(known(found, field, &Trigger::NAMES)?);
+            filter.trigger = Some(known(found, field, &Trigger::NAMES)?);
         }
-        "tool" => query.tool = Some(value.to_owned()),
-        "group" => query.group = Some(value.to_owned()),
+        "tool" => filter.tool = Some(value.to_owned()),
+        "group" => filter.group = Some(value.to_owned()),
         _ => return Err(format!("{field}: is not a field; there are label, state, last, tool, group and trigger")),
     }
     Ok(())

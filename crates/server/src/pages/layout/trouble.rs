@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ordo_engine::job_page::{JobOrder, JobQuery};
+use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 use ordo_model::job::{Job, JobState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Fault;
@@ -36,8 +36,9 @@ pub(crate) async fn failing_count(app: &App) -> Result<usize, Fault> {
 }
 
 async fn look(app: &App) -> Result<Arc<Vec<Job>>, Fault> {
-    let query = JobQuery { last: Some("failed"), ..JobQuery::default() };
-    let page = app.engine.queries().job_page(&query, JobOrder::Newest, None, FAILING_MAX).await?;
+    let filter = JobFilter { last: Some("failed"), ..JobFilter::default() };
+    let query = JobQuery { filter, order: JobOrder::Newest, after: None, limit: FAILING_MAX };
+    let page = app.engine.queries().jobs(&query).await?;
     let found: Vec<Job> = page.items.into_iter().filter(|job| job.state() != JobState::Cancelled).collect();
     let found = Arc::new(found);
     *app.kept.failing.lock().unwrap_or_else(PoisonError::into_inner) = Some((app.now(), found.clone()));

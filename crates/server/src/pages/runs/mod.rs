@@ -8,7 +8,7 @@ pub(crate) mod run;
 
 use askama::Template;
 use axum::response::Response;
-use ordo_engine::queries::RunFilter;
+use ordo_engine::run_list::RunFilter;
 use ordo_model::JobId;
 use ordo_model::job::RunStatus;
 
@@ -37,10 +37,10 @@ struct RunsPage {
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let job_id = params.take::<JobId>("job")?;
     let status = params.take_text("status").unwrap_or_default();
-    let before = params.take_text("before").and_then(|text| text.parse::<Cursor>().ok());
+    let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
     let filter = RunFilter { job_id, status: RunStatus::code_of(&status), since: None };
-    let is_first = before.is_none();
-    let page = queries(&ctx).runs(&filter, before.map(|cursor| cursor.0), PER_PAGE).await?;
+    let is_first = after.is_none();
+    let page = queries(&ctx).runs(&filter, after.as_ref(), PER_PAGE).await?;
     let of_job = job_id.map_or_else(String::new, |id| format!("&job={id}"));
     let address = |status: &str| ctx.link(&format!("/runs?status={status}{of_job}"));
     let all = std::iter::once(("all", "")).chain(RunStatus::NAMES.map(|name| (name, name)));
@@ -52,7 +52,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     let page = RunsPage {
         chips,
         job: job_id.zip(label).map(|(id, label)| (label, ctx.link(&format!("/jobs/{id}")))),
-        next: page.next.map(|next| format!("{}&before={}", address(&status), Cursor(next))),
+        next: page.next.map(|cursor| format!("{}&after={cursor}", address(&status))),
         first: address(&status),
         is_filtered: filter.status.is_some() || job_id.is_some(),
         rows: row::rows(&ctx, &page.items).await?,

@@ -61,17 +61,14 @@ impl RunRow {
 
 /// Rows of a list; a pending run says what it waits for.
 pub(crate) async fn rows(ctx: &PageContext, runs: &[Run]) -> Result<Vec<RunRow>, Problem> {
-    let mut rows = Vec::with_capacity(runs.len());
-    for run in runs {
-        let mut row = RunRow::of(ctx, run);
-        if let RunStatus::Pending { .. } = run.status
-            && let Some(job) = ctx.app.engine.job(run.job_id).await?
-        {
-            row.reason = row.reason.or_else(|| waits(ctx, &job, run));
-        }
-        rows.push(row);
-    }
-    Ok(rows)
+    let jobs = ctx.app.engine.queries().jobs_of_pending(runs).await?;
+    let row = |run: &Run| {
+        let row = RunRow::of(ctx, run);
+        let waiting = || jobs.get(&run.job_id).and_then(|job| waits(ctx, job, run));
+        let is_pending = matches!(run.status, RunStatus::Pending { .. });
+        RunRow { reason: row.reason.or_else(|| if is_pending { waiting() } else { None }), ..row }
+    };
+    Ok(runs.iter().map(row).collect())
 }
 
 /// What a pending run waits for, as a reason.

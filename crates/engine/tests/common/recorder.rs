@@ -137,7 +137,7 @@ impl Sender for Recorder {
         self.tries.lock().unwrap().push(Try {
             entity: outgoing.message.entity(),
             version: outgoing.message.version,
-            event: outgoing.message.event.clone(),
+            event: outgoing.message.event().to_owned(),
             key: outgoing.key.to_owned(),
             attempt: outgoing.attempt,
             remembered: outgoing.remembered.cloned(),

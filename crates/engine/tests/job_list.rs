@@ -5,20 +5,21 @@
 mod common;
 
 use common::{World, manual};
-use ordo_engine::job_page::{JobOrder, JobQuery};
+use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, JobState};
 use serde_json::json;
 
 /// All pages of a list, one after the other.
-async fn walk(world: &World, query: &JobQuery, order: JobOrder, limit: usize) -> Vec<Job> {
+async fn walk(world: &World, filter: &JobFilter, order: JobOrder, limit: usize) -> Vec<Job> {
     let mut found = Vec::new();
-    let mut after = None;
+    let mut query = JobQuery { filter: filter.clone(), order, after: None, limit };
     loop {
-        let page = world.engine.queries().job_page(query, order, after, limit).await.unwrap();
+        let page = world.engine.queries().jobs(&query).await.unwrap();
         found.extend(page.items);
         match page.next {
-            Some(next) => after = Some(next),
+            // As a client has it: through its text.
+            Some(next) => query.after = Some(next.to_string().parse().unwrap()),
             None => return found,
         }
     }
@@ -36,14 +37,14 @@ async fn every_job_is_met_once_in_every_order_whatever_the_size_of_a_page() {
         labelled(&world, &format!("job-{number:02}"), hours).await;
     }
     for limit in [1, 5, 23, 50] {
-        for order in [JobOrder::Label, JobOrder::Next, JobOrder::Newest] {
-            let labels: Vec<String> = walk(&world, &JobQuery::default(), order, limit)
+        for order in [JobOrder::Label, JobOrder::Next, JobOrder::Newest, JobOrder::Oldest] {
+            let labels: Vec<String> = walk(&world, &JobFilter::default(), order, limit)
                 .await
                 .iter()
                 .map(|j| j.definition.label.clone())
                 .collect();
             let mut wanted: Vec<String> = (0..23).map(|number| format!("job-{number:02}")).collect();
-            if order != JobOrder::Label {
+            if matches!(order, JobOrder::Next | JobOrder::Newest) {
                 wanted.reverse();
             }
             assert_eq!(labels, wanted, "{order:?} by {limit}");
@@ -59,9 +60,9 @@ async fn a_search_narrows_by_all_that_is_said() {
     labelled(&world, "backup-west", json!({ "type": "manual" })).await;
     labelled(&world, "report", day()).await;
     world.engine.submit(backup, Command::Pause { reason: None }).await.unwrap();
-    let query = JobQuery { label_parts: vec!["backup".into()], ..JobQuery::default() };
+    let query = JobFilter { label_parts: vec!["backup".into()], ..JobFilter::default() };
     assert_eq!(walk(&world, &query, JobOrder::Label, 10).await.len(), 2);
-    let query = JobQuery { state: Some(JobState::Paused), trigger: Some("scheduled"), ..query };
+    let query = JobFilter { state: Some(JobState::Paused), trigger: Some("scheduled"), ..query };
     assert_eq!(walk(&world, &query, JobOrder::Newest, 1).await.iter().map(|job| job.id).collect::<Vec<_>>(), [backup]);
     assert_eq!(world.engine.queries().count_jobs(JobState::Paused, 10).await.unwrap(), 1);
 }
@@ -75,7 +76,7 @@ async fn a_job_is_found_by_the_run_that_ended_last_and_only_once() {
         let run = world.trigger(job).await;
         world.over(run).await;
     }
-    let query = JobQuery { last: Some("failed"), ..JobQuery::default() };
+    let query = JobFilter { last: Some("failed"), ..JobFilter::default() };
     let found: Vec<JobId> = walk(&world, &query, JobOrder::Label, 1).await.iter().map(|job| job.id).collect();
     assert_eq!(found, [failing]);
 }

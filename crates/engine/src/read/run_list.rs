@@ -1,0 +1,134 @@
+//! The one list of runs, newest first: all, of a job, with a status.
+//!
+//! Cost: one read of rows and one of the runs they name for each piece of the list. Completed runs, and the runs of a job
+//! with one status, have no index: a page of them looks at a bounded number of runs, and its cursor goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use ordo_model::job::{Job, Run, RunStatus};
+use ordo_model::{JobId, RunId, Timestamp};
+use ordo_store::{Fault, KeyRange, Order, Row, View};
+
+use crate::commit::codec;
+use crate::commit::keys;
+use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
+use crate::read::queries::Queries;
+
+/// How many runs one page looks at.
+pub const RUNS_WALKED_MAX: usize = 5_000;
+
+/// Which runs a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    pub job_id: Option<JobId>,
+    /// The code of a status.
+    pub status: Option<u8>,
+    pub since: Option<Timestamp>,
+}
+
+struct RunSource<'a> {
+    queries: &'a Queries,
+    filter: &'a RunFilter,
+    view: View,
+    prefix: Vec<u8>,
+}
+
+impl Queries {
+    /// Runs, newest first.
+    pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<Page<Run>, Fault> {
+        let (view, prefix) = match (filter.job_id, filter.status) {
+            (Some(job), _) => (View::RunsByJob, job.0.as_bytes().to_vec()),
+            (None, Some(code)) if has_index(code) => (View::RunsByStatus, vec![code]),
+            (None, _) => (View::Runs, Vec::new()),
+        };
+        read_page(&RunSource { queries: self, filter, view, prefix }, List::Runs, after, limit).await
+    }
+
+    /// The newest runs of each job, at most `limit` of each: one list per job, in order. Two reads, however many jobs.
+    pub async fn recent_runs(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<Run>>, Fault> {
+        let ranges: Vec<KeyRange> = jobs.iter().map(|job| KeyRange::prefix(job.0.as_bytes())).collect();
+        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Order::Descending, limit).await?;
+        let ids: Vec<Vec<RunId>> = rows.iter().map(|rows| ids_of(rows)).collect();
+        let mut runs = self.runs_by_id(&ids.concat()).await?.into_iter();
+        Ok(ids.iter().map(|ids| runs.by_ref().take(ids.len()).flatten().collect()).collect())
+    }
+
+    /// The jobs of those runs that are pending: what a run waits for follows from its job. One read.
+    pub async fn jobs_of_pending(&self, runs: &[Run]) -> Result<BTreeMap<JobId, Job>, Fault> {
+        let pending = runs.iter().filter(|run| matches!(run.status, RunStatus::Pending { .. }));
+        let ids: BTreeSet<JobId> = pending.map(|run| run.job_id).collect();
+        let jobs = self.load_jobs(&ids.into_iter().collect::<Vec<_>>()).await?;
+        Ok(jobs.into_iter().flatten().map(|job| (job.id, job)).collect())
+    }
+
+    /// One answer per id, in order.
+    pub async fn runs_by_id(&self, ids: &[RunId]) -> Result<Vec<Option<Run>>, Fault> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys: Vec<Vec<u8>> = ids.iter().map(|id| keys::run(*id)).collect();
+        let rows = self.store().rows_by_key(View::Runs, &keys).await?;
+        rows.into_iter().map(|row| row.map(|bytes| codec::decode_run(&bytes)).transpose()).collect()
+    }
+
+    /// The ids below a prefix of a view, newest first, behind an id.
+    pub(crate) async fn run_ids(
+        &self,
+        view: View,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        count: usize,
+    ) -> Result<Vec<RunId>, Fault> {
+        Ok(ids_of(&self.run_rows(view, prefix, after, count).await?))
+    }
+
+    async fn run_rows(&self, view: View, prefix: &[u8], after: Option<&[u8]>, count: usize) -> Result<Vec<Row>, Fault> {
+        let after = after.map(|id| [prefix, id].concat());
+        let range = rest(KeyRange::prefix(prefix), after, Order::Descending);
+        self.store().rows(view, &range, Order::Descending, count).await
+    }
+}
+
+impl RunSource<'_> {
+    async fn found(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(RunId, Option<Run>)>, Fault> {
+        let rows = self.queries.run_rows(self.view, &self.prefix, after, count).await?;
+        let ids = ids_of(&rows);
+        let runs = if self.view == View::Runs {
+            rows.iter().map(|row| codec::decode_run(&row.value).map(Some)).collect::<Result<_, Fault>>()?
+        } else {
+            self.queries.runs_by_id(&ids).await?
+        };
+        Ok(ids.into_iter().zip(runs).collect())
+    }
+
+    fn entry(&self, run: Option<Run>) -> Entry<Run> {
+        match run {
+            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => Entry::End,
+            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => Entry::Shown(run),
+            Some(_) | None => Entry::Passed,
+        }
+    }
+}
+
+#[async_trait]
+impl Source<Run> for RunSource<'_> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Run>)>, Fault> {
+        let found = self.found(after, count).await?;
+        Ok(found.into_iter().map(|(id, run)| (id.0.as_bytes().to_vec(), self.entry(run))).collect())
+    }
+
+    fn entries_max(&self) -> usize {
+        RUNS_WALKED_MAX
+    }
+}
+
+/// Completed runs are the many: no row of theirs is written for this list.
+fn has_index(status: u8) -> bool {
+    RunStatus::code_of("completed") != Some(status)
+}
+
+/// The keys of all views of runs end with the run's id.
+fn ids_of(rows: &[Row]) -> Vec<RunId> {
+    rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(RunId).collect()
+}

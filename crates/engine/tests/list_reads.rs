@@ -1,0 +1,259 @@
+//! What a page of a list costs: a number of reads that does not grow with the store, whatever is looked for; and that
+//! cursors lead through every list without a gap.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::World;
+use common::counting::CountingStore;
+use ordo_engine::clock::new_id;
+use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
+use ordo_engine::page::Cursor;
+use ordo_engine::queries::Queries;
+use ordo_engine::run_list::RunFilter;
+use ordo_model::JobId;
+use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
+use ordo_store::Fault;
+use serde_json::{Value, json};
+
+const MANY: usize = 3_000;
+/// Enough that a list of them is walked, not sorted.
+const SOME: usize = 900;
+const PAGE: usize = 50;
+/// Reads that one page may cost.
+const READS_MAX: usize = 10;
+const ORDERS: [JobOrder; 4] = [JobOrder::Label, JobOrder::Next, JobOrder::Newest, JobOrder::Oldest];
+
+/// Many manual and scheduled jobs, three with a webhook, six paused, some of each that run.
+async fn filled(count: usize) -> (World, Arc<CountingStore>, Queries) {
+    let world = World::new().await;
+    let jobs = (0..count).map(|n| (JobId(new_id()), schedule(n))).collect::<Vec<_>>();
+    let ids: Vec<JobId> = jobs.iter().map(|(id, _)| *id).collect();
+    send(&world, jobs).await;
+    let pause = |id: &JobId| (*id, Command::Pause { reason: None });
+    send(&world, ids.iter().step_by(500).map(pause).collect()).await;
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    (world, store, queries)
+}
+
+fn schedule(n: usize) -> Command {
+    let trigger = match n {
+        n if n % 1_000 == 7 => json!({ "type": "webhook", "hook": "h" }),
+        n if n % 3 == 0 => json!({ "type": "scheduled", "every": format!("{}h", 24 + n % 100) }),
+        _ => json!({ "type": "manual" }),
+    };
+    definition(&format!("{:04}-{n}", (n * 7) % MANY), "noop", &trigger)
+}
+
+fn definition(label: &str, tool: &str, trigger: &Value) -> Command {
+    let given = json!({ "label": label, "tool_name": tool, "tool_input": { "times": 1_000_000 }, "trigger": trigger });
+    Command::Schedule { definition: Box::new(serde_json::from_value::<Definition>(given).unwrap()), held: false }
+}
+
+async fn send(world: &World, commands: Vec<(JobId, Command)>) {
+    for answer in world.engine.submit_all(commands).await {
+        answer.unwrap();
+    }
+}
+
+fn filters() -> Vec<JobFilter> {
+    let all = JobFilter::default;
+    let mut filters = vec![
+        all(),
+        JobFilter { label: Some("0007-1".into()), ..all() },
+        JobFilter { label_prefix: "00".into(), ..all() },
+        JobFilter { label_parts: vec!["nowhere".into()], ..all() },
+        JobFilter { tool: Some("nothing".into()), ..all() },
+        JobFilter { group: Some("default".into()), ..all() },
+        JobFilter { last: Some("failed"), ..all() },
+        JobFilter { last: Some("completed"), ..all() },
+    ];
+    for state in [None, Some(JobState::Active), Some(JobState::Paused), Some(JobState::Cancelled)] {
+        for trigger in [None, Some("webhook"), Some("manual"), Some("scheduled")] {
+            filters.push(JobFilter { state, trigger, ..all() });
+        }
+    }
+    filters
+}
+
+/// All pages of a list; what happens between them is given.
+async fn walk(queries: &Queries, query: &JobQuery, between: impl AsyncFn()) -> Vec<Job> {
+    let (mut found, mut query) = (Vec::new(), query.clone());
+    loop {
+        let page = queries.jobs(&query).await.unwrap();
+        assert!(page.items.len() <= query.limit);
+        found.extend(page.items);
+        match page.next {
+            Some(next) => query.after = Some(next.to_string().parse().unwrap()),
+            None => return found,
+        }
+        between().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_jobs_costs_few_reads_whatever_is_looked_for() {
+    let (_world, store, queries) = filled(MANY).await;
+    let mut worst = (0, String::new());
+    for filter in filters() {
+        for order in ORDERS {
+            let query = JobQuery { filter: filter.clone(), order, after: None, limit: PAGE };
+            store.take_reads();
+            let page = queries.jobs(&query).await.unwrap();
+            let jobs: Vec<JobId> = page.items.iter().map(|job| job.id).collect();
+            queries.recent_runs(&jobs, 30).await.unwrap();
+            let reads = store.take_reads();
+            assert!(reads <= READS_MAX, "{reads} reads for {query:?}");
+            worst = worst.max((reads, format!("{query:?}")));
+        }
+    }
+    println!("at most {} reads, for {}", worst.0, worst.1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_list_of_jobs_holds_exactly_the_jobs_that_fit() {
+    let (_world, store, queries) = filled(SOME).await;
+    let all = walk(&queries, &JobQuery { limit: 1_000, ..JobQuery::default() }, async || {}).await;
+    assert_eq!(all.len(), SOME);
+    for is_old in [false, true] {
+        if is_old {
+            store.pretend_to_be_old();
+        }
+        // What a process knows of a store it remembers: another one looks anew.
+        let queries = Queries::new(store.clone());
+        for filter in filters() {
+            let state = |job: &Job| filter.state.is_none_or(|state| job.state() == state);
+            let trigger = |job: &Job| filter.trigger.is_none_or(|name| job.definition.trigger.name() == name);
+            if filter != (JobFilter { state: filter.state, trigger: filter.trigger, ..JobFilter::default() }) {
+                continue;
+            }
+            for order in ORDERS {
+                let query = JobQuery { filter: filter.clone(), order, after: None, limit: 170 };
+                let found = walk(&queries, &query, async || {}).await;
+                let is_there = |job: &Job| order != JobOrder::Next || job.next_wake().is_some();
+                let wanted = all.iter().filter(|job| state(job) && trigger(job) && is_there(job)).count();
+                let ids: BTreeSet<JobId> = found.iter().map(|job| job.id).collect();
+                assert_eq!((found.len(), ids.len()), (wanted, wanted), "{filter:?} {order:?} {is_old}");
+                let labels: Vec<&String> = found.iter().map(|job| &job.definition.label).collect();
+                assert!(order != JobOrder::Label || labels.is_sorted(), "{filter:?}");
+                assert!(order != JobOrder::Oldest || found.is_sorted_by_key(|job| job.id), "{filter:?}");
+            }
+        }
+    }
+    let report = ordo_engine::check::check(store.as_ref(), &mut |_| {}).await.unwrap();
+    assert!(!report.is_clean(), "rows of the index by trigger are missing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_are_added_meanwhile_hide_none_and_double_none() {
+    let world = World::new().await;
+    let trigger = json!({ "type": "scheduled", "every": "24h" });
+    let jobs: Vec<(JobId, Command)> =
+        (0..40).map(|n| (JobId(new_id()), definition(&format!("{:02}", (n * 7) % 40), "noop", &trigger))).collect();
+    let there: BTreeSet<JobId> = jobs.iter().map(|(id, _)| *id).collect();
+    send(&world, jobs).await;
+    let add = async || send(&world, vec![(JobId(new_id()), definition("05-new", "noop", &trigger))]).await;
+    for order in ORDERS {
+        for filter in [JobFilter::default(), JobFilter { state: Some(JobState::Active), ..JobFilter::default() }] {
+            let query = JobQuery { filter, order, after: None, limit: 7 };
+            let found: Vec<JobId> = walk(world.engine.queries(), &query, add).await.iter().map(|job| job.id).collect();
+            assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len(), "{query:?}");
+            assert!(there.iter().all(|id| found.contains(id)), "{query:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_lose_none() {
+    let world = World::new().await;
+    let manual = json!({ "type": "manual" });
+    let tool = |n: usize| if n % 5 == 0 { "flaky" } else { "noop" };
+    let jobs: Vec<(JobId, Command)> =
+        (0..300).map(|n| (JobId(new_id()), definition("run", tool(n), &manual))).collect();
+    let ids: Vec<JobId> = jobs.iter().map(|(id, _)| *id).collect();
+    send(&world, jobs).await;
+    let trigger = |id: &JobId| (*id, Command::Trigger { tool_input: None, traceparent: None });
+    let twice = ids.iter().map(trigger).chain(ids[..60].iter().map(trigger));
+    send(&world, twice.collect()).await;
+    quiet(&world).await;
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    let of = |status: &str| RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
+    let all = walk_runs(&queries, &RunFilter::default(), 37).await;
+    let count = |filter: &RunFilter| {
+        let job = |run: &&Run| filter.job_id.is_none_or(|job| run.job_id == job);
+        let status = |run: &&Run| filter.status.is_none_or(|status| run.status.code() == status);
+        all.iter().filter(job).filter(status).count()
+    };
+    assert!(all.len() >= 300 && count(&of("failed")) >= 60 && count(&of("completed")) >= 240);
+    let mut filters: Vec<RunFilter> = RunStatus::NAMES.iter().map(|name| of(name)).collect();
+    filters.push(RunFilter { job_id: Some(ids[0]), ..RunFilter::default() });
+    filters.push(RunFilter { job_id: Some(ids[0]), ..of("completed") });
+    for filter in filters {
+        store.take_reads();
+        queries.runs(&filter, None, PAGE).await.unwrap();
+        let reads = store.take_reads();
+        assert!(reads <= READS_MAX, "{reads} reads for {filter:?}");
+        let found: BTreeSet<_> = walk_runs(&queries, &filter, 7).await.iter().map(|run| run.id).collect();
+        assert_eq!(found.len(), count(&filter), "{filter:?}");
+    }
+    store.take_reads();
+    let recent = queries.recent_runs(&ids[..PAGE], 30).await.unwrap();
+    assert_eq!(store.take_reads(), 2);
+    for (job, runs) in ids[..PAGE].iter().zip(recent) {
+        assert!(!runs.is_empty() && runs.iter().all(|run| run.job_id == *job) && runs.is_sorted_by(|a, b| a.id > b.id));
+    }
+}
+
+async fn walk_runs(queries: &Queries, filter: &RunFilter, limit: usize) -> Vec<Run> {
+    let (mut found, mut after): (Vec<Run>, Option<Cursor>) = (Vec::new(), None);
+    loop {
+        let page = queries.runs(filter, after.as_ref(), limit).await.unwrap();
+        found.extend(page.items);
+        match page.next {
+            Some(next) => after = Some(next.to_string().parse().unwrap()),
+            None => return found,
+        }
+    }
+}
+
+/// Waits until no run is under way.
+async fn quiet(world: &World) {
+    let mut watch = world.engine.watch();
+    let look = async {
+        loop {
+            let mut under_way = 0;
+            for status in ["pending", "running"] {
+                let filter = RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
+                under_way += world.engine.queries().runs(&filter, None, 1).await.unwrap().items.len();
+            }
+            if under_way == 0 {
+                return;
+            }
+            drop(watch.recv().await);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), look).await.expect("the runs never ended");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_of_another_list_is_refused() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.add(common::manual("noop", &Value::Null)).await;
+    }
+    let queries = world.engine.queries();
+    let by_label = JobQuery { limit: 1, ..JobQuery::default() };
+    let cursor = queries.jobs(&by_label).await.unwrap().next;
+    let by_age = JobQuery { order: JobOrder::Oldest, after: cursor.clone(), ..by_label.clone() };
+    assert!(!by_age.accepts(cursor.as_ref().unwrap()) && by_label.accepts(cursor.as_ref().unwrap()));
+    assert!(matches!(queries.jobs(&by_age).await, Err(Fault::NotAPosition { .. })));
+    let runs = queries.runs(&RunFilter::default(), cursor.as_ref(), 1).await;
+    assert!(matches!(runs, Err(Fault::NotAPosition { .. })));
+}

@@ -1,0 +1,275 @@
+//! What a journal record carries: the batches that were gathered for it, as they were given.
+//!
+//! Batches, not pages or rows: applying them again is the same code that applied them first, and it comes to the same
+//! result, because it depends on nothing but the batches and what the tables hold. Numbers are big-endian; a text or a
+//! run of bytes is preceded by its length in 4 bytes, a list by its count. docs/storage-format.md has the layout.
+
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, RowWrite, Trim, View};
+use uuid::Uuid;
+
+use crate::keys::{entity_key, entity_of, number_of, time_bytes, time_of, uuid_of};
+
+const ABSENT: u8 = 0;
+const PRESENT: u8 = 1;
+const PURGE: u8 = 0;
+const KEEP: u8 = 1;
+
+pub(crate) fn write_batches(out: &mut Vec<u8>, batches: &[Batch]) {
+    put_count(out, batches.len());
+    for batch in batches {
+        put_list(out, &batch.chunks, put_chunk);
+        put_list(out, &batch.items, put_item);
+    }
+}
+
+fn put_item(out: &mut Vec<u8>, item: &Item) {
+    out.extend_from_slice(&entity_key(item.entity));
+    out.extend_from_slice(&item.expected.to_be_bytes());
+    put_list(out, &item.events, put_event);
+    match &item.disposition {
+        Disposition::Purge => out.push(PURGE),
+        Disposition::Keep { snapshot, alarm } => {
+            out.push(KEEP);
+            put_bytes(out, snapshot);
+            put_optional(out, alarm.as_ref(), |out, alarm| {
+                out.extend_from_slice(&time_bytes(alarm.at));
+                out.push(alarm.rank);
+            });
+        }
+    }
+    put_list(out, &item.rows, put_row);
+    put_list(out, &item.dedup, put_dedup);
+    put_optional(out, item.trim.as_ref(), |out, trim| {
+        out.extend_from_slice(&trim.through.to_be_bytes());
+        put_event(out, &trim.checkpoint);
+    });
+    put_list(out, &item.forget_chunks, |out, owner| out.extend_from_slice(owner.as_bytes()));
+}
+
+fn put_event(out: &mut Vec<u8>, event: &NewEvent) {
+    out.extend_from_slice(&time_bytes(event.at));
+    put_bytes(out, event.kind.as_bytes());
+    put_bytes(out, &event.data);
+}
+
+/// A view goes by its name, which never changes once released.
+fn put_row(out: &mut Vec<u8>, row: &RowWrite) {
+    put_bytes(out, row.view.name().as_bytes());
+    put_bytes(out, &row.key);
+    put_optional(out, row.value.as_ref(), |out, value| put_bytes(out, value));
+}
+
+fn put_dedup(out: &mut Vec<u8>, entry: &Dedup) {
+    put_bytes(out, &entry.key);
+    out.extend_from_slice(&time_bytes(entry.at));
+    out.extend_from_slice(&time_bytes(entry.until));
+    put_bytes(out, &entry.value);
+}
+
+fn put_chunk(out: &mut Vec<u8>, chunk: &Chunk) {
+    out.extend_from_slice(chunk.owner.as_bytes());
+    out.extend_from_slice(&chunk.seq.to_be_bytes());
+    put_bytes(out, &chunk.bytes);
+}
+
+/// No list and no value reaches 4 GiB: a record that would is refused before it is written.
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    out.extend_from_slice(&(count as u32).to_be_bytes());
+}
+
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    put_count(out, list.len());
+    list.iter().for_each(|entry| put(out, entry));
+}
+
+fn put_optional<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl Fn(&mut Vec<u8>, &T)) {
+    match value {
+        None => out.push(ABSENT),
+        Some(value) => {
+            out.push(PRESENT);
+            put(out, value);
+        }
+    }
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_count(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+pub(crate) fn read_batches(payload: &[u8]) -> Result<Vec<Batch>, Fault> {
+    let mut reader = Reader { left: payload };
+    let batches = reader.list(|reader| {
+        let chunks = reader.list(Reader::chunk)?;
+        Ok(Batch { chunks, items: reader.list(Reader::item)? })
+    })?;
+    if reader.left.is_empty() { Ok(batches) } else { Err(unreadable()) }
+}
+
+/// The checksum was right, so this is not the disk's doing.
+fn unreadable() -> Fault {
+    Fault::damaged("the journal holds a record this Ordo cannot read: use the Ordo that wrote it, or a newer one")
+}
+
+struct Reader<'p> {
+    left: &'p [u8],
+}
+
+impl<'p> Reader<'p> {
+    fn take(&mut self, count: usize) -> Result<&'p [u8], Fault> {
+        let (taken, left) = self.left.split_at_checked(count).ok_or_else(unreadable)?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Fault> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    fn number(&mut self) -> Result<u64, Fault> {
+        number_of(self.take(8)?)
+    }
+
+    fn time(&mut self) -> Result<Timestamp, Fault> {
+        time_of(self.take(8)?)
+    }
+
+    fn count(&mut self) -> Result<usize, Fault> {
+        let bytes = self.take(4)?.try_into().map_err(|_| unreadable())?;
+        Ok(u32::from_be_bytes(bytes) as usize)
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, Fault> {
+        let count = self.count()?;
+        self.take(count).map(<[u8]>::to_vec)
+    }
+
+    fn text(&mut self) -> Result<String, Fault> {
+        String::from_utf8(self.bytes()?).map_err(|_| unreadable())
+    }
+
+    /// Grows with what is there, not with what a count promises.
+    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+        let mut list = Vec::new();
+        for _ in 0..self.count()? {
+            list.push(read(self)?);
+        }
+        Ok(list)
+    }
+
+    fn optional<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Fault>) -> Result<Option<T>, Fault> {
+        match self.byte()? {
+            ABSENT => Ok(None),
+            PRESENT => read(self).map(Some),
+            _ => Err(unreadable()),
+        }
+    }
+
+    fn uuid(&mut self) -> Result<Uuid, Fault> {
+        uuid_of(self.take(16)?)
+    }
+
+    fn entity(&mut self) -> Result<EntityId, Fault> {
+        entity_of(self.take(17)?.try_into().map_err(|_| unreadable())?)
+    }
+
+    fn item(&mut self) -> Result<Item, Fault> {
+        Ok(Item {
+            entity: self.entity()?,
+            expected: self.number()?,
+            events: self.list(Reader::event)?,
+            disposition: self.disposition()?,
+            rows: self.list(Reader::row)?,
+            dedup: self.list(Reader::dedup)?,
+            trim: self.optional(|reader| Ok(Trim { through: reader.number()?, checkpoint: reader.event()? }))?,
+            forget_chunks: self.list(Reader::uuid)?,
+        })
+    }
+
+    fn disposition(&mut self) -> Result<Disposition, Fault> {
+        match self.byte()? {
+            PURGE => Ok(Disposition::Purge),
+            KEEP => {
+                let snapshot = self.bytes()?;
+                let alarm = self.optional(|reader| Ok(Alarm { at: reader.time()?, rank: reader.byte()? }))?;
+                Ok(Disposition::Keep { snapshot, alarm })
+            }
+            _ => Err(unreadable()),
+        }
+    }
+
+    fn event(&mut self) -> Result<NewEvent, Fault> {
+        Ok(NewEvent { at: self.time()?, kind: self.text()?, data: self.bytes()? })
+    }
+
+    fn row(&mut self) -> Result<RowWrite, Fault> {
+        let name = self.text()?;
+        let view = View::ALL.into_iter().find(|view| view.name() == name).ok_or_else(unreadable)?;
+        Ok(RowWrite { view, key: self.bytes()?, value: self.optional(Reader::bytes)? })
+    }
+
+    fn dedup(&mut self) -> Result<Dedup, Fault> {
+        Ok(Dedup { key: self.bytes()?, at: self.time()?, until: self.time()?, value: self.bytes()? })
+    }
+
+    fn chunk(&mut self) -> Result<Chunk, Fault> {
+        Ok(Chunk { owner: self.uuid()?, seq: self.number()?, bytes: self.bytes()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::Kind;
+
+    fn batch() -> Batch {
+        let event = |kind: &str| NewEvent { at: Timestamp::MAX, kind: kind.into(), data: b"{}".to_vec() };
+        let kept = Item {
+            entity: EntityId { kind: Kind::Job, id: Uuid::from_u128(7) },
+            expected: 3,
+            events: vec![event("run_fired"), event("run_completed")],
+            disposition: Disposition::Keep {
+                snapshot: b"state".to_vec(),
+                alarm: Some(Alarm { at: Timestamp::MIN, rank: 9 }),
+            },
+            rows: vec![
+                RowWrite { view: View::Runs, key: b"run".to_vec(), value: Some(Vec::new()) },
+                RowWrite { view: View::Queue, key: Vec::new(), value: None },
+            ],
+            dedup: vec![Dedup {
+                key: b"key".to_vec(),
+                at: Timestamp::MIN,
+                until: Timestamp::MAX,
+                value: b"value".to_vec(),
+            }],
+            trim: Some(Trim { through: 2, checkpoint: event("checkpoint") }),
+            forget_chunks: vec![Uuid::from_u128(1), Uuid::max()],
+        };
+        let quiet =
+            Item { disposition: Disposition::Keep { snapshot: Vec::new(), alarm: None }, trim: None, ..kept.clone() };
+        let purged = Item { disposition: Disposition::Purge, events: Vec::new(), rows: Vec::new(), ..kept.clone() };
+        let chunk = Chunk { owner: Uuid::from_u128(5), seq: u64::MAX, bytes: b"a line\n".to_vec() };
+        Batch { items: vec![kept, quiet, purged], chunks: vec![chunk] }
+    }
+
+    #[test]
+    fn batches_read_back() {
+        let batches = [batch(), Batch::default(), batch()];
+        let mut payload = Vec::new();
+        write_batches(&mut payload, &batches);
+        let back = read_batches(&payload).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{batches:?}"));
+    }
+
+    #[test]
+    fn every_cut_of_a_payload_is_refused_not_a_panic() {
+        let mut payload = Vec::new();
+        write_batches(&mut payload, &[batch()]);
+        for len in 0..payload.len() {
+            assert!(matches!(read_batches(&payload[..len]), Err(Fault::Damaged { .. })), "{len}");
+        }
+        payload.push(0);
+        assert!(matches!(read_batches(&payload), Err(Fault::Damaged { .. })));
+    }
+}

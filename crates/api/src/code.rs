@@ -1,16 +1,18 @@
 //! Every way the server says no, by a name that never changes. Each has a page in `docs/errors/`.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use std::borrow::Cow;
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// One line per code: its name here, its status, its name on the wire, its title. In the order of status.
 macro_rules! codes {
     ($($name:ident { $status:literal, $text:literal, $title:literal })+) => {
         /// What a problem is about. Clients branch on it; the text beside it may improve.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-        #[schema(as = ErrorCode)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code {
-            $(#[serde(rename = $text)] $name,)+
+            $($name,)+
         }
 
         impl Code {
@@ -116,5 +118,18 @@ impl Code {
             Code::Contended | Code::RateLimited | Code::NotReady | Code::Overloaded => Some(1),
             _ => None,
         }
+    }
+}
+
+/// The names on the wire.
+impl PartialSchema for Code {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Code::ALL.map(Code::text))).into()
+    }
+}
+
+impl ToSchema for Code {
+    fn name() -> Cow<'static, str> {
+        "ErrorCode".into()
     }
 }

@@ -114,6 +114,16 @@ fn a_block_strategy_of_the_wrong_shape_is_told_what_is_wrong() {
 }
 
 #[test]
+fn a_runbook_is_an_address_of_the_web() {
+    for url in ["https://wiki.example.com/x#y", "http://w/"] {
+        given(json!({"description_url": url}));
+    }
+    for url in ["", "wiki.example.com", "javascript:alert(1)", "https://", "https://a b", "ftp://x/y"] {
+        assert_says(refused(json!({"description_url": url})), &["description_url"]);
+    }
+}
+
+#[test]
 fn a_missing_field_is_named() {
     let read = |text: &str| serde_json::from_str::<ordo_model::job::Definition>(text).expect_err("it is refused");
     assert_says(read(r#"{"tool_name":"noop","trigger":{"type":"manual"}}"#), &["label"]);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, Pool, Refusal, Report, RunStatus, SkipReason, SlotReservation};
+use ordo_model::job::{Command, Pool, Refusal, Report, RunStatus, ShardPosition, SkipReason, SlotReservation};
 use ordo_model::limits::RETURNS_MAX;
 use ordo_model::{Incarnation, RunId, Timestamp};
 use serde_json::{Value, json};
@@ -199,9 +199,9 @@ fn a_job_with_many_slow_runs_goes_to_the_slow_pool_and_comes_back() {
 fn a_broadcast_is_one_run_for_each_executor_and_done_when_all_are() {
     let (mut job, run, shards) = broadcast(&json!({}), 3);
     assert_eq!(job.status_name(run), "running");
-    for (index, shard) in shards.iter().enumerate() {
+    for (index, shard) in (0..).zip(&shards) {
         let seen = &job.runs[shard];
-        assert_eq!((seen.parent_id, seen.shard.clone()), (Some(run), Some(json!({"index": index, "total": 3}))));
+        assert_eq!((seen.parent_id, seen.shard), (Some(run), Some(ShardPosition { index, total: 3 })));
         assert_eq!(job.status_name(*shard), "pending");
     }
     for shard in &shards {

@@ -4,6 +4,8 @@ mod cli;
 mod commands;
 mod config;
 mod daemon;
+#[cfg(test)]
+mod documented;
 mod error;
 mod executor;
 mod folder;

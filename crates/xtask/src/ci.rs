@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::step::{Record, Step, table};
-use crate::{browser, deny, docs, fence, rust, schemathesis, sim, tree};
+use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sim, tree};
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "format", work: || done(rust::check_format()) },
     Step { name: "fence", work: || done(fence::check(&tree::root())) },
     Step { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -14,6 +14,7 @@ const STEPS: [Step; 10] = [
     Step { name: "doc test", work: || done(rust::doc_test()) },
     Step { name: "sim", work: || done(sim::run_for_ci()) },
     Step { name: "schemathesis", work: || schemathesis::run(&[]) },
+    Step { name: "clients", work: clients::run },
     Step { name: "browser", work: || browser::run(&[]) },
     Step { name: "deny", work: deny::check },
 ];

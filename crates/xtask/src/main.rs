@@ -6,6 +6,8 @@ mod bench;
 mod browser;
 mod cargo;
 mod ci;
+mod clients;
+mod daemon;
 mod deny;
 mod docs;
 mod fence;
@@ -15,6 +17,7 @@ mod schemathesis;
 mod sim;
 mod step;
 mod tree;
+mod venv;
 
 use std::process::ExitCode;
 
@@ -28,6 +31,7 @@ cargo xtask e2e [ARGS]                   only the tests that drive the real bina
 cargo xtask sim SEED                     replays one simulated world
 cargo xtask sim --seeds N [--from M]     simulates N worlds
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
+cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask peers [ARGS]                 Ordo, graphile-worker and pg-boss on one PostgreSQL (needs it, node and npm)
@@ -64,6 +68,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "fence" => fence::check(&tree::root()),
         "deny" => deny::check().map(tell),
         "browser" => browser::run(rest).map(tell),
+        "clients" => clients::run().map(tell),
         "schemathesis" => schemathesis::run(rest).map(tell),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

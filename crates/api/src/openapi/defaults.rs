@@ -56,6 +56,8 @@ fn filled_in<T: Serialize + DeserializeOwned>(name: &str, least: Value) -> (Stri
     let given: Vec<String> = least.as_object().into_iter().flatten().map(|(field, _)| field.clone()).collect();
     let read: T = strict::from_value(least).expect("the least that can be asked for");
     let mut written = serde_json::to_value(read).expect("a request is plain data");
-    written.as_object_mut().map(|fields| fields.retain(|field, _| !given.contains(field)));
+    if let Some(fields) = written.as_object_mut() {
+        fields.retain(|field, _| !given.contains(field));
+    }
     (name.to_owned(), written)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{component, defaults, limits, paths, variants};
 use crate::events::ServerSentEvent;
@@ -79,7 +79,9 @@ fn page(item: &str) -> Value {
 fn loosen_patch(schemas: &mut Schemas) {
     let Some(patch) = schemas.get_mut("JobPatch") else { return };
     patch["description"] = json!("Any fields of a job's definition. Null means the default.");
-    patch.as_object_mut().map(|patch| patch.remove("required"));
+    if let Some(patch) = patch.as_object_mut() {
+        patch.remove("required");
+    }
     for (name, schema) in patch["properties"].as_object_mut().into_iter().flatten() {
         if !NO_DEFAULT.contains(&name.as_str()) && !may_be_null(schema) {
             *schema = json!({ "anyOf": [schema.take(), { "type": "null" }] });
@@ -151,23 +153,23 @@ fn as_answered(part: &Value) -> Value {
                 schema["type"] = only.clone();
             }
         }
-        schema.as_object_mut().map(|schema| schema.retain(|_, value| !value.is_null()));
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|_, value| !value.is_null());
+        }
     }
     part["required"] = Value::Array(required);
     part
 }
 
-/// One of one is that one; what is said of one of two is said of both; a default is a plain value (null as a default
-/// would have clients send it, and null takes away).
+/// One of one is that one; what is said of one of two is said of both.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.retain(|key, value| !(value.is_null() && ["oneOf", "anyOf", "type"].contains(&key.as_str())));
-            fields
-                .retain(|key, value| key != "default" || value.is_string() || value.is_number() || value.is_boolean());
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
+            say_default(fields);
             let described =
                 fields.get_mut("oneOf").and_then(|all| all.get_mut(1)?.as_object_mut()?.remove("description"));
             if let Some(description) = described {
@@ -184,6 +186,18 @@ fn plain(schema: &mut Value) {
         Value::Array(all) => all.iter_mut().for_each(plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// A default is told in words: some generators take a field with a `default` for one that is always there, and others
+/// send it, which for null would take something away.
+fn say_default(fields: &mut Map<String, Value>) {
+    let Some(default) = fields.remove("default") else { return };
+    if default.is_null() || default.is_array() || default.is_object() {
+        return;
+    }
+    let said = fields.get("description").and_then(Value::as_str).map(|said| format!("{said} ")).unwrap_or_default();
+    let plain = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+    fields.insert("description".to_owned(), Value::String(format!("{said}When left out: `{plain}`.")));
 }
 
 /// The components that the operations lead to.

@@ -74,6 +74,12 @@ fn what_is_asked_for_is_closed_and_what_is_answered_is_open() {
 }
 
 #[test]
+fn a_problem_is_named_by_its_code() {
+    let codes = openapi()["components"]["schemas"]["ErrorCode"]["enum"].as_array().unwrap();
+    assert!(codes.contains(&"unknown_tool".into()) && codes.len() == crate::Code::ALL.len(), "{codes:?}");
+}
+
+#[test]
 fn a_job_is_answered_with_its_defaults_and_asked_for_without() {
     let schemas = &openapi()["components"]["schemas"];
     let required = |name: &str| schemas[name]["required"].as_array().unwrap().clone();
@@ -84,8 +90,8 @@ fn a_job_is_answered_with_its_defaults_and_asked_for_without() {
     for field in ["description", "on_failure", "paused_since"] {
         assert!(!required("Job").contains(&field.into()), "{field}");
     }
-    assert_eq!(schemas["NewJob"]["properties"]["priority"]["default"], 5);
-    assert_eq!(schemas["Retry"]["properties"]["max_attempts"]["default"], 1);
+    assert_eq!(schemas["NewJob"]["properties"]["priority"]["description"], "When left out: `5`.");
+    assert_eq!(schemas["Retry"]["properties"]["max_attempts"]["description"], "When left out: `1`.");
     assert!(schemas["JobPatch"]["required"].is_null());
 }
 

@@ -25,6 +25,10 @@ pub struct Definition {
     pub label: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Where people read what to do about the job: its runbook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = "uri", pattern = "^https?://", max_length = 1000))]
+    pub description_url: Option<String>,
     pub tool_name: String,
     #[serde(default = "empty_object")]
     pub tool_input: Value,
@@ -152,6 +156,9 @@ impl Definition {
         if let Some(description) = &self.description {
             text("description", description, NOTE_MAX_BYTES)?;
         }
+        if let Some(url) = &self.description_url {
+            link("description_url", url)?;
+        }
         match &self.trigger {
             Trigger::Webhook { hook } => text("trigger.hook", hook, HOOK_MAX_BYTES),
             Trigger::Scheduled(_) | Trigger::Manual => Ok(()),
@@ -213,6 +220,16 @@ fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {
             Some(end) if end <= now => Err(Invalid::new("trigger.end", "lies in the past: the job would never run")),
             _ => Ok(()),
         },
+    }
+}
+
+/// An address that a browser may be sent to: nothing but http and https, and no blank in it.
+fn link(field: &str, url: &str) -> Result<(), Invalid> {
+    text(field, url, NOTE_MAX_BYTES)?;
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    match rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace)) {
+        true => Ok(()),
+        false => Err(Invalid::new(field, "must be an address: https://wiki.example.com/runbook")),
     }
 }
 

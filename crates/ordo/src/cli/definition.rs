@@ -84,6 +84,10 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "TEXT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
+    /// Where people read what to do about it: https://wiki.example.com/runbook
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description_url: Option<String>,
     /// When occurrences were missed: fire_once_now, do_nothing, fire_all, or JSON with cap and window
     #[arg(long, value_name = "RULE", value_parser = misfire)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -76,6 +76,12 @@ fn refused(why: impl Into<String>) -> Error {
     Error::failed("the configuration is refused").detail(why)
 }
 
+/// Whether the configuration has this key.
+#[cfg(test)]
+pub(crate) fn known_key(path: &str) -> bool {
+    keys::kind_of(&layers::Path::parse(path)).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use ordo_engine::PoolSizes;

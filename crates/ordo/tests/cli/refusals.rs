@@ -30,7 +30,7 @@ fn what_can_never_work_is_refused_and_leaves_nothing_behind() {
         (&["bad", "--every", "1s"], 2, &["what should run?"]),
         (&["bad", "--jitter", "1s", "--", "true"], 2, &["no schedule"]),
         (&["bad", "--every", "1s", "--priority", "10", "--", "true"], 1, &["priority"]),
-        (&["bad", "--every", "1s", "--block", "maybe", "--", "true"], 1, &["block"]),
+        (&["bad", "--every", "1s", "--block", "maybe", "--", "true"], 2, &["block", "serial, discard"]),
         (&["bad", "--every", "1s", "--retry", "100", "--", "true"], 1, &["max_attempts"]),
         (&["bad", "--every", "1s", "--exclude", r#"{"days": []}"#, "--", "true"], 1, &["exclude"]),
         (&["bad", "--every", "1s", "--start", "2126-01-01", "--end", "2125-01-01", "--", "true"], 1, &["end"]),

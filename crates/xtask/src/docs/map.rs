@@ -1,4 +1,4 @@
-//! The map in ARCHITECTURE.md names every crate there is, and none that is gone.
+//! The map in ARCHITECTURE.md names every crate there is, none that is gone, and says of each what the fence lets it know.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::markdown;
-use crate::tree;
+use crate::{fence, tree};
 
 const MAP: &str = "ARCHITECTURE.md";
 
@@ -21,7 +21,19 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let missing = there.iter().filter(|name| !spans.contains(*name) && !on_map.contains(*name));
     let gone = on_map.iter().filter(|name| !there.contains(*name));
     let missing = missing.map(|name| format!("{MAP} does not name crates/{name}"));
-    Ok(missing.chain(gone.map(|name| format!("{MAP} names crates/{name}, which is gone"))).collect())
+    let mut wrong: Vec<String> =
+        missing.chain(gone.map(|name| format!("{MAP} names crates/{name}, which is gone"))).collect();
+    wrong.extend(there.iter().filter_map(|name| row_differs(&text, name)));
+    Ok(wrong)
+}
+
+/// The row of a crate whose last column is not what the fence's rule says.
+fn row_differs(text: &str, name: &str) -> Option<String> {
+    let may_know = fence::may_know(name)?;
+    let row = text.lines().find(|line| line.starts_with(&format!("| `crates/{name}` |")))?;
+    let said = row.trim_end_matches('|').rsplit('|').next().map(str::trim)?;
+    let right = said == may_know || (said == "all" && fence::knows_all(name));
+    (!right).then(|| format!("{MAP} says that crates/{name} may know {said}; the fence lets it know {may_know}"))
 }
 
 /// Every NAME in `crates/NAME`, wherever it stands.

@@ -1,6 +1,7 @@
 //! Are the documents true? What they point at exists, what exists is on the map, every error code has its page.
 
 mod codes;
+mod decisions;
 mod links;
 mod map;
 mod markdown;
@@ -13,6 +14,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let mut wrong = links::check(root)?;
     wrong.extend(map::check(root)?);
     wrong.extend(codes::check(root)?);
+    wrong.extend(decisions::check(root)?);
     if !wrong.is_empty() {
         bail!("{} statements are not true\n  {}", wrong.len(), wrong.join("\n  "));
     }

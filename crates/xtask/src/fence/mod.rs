@@ -21,6 +21,18 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What a crate may know, as a document writes it; None: there is no rule for it.
+pub(crate) fn may_know(folder: &str) -> Option<String> {
+    let rule = rules::of(folder)?;
+    Some(if rule.may_know.is_empty() { "nobody".to_owned() } else { rule.may_know.join(", ") })
+}
+
+/// Whether a crate may know every other that is shipped.
+pub(crate) fn knows_all(folder: &str) -> bool {
+    let shipped = rules::RULES.iter().map(|rule| rule.folder).filter(|name| !["sim", "xtask", folder].contains(name));
+    rules::of(folder).is_some_and(|rule| shipped.into_iter().all(|name| rule.may_know.contains(&name)))
+}
+
 fn breaches(manifest: &Manifest) -> Vec<String> {
     let Some(rule) = rules::of(&manifest.folder) else {
         return vec![format!("crates/{} has no rule: say what it may know", manifest.folder)];

@@ -9,8 +9,9 @@ pub(super) struct Rule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [Rule; 15] = [
+pub(super) const RULES: [Rule; 16] = [
     rule("model", &[], &[]),
+    rule("api", &["model"], &[]),
     rule("store", &["model"], &[]),
     rule("store-redb", &["model", "store"], &[]),
     rule("store-postgres", &["model", "store"], &["store-redb"]),
@@ -18,14 +19,19 @@ pub(super) const RULES: [Rule; 15] = [
     rule("egress-guard", &[], &[]),
     rule("tools", &["model", "engine", "egress-guard"], &[]),
     rule("adapters", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
-    rule("server", &["model", "store", "engine", "adapters"], &["store-redb", "tools", "client", "egress-guard"]),
-    rule("client", &["model"], &[]),
+    rule(
+        "server",
+        &["model", "api", "store", "engine", "adapters"],
+        &["store-redb", "tools", "client", "egress-guard"],
+    ),
+    rule("client", &["model", "api"], &[]),
     rule("import", &["model"], &[]),
     rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
     rule(
         "ordo",
         &[
             "model",
+            "api",
             "store",
             "store-redb",
             "store-postgres",

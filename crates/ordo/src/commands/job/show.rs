@@ -26,6 +26,7 @@ fn human(talk: &Talk, job: &Value) -> String {
     ];
     pairs.extend(at("next_tick_at").map(|next| ("next", next)));
     pairs.extend(job["description"].as_str().map(|text| ("description", text.to_owned())));
+    pairs.extend(job["description_url"].as_str().map(|url| ("runbook", url.to_owned())));
     pairs.push(("tool", text(job, "tool_name")));
     pairs.push(("input", job["tool_input"].to_string()));
     for (name, field) in [

@@ -11,7 +11,7 @@ use serde_json::Value;
 const READY: &str = "ordo is ready at ";
 
 #[derive(Debug)]
-pub(super) struct Daemon {
+pub(crate) struct Daemon {
     binary: PathBuf,
     folder: PathBuf,
     url: String,
@@ -21,8 +21,8 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    pub(super) fn start(binary: &Path) -> Result<Daemon> {
-        let folder = std::env::temp_dir().join(format!("ordo-schemathesis-{}", std::process::id()));
+    pub(crate) fn start(binary: &Path) -> Result<Daemon> {
+        let folder = std::env::temp_dir().join(format!("ordo-xtask-{}", std::process::id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         // Another build may put another binary in its place meanwhile.
         let own = folder.join("ordo");
@@ -44,21 +44,21 @@ impl Daemon {
         Ok(daemon)
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    pub(super) fn token(&self) -> Result<String> {
+    pub(crate) fn token(&self) -> Result<String> {
         let token = std::fs::read_to_string(self.folder.join(".ordo/token")).context("reading the token")?;
         Ok(token.trim().to_owned())
     }
 
     /// Asks by the command line; what stands at `pointer` in the answer.
-    pub(super) fn ordo(&self, args: &[&str], pointer: &str) -> Result<String> {
+    pub(crate) fn ordo(&self, args: &[&str], pointer: &str) -> Result<String> {
         let output = command(&self.binary, &self.folder).args(args).args(["--output", "json"]).output()?;
         let answer: Value = serde_json::from_slice(&output.stdout).with_context(|| format!("ordo {args:?}"))?;
         let found = answer.pointer(pointer).and_then(Value::as_str);
@@ -66,7 +66,7 @@ impl Daemon {
     }
 
     /// Asks the daemon to end and waits for it; a daemon that complained or does not end well is a failure.
-    pub(super) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status().context("starting kill")?;
         if !asked.success() {
             bail!("the daemon was gone before it was told to stop");

@@ -3,18 +3,17 @@
 //! Invariant: no answer is a fault of the server, and none is missing in the description. The daemon runs in a folder
 //! of its own, without the shell tool, and is gone afterwards.
 
-mod daemon;
-mod venv;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::cargo;
-use crate::tree;
-use daemon::Daemon;
+use crate::daemon::Daemon;
+use crate::{tree, venv};
 
+/// Another version makes up other requests.
+const VERSION: &str = "schemathesis==4.32.5\n";
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
     response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance,ignored_auth";
 /// Requests per operation and kind of test: about a minute in all.
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     let Some(python) = venv::python() else {
         return Ok(Some("python3 with venv and pip is not installed (`apt-get install python3-venv`)".to_owned()));
     };
-    let schemathesis = venv::schemathesis(&python, &target().join("schemathesis"))?;
+    let schemathesis = venv::with(&python, &target().join("schemathesis"), VERSION)?.join("schemathesis");
     cargo(&["build", "--quiet", "--package", "ordo"])?;
     let daemon = Daemon::start(&target().join("debug").join("ordo"))?;
     let fuzzed = fuzz(&schemathesis, &daemon, seed);
@@ -73,6 +72,6 @@ fn known_ids(daemon: &Daemon) -> Result<String> {
     Ok([rule(jobs, "id", &job), rule(runs, "id", &run), rule(streams, "stream", &format!("ordo-job-{job}"))].concat())
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tree::root().join("target"), PathBuf::from)
 }

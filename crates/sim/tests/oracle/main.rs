@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use ordo_sim::{History, World, judge};
 
 /// Enough worlds that each kind of lie finds one in which it can be told.
-const WORLDS: u64 = 64;
+const WORLDS: u64 = 128;
 
 fn worlds() -> &'static [History] {
     static WORLDS_MADE: OnceLock<Vec<History>> = OnceLock::new();

@@ -173,7 +173,7 @@ async fn jobs_that_are_added_meanwhile_hide_none_and_double_none() {
 async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_lose_none() {
     let world = World::new().await;
     let manual = json!({ "type": "manual" });
-    let tool = |n: usize| if n % 5 == 0 { "flaky" } else { "noop" };
+    let tool = |n: usize| if n.is_multiple_of(5) { "flaky" } else { "noop" };
     let jobs: Vec<(JobId, Command)> =
         (0..300).map(|n| (JobId(new_id()), definition("run", tool(n), &manual))).collect();
     let ids: Vec<JobId> = jobs.iter().map(|(id, _)| *id).collect();

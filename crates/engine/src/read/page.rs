@@ -207,7 +207,7 @@ mod tests {
     impl Source<u8> for Numbers {
         async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<u8>)>, Fault> {
             let from = after.map_or(0, |key| key[0] + 1);
-            let entry = |number: u8| if number % 2 == 0 { Entry::Shown(number) } else { Entry::Passed };
+            let entry = |number: u8| if number.is_multiple_of(2) { Entry::Shown(number) } else { Entry::Passed };
             Ok((from..self.until).take(count).map(|number| (vec![number], entry(number))).collect())
         }
 

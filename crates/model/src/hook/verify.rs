@@ -135,7 +135,7 @@ fn stripe(secret: &str, headers: Headers<'_>, payload: &[u8], now: Timestamp) ->
         let pairs = header.split(',').filter_map(|part| part.trim().split_once('='));
         pairs.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
     };
-    let time = all("t").last().ok_or_else(|| Unverified::Unreadable(HEADER.into()))?;
+    let time = all("t").next_back().ok_or_else(|| Unverified::Unreadable(HEADER.into()))?;
     check_time(time, HEADER, now)?;
     let given = all("v1").filter_map(|value| hex::decode(value).ok());
     any_of(given, || tag_of(secret.as_bytes(), &[time.as_bytes(), b".", payload]))

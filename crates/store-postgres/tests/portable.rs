@@ -31,12 +31,16 @@ fn no_statement_uses_what_other_databases_lack() {
     }
 }
 
+/// Layout 1 calls it shard; layout 2 renames the column in every table.
 #[test]
 fn every_table_of_the_contract_carries_the_partition() {
-    let sql = include_str!("../migrations/0001_the_contract.sql");
-    for table in ["partitions", "events", "entities", "rows", "dedup", "chunks", "leases"] {
-        let start = sql.find(&format!("CREATE TABLE {table} (")).unwrap();
-        let columns = &sql[start..start + sql[start..].find(';').unwrap()];
-        assert!(columns.contains("partition "), "{table}");
+    let contract = include_str!("../migrations/0001_the_contract.sql");
+    let renames = include_str!("../migrations/0002_partitions_and_generations.sql");
+    for table in ["shards", "events", "entities", "rows", "dedup", "chunks", "leases"] {
+        let start = contract.find(&format!("CREATE TABLE {table} (")).unwrap();
+        let columns = &contract[start..start + contract[start..].find(';').unwrap()];
+        assert!(columns.contains("shard "), "{table}");
+        let now = if table == "shards" { "partitions" } else { table };
+        assert!(renames.contains(&format!("ALTER TABLE {now} RENAME COLUMN shard TO partition;")), "{now}");
     }
 }

@@ -26,7 +26,7 @@ const QUEUED_BATCHES_MAX: usize = 1_024;
 /// What passes is tried again after these pauses; then the caller hears of it.
 const PAUSES_MS: [u64; 5] = [10, 50, 150, 400, 800];
 /// Not knowing is worse than waiting: a commit of which nothing was heard is asked for this much longer.
-const UNKNOWN_PAUSES_MS: [u64; 6] = [1_000; 6];
+const UNKNOWN_PAUSES_MS: [u64; 15] = [1_000; 15];
 /// A try that takes longer has lost its server.
 const TRY_PATIENCE: Duration = Duration::from_secs(60);
 

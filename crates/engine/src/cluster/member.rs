@@ -142,6 +142,8 @@ impl Member {
         settled: &mut BTreeSet<Uuid>,
     ) -> Result<(), Fault> {
         let alive: Vec<Uuid> = nodes.iter().filter(|node| node.is_alive).map(|node| node.generation).collect();
+        // One that came back may fall silent again.
+        settled.retain(|generation| !alive.contains(generation));
         for dead in nodes.iter().filter(|node| !node.is_alive) {
             let heir = Partition::of_id(dead.generation).owner(&alive) == Some(self.me.generation);
             let reborn = nodes.iter().any(|node| node.is_alive && node.name == dead.name);

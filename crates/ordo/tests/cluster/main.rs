@@ -121,7 +121,11 @@ async fn all_finished(client: &Client, patience: Duration) -> Vec<Value> {
         if active["items"] == json!([]) {
             break;
         }
-        assert!(watch.elapsed().to_std() < patience, "still active: {active:#}");
+        if watch.elapsed().to_std() >= patience {
+            let stuck = active["items"][0]["id"].as_str().unwrap_or_default().to_owned();
+            let story: Value = client.get(&format!("/v1/streams/ordo-job-{stuck}?limit=200")).await.unwrap_or_default();
+            panic!("still active: {active:#}\nits story: {story:#}");
+        }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     account::pages(client, "/v1/jobs").await

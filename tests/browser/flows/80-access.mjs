@@ -44,8 +44,11 @@ flow("the accessibility tree of the pages is as it was", async ({ page, url, job
   }
 });
 
+/** Which jobs are slow depends on the machine: that region comes and goes. */
+const withoutSlowJobs = (tree) => tree.replace(/^( *)- region "Jobs in the slow pool":\n(?:\1 +.*\n?)*/m, "");
+
 function steady(tree) {
-  return tree
+  return withoutSlowJobs(tree)
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "ID")
     .replace(/\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} [A-Z+0-9]+/g, "TIME")
     .replace(/\b(in|up to)? ?\d+ (s|min|h|d|ms)( \d+ (s|min|h))?( ago)?\b/g, " LENGTH")

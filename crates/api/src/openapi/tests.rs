@@ -1,3 +1,5 @@
+//! The description as a whole: every operation is there, every reference leads somewhere.
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

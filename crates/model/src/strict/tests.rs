@@ -1,3 +1,5 @@
+//! What the strict reader refuses, and how it says so.
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 

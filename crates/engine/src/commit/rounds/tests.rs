@@ -1,3 +1,5 @@
+//! Rounds told as stories: gathering, losing to others, building on what was lost.
+
 use ordo_model::job::{Command, Definition, Pool, Report};
 use ordo_model::{JobId, RunId, Token};
 use ordo_store_redb::RedbStore;

@@ -90,7 +90,7 @@ pub enum ApiTokenRefusal {
     #[error("there is a token {name:?} already: choose another name, or revoke that one first")]
     Exists { name: String },
     #[error(
-        "{name:?} is not a name for a token: write 1 to {TOKEN_NAME_MAX_BYTES} notifications, digits, '.', '_', '-' or '@'"
+        "{name:?} is not a name for a token: write 1 to {TOKEN_NAME_MAX_BYTES} letters, digits, '.', '_', '-' or '@'"
     )]
     BadName { name: String },
     #[error("a token expires in the future, within {TOKEN_EXPIRY_MAX}")]

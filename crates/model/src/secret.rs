@@ -52,9 +52,7 @@ pub enum SecretEvent {
 pub enum SecretRefusal {
     #[error("there is no such secret")]
     NoSuchSecret,
-    #[error(
-        "{name:?} is not a name for a secret: write 1 to {SECRET_NAME_MAX_BYTES} notifications, digits, '.', '_' or '-'"
-    )]
+    #[error("{name:?} is not a name for a secret: write 1 to {SECRET_NAME_MAX_BYTES} letters, digits, '.', '_' or '-'")]
     BadName { name: String },
 }
 

@@ -29,7 +29,7 @@ pub enum BadUrl {
     NotAUrl,
     #[error("sslmode={0} is not understood: use disable, prefer, require or verify-full")]
     Mode(String),
-    #[error("schema={0:?} is not a name: use lower-case notifications, digits and _ (at most 63, not a digit first)")]
+    #[error("schema={0:?} is not a name: use lower-case letters, digits and _ (at most 63, not a digit first)")]
     Schema(String),
     #[error("sslrootcert is only looked at with sslmode=verify-full")]
     RootWithoutVerify,

@@ -21,7 +21,7 @@ pub enum TemplateError {
     Open(String),
     #[error("{0:?} has a }} without its {{: write }}}} for a brace")]
     Close(String),
-    #[error("{0:?} names no field between its braces: use notifications, digits, _ and -, or {{{{ and }}}} for braces")]
+    #[error("{0:?} names no field between its braces: use letters, digits, _ and -, or {{{{ and }}}} for braces")]
     Name(String),
 }
 

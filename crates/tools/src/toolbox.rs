@@ -34,7 +34,7 @@ pub struct ToolOptions {
 pub enum ToolboxError {
     #[error("tools.named.{0}: this is the name of a built-in tool, choose another")]
     BuiltIn(String),
-    #[error("tools.named.{0}: a name is up to {TOOL_NAME_MAX_BYTES} notifications, digits, -, _ and .")]
+    #[error("tools.named.{0}: a name is up to {TOOL_NAME_MAX_BYTES} letters, digits, -, _ and .")]
     Name(String),
     #[error("tools.named.{name}: {source}")]
     Definition { name: String, source: DefinitionError },

@@ -46,7 +46,7 @@ impl MonitorSettings {
         text("name", &self.name, MONITOR_NAME_MAX_BYTES)?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         if !self.name.bytes().all(is_plain) {
-            return Err(Invalid::new("name", "must be notifications, digits, '.', '_' or '-'"));
+            return Err(Invalid::new("name", "must be letters, digits, '.', '_' or '-'"));
         }
         self.description.as_ref().map_or(Ok(()), |given| text("description", given, INCIDENT_TEXT_MAX_BYTES))?;
         self.escalation.as_ref().map_or(Ok(()), |name| text("escalation", name, LABEL_MAX_BYTES))?;

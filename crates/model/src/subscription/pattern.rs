@@ -1,4 +1,4 @@
-//! A pattern for names: notifications stand for themselves, `*` for any number of characters.
+//! A pattern for names: letters stand for themselves, `*` for any number of characters.
 //!
 //! Invariant: whether a name fits is found in time proportional to both lengths at most.
 

@@ -20,7 +20,7 @@ pub(crate) enum SecretCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct NameArg {
-    /// Notifications, digits, '.', '_' and '-'
+    /// Letters, digits, '.', '_' and '-'
     pub(crate) name: String,
 }
 

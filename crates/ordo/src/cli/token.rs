@@ -19,7 +19,7 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// What it is for: notifications, digits, '.', '_', '-' and '@'
+    /// What it is for: letters, digits, '.', '_', '-' and '@'
     pub(crate) name: String,
     /// What its holder may do
     #[arg(long, value_enum, value_name = "ROLE")]

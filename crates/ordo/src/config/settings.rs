@@ -225,7 +225,7 @@ fn base_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     match path.bytes().all(is_plain) && !path.contains("//") {
         true => Ok(path),
-        false => Err(serde::de::Error::custom("a base path is written as /ordo: notifications, digits and -_.~ only")),
+        false => Err(serde::de::Error::custom("a base path is written as /ordo: letters, digits and -_.~ only")),
     }
 }
 

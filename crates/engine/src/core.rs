@@ -104,7 +104,7 @@ pub enum Effect {
     Reconcile(EntityId),
 }
 
-/// An order of the core, with where its reservation was reserved.
+/// An order of the core, with where its slot was reserved.
 #[derive(Debug)]
 pub struct Ticketed {
     pub job_id: JobId,
@@ -119,7 +119,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// `me` is a reservation of the executor in this process.
+    /// `me` is what a slot of the executor in this process offers.
     pub fn new(me: SlotReservation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::dispatch::requirements::Requirements;
 use crate::run::tool::Shard;
 
-/// Where a reservation was reserved.
+/// Where a slot was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// In a pool of this process.

@@ -84,7 +84,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// `me` is a reservation of the executor in this process; it says which tools it has.
+    /// `me` is what a slot of the executor in this process offers; it says which tools it has.
     pub fn new(me: SlotReservation, sizes: PoolSizes) -> Dispatcher {
         let mut dispatcher = Dispatcher {
             me,

@@ -90,7 +90,7 @@ pub struct HeldRun {
 pub struct HeartbeatAnswer {
     pub cancel: Vec<RunId>,
     pub lost: Vec<RunId>,
-    /// Said when it shall finish what it has, and leave.
+    /// True when the executor should finish what it has, and leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
 }
@@ -109,7 +109,7 @@ pub struct Poll {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Assignments {
     pub runs: Vec<Assignment>,
-    /// Said when it shall finish what it has, and leave.
+    /// True when the executor should finish what it has, and leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
 }

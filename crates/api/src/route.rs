@@ -42,9 +42,9 @@ pub enum Need {
     Right(Right),
 }
 
-/// What whoever looks into the store may be told.
+/// The errors of an operation that reads the store.
 pub(crate) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::StoreUnavailable];
-/// What whoever changes something may be told besides.
+/// The further errors of an operation that changes something.
 pub(crate) const WRITES: &[Code] = &[
     Code::Contended,
     Code::Internal,
@@ -53,7 +53,7 @@ pub(crate) const WRITES: &[Code] = &[
     Code::Overloaded,
     Code::ShuttingDown,
 ];
-/// What whoever sends a body may be told.
+/// The errors of an operation with a body.
 const BODY: &[Code] =
     &[Code::InvalidJson, Code::RequestTimeout, Code::BodyTooLarge, Code::UnsupportedMediaType, Code::InvalidBody];
 

@@ -162,7 +162,7 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// So many incidents started, each told to one sender: from the first start to the last delivery.
+/// So many incidents started, each sent to one sender: from the first start to the last delivery.
 async fn outbox(ground: &Ground, count: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
     let stage = Stage::open(&scratch.place()).await?;

@@ -124,7 +124,7 @@ impl Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }
 
-    /// One of several on the same store: it looks after nothing until it is told what. This is no step, because
+    /// One of several on the same store: it serves no partition until it is given some. This is no step, because
     /// nobody performs effects yet, and what is asked of the store in vain is waited for for ever.
     pub fn sharing(mut self, now: Timestamp) -> Core {
         self.timekeeper.own(Ownership::none(), now);
@@ -299,7 +299,7 @@ impl Core {
         }
     }
 
-    /// The attempt of a run is over. What executes here is told to end; what is elsewhere is no longer counted.
+    /// The attempt of a run is over. What executes here is stopped; what is elsewhere is no longer counted.
     fn ended(&mut self, run_id: RunId, effects: &mut Vec<Effect>) {
         for (token, place) in self.dispatcher.places_of(run_id) {
             match place {

@@ -1,4 +1,4 @@
-//! Incidents on a real store: acknowledged when durable, told in order, to each sender by itself.
+//! Incidents on a real store: acknowledged when durable, sent in order, to each sender by itself.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -101,7 +101,7 @@ fn check(sender: &Recorder, ids: &[Uuid]) {
     let unexpected = delivered.keys().filter(|entity| !expected.contains(entity)).count();
     assert_eq!((unexpected, delivered.len()), (0, expected.len()));
     for (entity, versions) in &delivered {
-        assert!(versions.is_sorted(), "{entity} was told out of order: {versions:?}");
+        assert!(versions.is_sorted(), "{entity} was sent out of order: {versions:?}");
         let distinct: BTreeSet<&u64> = versions.iter().collect();
         assert_eq!((distinct.len(), versions.len()), (CHANGES_PER_INCIDENT, CHANGES_PER_INCIDENT), "{entity}");
     }
@@ -112,7 +112,7 @@ fn check(sender: &Recorder, ids: &[Uuid]) {
     assert!(keys.values().all(|keys| keys.len() == 1), "one key for each event, however often it is tried");
 }
 
-/// Takes as long as it is told to, and then fails if that was long.
+/// Takes as long as the test says, and then fails if that was long.
 struct Gate {
     name: &'static str,
     takes_ms: AtomicU64,
@@ -158,7 +158,7 @@ impl Sender for Gate {
     }
 }
 
-/// How long it takes until the good sender has told of so many new incidents.
+/// How long it takes until the good sender has sent so many new incidents.
 async fn round(world: &World, good: &Gate, bad: &Gate, bad_takes_ms: u64) -> Millis {
     const INCIDENTS: usize = 200;
     bad.takes_ms.store(bad_takes_ms, Ordering::SeqCst);

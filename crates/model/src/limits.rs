@@ -78,7 +78,7 @@ pub const SLOW_RUNS: u32 = 10;
 /// How many executors share one broadcast; more get nothing.
 pub const SHARDS_MAX: usize = 256;
 pub const KEY_POINTER_MAX_BYTES: usize = 200;
-/// A longer value of a key is told apart by its beginning and its hash.
+/// A longer value of a key is identified by its beginning and its hash.
 pub const KEY_VALUE_MAX_BYTES: usize = 200;
 pub const KEY_CONCURRENCY_MAX: u32 = 10_000;
 pub const RATE_LIMIT_MAX: u32 = 10_000;

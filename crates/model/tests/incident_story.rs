@@ -1,4 +1,4 @@
-//! Incidents told as stories: started, worked on, escalated, ended, opened again.
+//! Incidents as stories: started, worked on, escalated, ended, opened again.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

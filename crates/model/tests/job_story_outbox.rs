@@ -1,4 +1,4 @@
-//! What people are told of a job: only what is worth it, and each thing once.
+//! What a job publishes: only what is worth a notification, and each thing once.
 
 mod common;
 

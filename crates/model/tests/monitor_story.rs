@@ -1,4 +1,4 @@
-//! Monitors told as stories: a sign of life in time, silence, failure, recovery.
+//! Monitors as stories: a sign of life in time, silence, failure, recovery.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The users: ask at random, remember what they were told.
+//! The users: submit commands at random, remember what they were answered.
 //!
 //! Invariant: every ask bears a marker that is found again in the log if it took effect.
 

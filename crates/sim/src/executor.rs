@@ -19,7 +19,7 @@ use crate::world::{Crash, World};
 pub(crate) enum Ended {
     Well,
     Badly,
-    /// Told to stop, and stopped.
+    /// Cancelled, and stopped.
     Stopped,
     AtTimeout,
 }
@@ -29,11 +29,11 @@ struct Attempt {
     job: JobId,
     timeout_ms: i64,
     started_at: Timestamp,
-    /// Never ends, whatever it is told.
+    /// Never ends, even when it is cancelled.
     deaf: bool,
 }
 
-/// What the runner knows of a run: whether it was told to stop it.
+/// What the runner knows of a run: whether it was cancelled.
 #[derive(Debug, Default)]
 struct Hold {
     token: u64,

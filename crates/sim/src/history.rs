@@ -121,7 +121,7 @@ pub struct End {
     /// The highest the wall clock ever showed.
     pub wall_max: i64,
     pub found: BTreeMap<JobId, u64>,
-    /// Differences that the checks of the store and of the engine told of.
+    /// Differences that the checks of the store and of the engine found.
     pub differences: Vec<String>,
     /// Places the dispatcher believes to be taken, and attempts that really run.
     pub slots_taken: usize,

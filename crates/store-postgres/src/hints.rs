@@ -1,6 +1,6 @@
-//! Hints: after a commit the other nodes are told in which partitions, on a connection of its own, a few times a second.
+//! Hints: after a commit the other nodes are notified in which partitions, on a connection of its own, a few times a second.
 //!
-//! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is told
+//! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is reported
 //! as [`Hint::Lost`], so that a listener looks everywhere once.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::fault::Trouble;
 use crate::tls::MakeTls;
 use crate::url::Target;
 
-/// What is committed within this time is told together.
+/// What is committed within this time is announced together.
 const GATHERING: Duration = Duration::from_millis(15);
 /// How long a database that is away is left alone.
 const AWAY_PAUSE: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ struct Running {
 
 impl fmt::Debug for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("HintChannel").field("channel", &self.channel).finish_non_exhaustive()
     }
 }
 

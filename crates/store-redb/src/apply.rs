@@ -2,7 +2,7 @@
 //!
 //! Invariants: the same batches on the same tables come to the same result, now or in a recovery. The transaction is
 //! committed only after the record is durable, so that nobody reads what could still be lost. Damage at one entity
-//! keeps no other from being written: a batch that meets it leaves nothing, and is told.
+//! keeps no other from being written: a batch that meets it writes nothing and gets the fault.
 
 use std::collections::BTreeMap;
 

@@ -235,7 +235,7 @@ impl Handle {
         current.database.is_none() || self.failed.load(Ordering::Acquire) >= current.number
     }
 
-    /// Transactions of the failed generation that still read are told that it is closed.
+    /// Transactions of the failed generation that still read learn that it is closed.
     fn open_anew(&self, writing: &mut Journaling) -> Result<(), Fault> {
         if !self.has_failed() {
             return Ok(());

@@ -33,7 +33,7 @@ pub struct Compacted {
 }
 
 impl RedbStore {
-    /// Copies one moment of the store into a new file, while others read and write. `progress` is told how many
+    /// Copies one moment of the store into a new file, while others read and write. `progress` is called with how many
     /// entries of how many are copied. Blocks: call it where blocking is allowed.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), Fault> {
         if to.exists() {

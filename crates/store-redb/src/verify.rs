@@ -18,7 +18,7 @@ use crate::tables::{
 };
 use crate::values::{Header, event_owner, read_dedup, read_header};
 
-/// At most this many findings are told one by one; the rest is counted.
+/// At most this many findings are listed one by one; the rest is counted.
 pub const FINDINGS_MAX: usize = 100;
 
 /// What a verification saw.

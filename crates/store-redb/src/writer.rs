@@ -33,7 +33,7 @@ struct Waiting {
 
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// None once the writer is told to end.
+    /// None once the writer is to end.
     queue: Option<mpsc::Sender<Work>>,
     thread: Option<JoinHandle<()>>,
 }

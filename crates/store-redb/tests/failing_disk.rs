@@ -17,7 +17,7 @@ use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
 const BATCHES: usize = 8;
 const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 
-/// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was told.
+/// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was reported.
 /// Answers whether the failure was met.
 fn run(seed: u64, at: usize, failing: Failing, right: &[Dump]) -> bool {
     let told = format!("seed {seed}, batch {at}, {failing:?}");
@@ -88,7 +88,7 @@ fn a_file_that_cannot_grow_is_a_full_disk() {
         .expect("a file that cannot grow takes no 100 MiB");
     assert!(fault.source().unwrap().to_string().contains("no space is left"), "{fault:?}");
     disk.heal();
-    // What the fault was about is there whole or not at all: nobody was told.
+    // What the fault was about is there whole or not at all: nothing was acknowledged.
     let found = now(store.chunks(uuid::Uuid::nil(), 0, 1_000)).unwrap().len() as u64;
     assert!((held..=held + 1).contains(&found), "{found} of {held}");
     now(store.commit(large(held))).unwrap();
@@ -136,7 +136,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
     assert!(fault.source().unwrap().to_string().contains("restart"), "{fault:?}");
 }
 
-/// All who wait for one gathered commit hear of its failure, and none of them is told yes.
+/// All who wait for one gathered commit get its fault, and none of them is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     let disk = SimDisk::new(1);

@@ -119,7 +119,7 @@ pub trait Store: Send + Sync + 'static {
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;
 
-    /// Events of one stream with version `from` and up. `oldest` is told even when no event is.
+    /// Events of one stream with version `from` and up. `oldest` is returned even when no event is.
     async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault>;
 
     /// All events after a position, in an order that does not depend on how they are paged: those of one entity by

@@ -1,4 +1,4 @@
-//! `ordo serve` in a folder of its own, on a port of its own, until it is told to stop.
+//! `ordo serve` in a folder of its own, on a port of its own, until it is stopped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Daemon {
     pub(crate) fn stop(mut self) -> Result<()> {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status().context("starting kill")?;
         if !asked.success() {
-            bail!("the daemon was gone before it was told to stop");
+            bail!("the daemon was gone before it was stopped");
         }
         let status = self.child.wait().context("waiting for the daemon")?;
         let listener = self.listener.take().map(JoinHandle::join);

@@ -24,7 +24,7 @@ pub struct EmailSender {
     pub transport: AsyncSmtpTransport<Tokio1Executor>,
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
-    /// Which events are told.
+    /// Which events are sent.
     pub events: Vec<Pattern>,
 }
 

@@ -41,7 +41,7 @@ impl std::fmt::Debug for SlackOptions {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlackUnusable {
-    #[error("slack.bot_token is given, but slack.channel is not: in which channel are incidents told?")]
+    #[error("slack.bot_token is given, but slack.channel is not: in which channel are incidents posted?")]
     NoChannel,
     #[error(transparent)]
     Api(#[from] NoApi),

@@ -20,9 +20,9 @@ pub const NAME: &str = "slack";
 #[derive(Debug)]
 pub struct SlackSender {
     pub api: Api,
-    /// Where incidents are told that began elsewhere.
+    /// The channel of incidents that began elsewhere.
     pub channel: String,
-    /// Which events are told.
+    /// Which events are sent.
     pub events: Vec<Pattern>,
 }
 
@@ -118,7 +118,7 @@ impl SlackSender {
         if let Some(channel) = message.notify(NAME).and_then(as_channel) {
             let news = json!({ "channel": channel, "text": card::news(&words(message)), "unfurl_links": false });
             self.api.call("chat.postMessage", &news).await?;
-            text.push_str("\n(told there too)");
+            text.push_str("\n(posted there too)");
         }
         let arguments =
             json!({ "channel": place.channel, "thread_ts": place.thread, "text": text, "unfurl_links": false });
@@ -150,7 +150,7 @@ fn failure(error: &CallError) -> SendError {
     }
 }
 
-/// An incident that was started in a thread is told there: `slack:<channel>:<thread>`.
+/// An incident that was started in a thread is posted there: `slack:<channel>:<thread>`.
 fn thread_of(incident: &IncidentSubject) -> Option<(&str, &str)> {
     incident.identifier.as_deref()?.strip_prefix("slack:")?.split_once(':')
 }

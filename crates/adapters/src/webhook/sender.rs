@@ -107,7 +107,7 @@ impl Sender for WebhookSender {
     }
 
     fn timeout(&self) -> Millis {
-        // A second more than the request has, so that its own error is the one that is told.
+        // A second more than the request has, so that its own error is the one that is reported.
         Millis::from_secs(TIMEOUT.as_secs() + 1)
     }
 

@@ -1,4 +1,4 @@
-//! What Slack is told: one card kept up to date, the timeline in its thread, whatever goes wrong on the way.
+//! What Slack shows: one card kept up to date, the timeline in its thread, whatever goes wrong on the way.
 
 use std::time::Duration;
 

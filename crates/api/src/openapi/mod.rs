@@ -63,7 +63,7 @@ fn tags() -> Value {
         ("runs", "What came of it: one firing each, with its log."),
         ("executors", "Processes that run the work, here and elsewhere."),
         ("hooks", "Where others call, and what came of their calls."),
-        ("incidents", "What people work on, and what they were told."),
+        ("incidents", "What people work on, and the notifications about it."),
         ("monitors", "What must give a sign of life."),
         ("events", "What happened, event by event."),
         ("subscriptions", "Who hears of what, by signed webhook."),

@@ -43,7 +43,7 @@ const POLL_WAIT_MS: u64 = 20_000;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long the answer to the last poll is waited for.
 const LAST_POLL: Duration = Duration::from_secs(10);
-/// How long what runs may take to finish when the executor leaves, unless told.
+/// How long what runs may take to finish when the executor leaves, unless set otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// What the executor offers.

@@ -54,7 +54,7 @@ pub(crate) async fn hand_over(store: &dyn Store, name: &str) {
     if let Some(cluster) = store.cluster()
         && let Err(fault) = cluster.drain(name, true).await
     {
-        tracing::warn!(error = %chain(&fault), "the other nodes could not be told to take over");
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be asked to take over");
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     if let Some(cluster) = store.cluster()
         && let Err(fault) = cluster.leave(generation).await
     {
-        tracing::warn!(error = %chain(&fault), "the other nodes could not be told; they find out in a few seconds");
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be informed; they find out in a few seconds");
     }
 }
 

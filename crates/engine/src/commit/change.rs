@@ -30,7 +30,7 @@ pub struct Change {
     pub pool: Pool,
     /// Attempts that may begin now.
     pub assignments: Vec<Assignment>,
-    /// Seats that were offered and not taken.
+    /// Reserved slots that were not used.
     pub returned: Vec<Place>,
     /// `Start` and `Broadcast` orders that were carried out or refused.
     pub answered: Vec<RunId>,

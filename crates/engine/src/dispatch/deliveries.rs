@@ -1,7 +1,7 @@
 //! Deliveries of webhooks: stored as they came, brought to every job that listens, kept until those are done.
 //!
 //! Invariant: a job gets exactly one run of a delivery, however often the process dies in between: the run and the
-//! key that says so are one commit. Nobody is told yes before the delivery is durable.
+//! key that says so are one commit. Nothing is acknowledged before the delivery is durable.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

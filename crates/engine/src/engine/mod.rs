@@ -116,7 +116,7 @@ struct Shared {
     admission: Arc<Semaphore>,
     stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
-    /// They end by themselves when they are told to.
+    /// They end by themselves when they are cancelled.
     reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -466,7 +466,7 @@ async fn maintain(engine: Engine) {
     loop {
         every.tick().await;
         if let Err(fault) = engine.keep().await {
-            tracing::warn!(error = %chain(&fault), "a keeper could not make its pass");
+            tracing::warn!(error = %chain(&fault), "a maintenance pass failed");
         }
     }
 }

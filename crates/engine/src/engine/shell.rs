@@ -51,7 +51,7 @@ pub struct Load {
     pub is_idle: bool,
 }
 
-/// How many jobs of the slow pool are told by name.
+/// How many jobs of the slow pool are listed by name.
 const SLOW_TOLD: usize = 100;
 
 pub(crate) struct CoreShell {

@@ -1,6 +1,6 @@
 //! The way in: commands on jobs and objects, one by one or many at once.
 //!
-//! Invariant: whoever asks is answered when the effect is durable, or told that it is not; a chain is checked before its
+//! Invariant: a caller is answered when the effect is durable, or learns that it is not; a chain is checked before its
 //! job is taken in.
 
 use std::sync::Arc;

@@ -115,7 +115,7 @@ impl Tokens {
         Tokens { engine }
     }
 
-    /// A new token; its text is told this once.
+    /// A new token; its text is returned this once.
     pub async fn issue(&self, wanted: Wanted) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
         let text = mint(wanted.role)?;
         let command = ApiTokenCommand::Issue(described(wanted, &text));

@@ -1,4 +1,4 @@
-//! The retention keeper: forgets runs that are too many or too old, and jobs that are long over.
+//! The retention pass: forgets runs that are too many or too old, and jobs that are long over.
 //!
 //! Invariant: a pass is bounded and repeatable. What it forgets goes in one commit with the checkpoint that replaces
 //! it; the beginning of a stream is never cut above the oldest run that is kept.

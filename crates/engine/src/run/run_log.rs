@@ -1,7 +1,7 @@
 //! What the log says about attempts: which one began, which one ended, and how.
 //!
-//! Invariant: ids are fields; no input, result or reason is told here, any of which may hold a secret. A completed
-//! attempt is told at debug only: thousands of them per second are normal.
+//! Invariant: ids are fields; no input, result or reason is logged here, any of which may hold a secret. A completed
+//! attempt is logged at debug only: thousands of them per second are normal.
 
 use ordo_model::Millis;
 use ordo_model::job::Report;

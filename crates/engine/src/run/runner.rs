@@ -27,7 +27,7 @@ use crate::time::clock::{SharedClock, Stopwatch};
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
-/// Why an attempt was told to stop.
+/// Why an attempt was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Cancelled,
@@ -45,7 +45,7 @@ pub(crate) struct Runner {
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
     pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
-    /// Everything was told to end: what still begins is told at once.
+    /// Everything was stopped: what still begins is stopped at once.
     pub(crate) ending: Arc<AtomicBool>,
 }
 
@@ -143,7 +143,7 @@ impl Runner {
         drop(self.core.send(Input::Finished(finished)));
     }
 
-    /// Why the attempt was told to stop, if it was. A newer attempt of the run keeps its own entry.
+    /// Why the attempt was stopped, if it was. A newer attempt of the run keeps its own entry.
     fn ended(&self, assignment: &Assignment) -> Option<Stop> {
         let mut running = self.lock();
         if running.get(&assignment.run_id).is_some_and(|current| current.token == assignment.token) {

@@ -1,6 +1,6 @@
 //! What a tool is: a way to do work, given an input, a place for its log lines and a signal to stop.
 //!
-//! Invariant: a tool that was told to stop stops all it started before it returns.
+//! Invariant: a tool that is cancelled stops all it started before it returns.
 
 use async_trait::async_trait;
 use bytes::Bytes;

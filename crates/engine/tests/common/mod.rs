@@ -30,7 +30,7 @@ pub struct World {
 struct Noop;
 /// Says something, and completes.
 struct Talk;
-/// Runs until it is told to stop.
+/// Runs until it is cancelled.
 struct Hang;
 /// Fails as often as its input says, then completes.
 struct Flaky(AtomicU32);
@@ -71,7 +71,7 @@ impl Tool for Hang {
     }
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         work.cancel.cancelled().await;
-        Err(Failure::new("told to stop"))
+        Err(Failure::new("cancelled"))
     }
 }
 

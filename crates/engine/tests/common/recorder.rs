@@ -1,4 +1,4 @@
-//! Senders that tests can steer: they write down what they got and fail as they are told.
+//! Senders that tests can steer: they record what they got and fail as the test says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -54,7 +54,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn entry(line: &str, format: CrontabFormat) -> Result<Entry<'_>, String> {
-    // A minus before the time told some crons to keep quiet about it.
+    // A minus before the time made some crons keep quiet about it.
     let line = line.strip_prefix('-').unwrap_or(line);
     let fields = if line.starts_with('@') { 1 } else { TIME_FIELDS };
     let (time, rest) = words(line, fields).ok_or("is no entry: five fields of time and a command are expected")?;

@@ -1,4 +1,4 @@
-//! Who is told next when nobody reacts: a chain of steps, each after some time.
+//! Who is notified next when nobody reacts: a chain of steps, each after some time.
 //!
 //! Invariant: the policy an incident began with goes with it; a change of the configuration does not reach into it.
 

@@ -66,7 +66,7 @@ pub enum IncidentEvent {
         link: Link,
         by: By,
     },
-    /// Somebody is to be told, because nobody reacted.
+    /// Somebody is to be notified, because nobody reacted.
     Escalated {
         step: u32,
         notify: String,
@@ -104,7 +104,7 @@ impl IncidentEvent {
         }
     }
 
-    /// Who did it. None: bookkeeping, which has no place in a timeline and is told to nobody.
+    /// Who did it. None: bookkeeping, which does not appear in a timeline and notifies nobody.
     pub const fn by(&self) -> Option<&By> {
         match self {
             IncidentEvent::IncidentStarted { by, .. }

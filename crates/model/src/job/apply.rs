@@ -275,7 +275,7 @@ fn end(
     Ok(Some(ended))
 }
 
-/// A share counts in what is kept, and in its whole; what the job did last is told by the whole.
+/// A share counts in what is kept, and in its whole; what the job did last follows from the whole.
 fn remember_shard(job: &mut Job, parent: RunId, end: ShardEnd, at: Timestamp) {
     job.history.kept = job.history.kept.saturating_add(1);
     job.history.oldest.get_or_insert(at);

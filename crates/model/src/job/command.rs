@@ -107,7 +107,7 @@ pub enum Command {
         below: u64,
         oldest: Option<Timestamp>,
     },
-    /// Another job will run after this one: it shall hear of every end.
+    /// Another job will run after this one: every end is published for it.
     Follow,
     /// A run of a job that this one comes after has ended.
     Arrive {

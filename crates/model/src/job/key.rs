@@ -135,7 +135,7 @@ pub struct UniqueKey {
 pub enum OnConflict {
     #[default]
     Refuse,
-    /// Whoever asks is told of the first one.
+    /// The caller gets the first one.
     Merge,
 }
 

@@ -57,7 +57,7 @@ pub struct Job {
     /// How the jobs that this one comes after have ended since its last run of the chain, under `all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrived: Vec<UpstreamEnd>,
-    /// What people outside have still to be told.
+    /// Events that are still to be published.
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<Notice>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -147,7 +147,7 @@ pub struct ActiveRun {
     pub errors: Vec<AttemptError>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelling: Option<String>,
-    /// It was still running when the next occurrence came, and that was told.
+    /// It was still running when the next occurrence came, and that was announced.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overran: bool,
 }

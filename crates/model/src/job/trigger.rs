@@ -51,7 +51,7 @@ impl Trigger {
     }
 }
 
-/// The trigger on the wire: one flat object, told apart by `type`.
+/// The trigger on the wire: one flat object, distinguished by `type`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Form {

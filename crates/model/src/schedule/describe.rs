@@ -10,7 +10,7 @@ use super::words::{list, listed, plural, sentence_case, step_of};
 use super::{Rule, ScheduleError};
 use crate::time::Millis;
 
-/// So many times of day are listed one by one; more are told by their fields.
+/// So many times of day are listed one by one; more are described by their fields.
 const TIMES_LISTED_MAX: usize = 6;
 
 pub(super) fn describe(schedule: &Schedule) -> String {

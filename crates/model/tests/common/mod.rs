@@ -1,7 +1,7 @@
 //! A small language for stories about one job: given a definition, when something is asked at a time, then this is so.
 //!
 //! Invariant: every step of every story also proves that the stored events fold to the decided job and runs, and that
-//! job, events and runs read back from JSON as they were written. Times are told as lengths after noon.
+//! job, events and runs read back from JSON as they were written. Times are written as lengths after noon.
 #![allow(dead_code, reason = "each test file uses its part of the language")]
 
 use std::collections::BTreeMap;

@@ -333,7 +333,7 @@ impl Oracle {
                 chosen.push(nominal);
             }
             Event::JobSkipped { cause: Cause::Schedule { .. }, reason, gap, .. } => {
-                let gap = gap.expect("skipped occurrences are told by their gap");
+                let gap = gap.expect("skipped occurrences are recorded by their gap");
                 assert!(gap.exact);
                 let times = self.epoch.rule.times(gap.from.ms(), gap.to.ms());
                 assert_eq!(times.len() as u64, gap.count, "the gap counts wrongly");

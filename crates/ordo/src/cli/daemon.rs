@@ -38,7 +38,7 @@ pub(crate) struct DaemonArgs {
     /// The name of this node and of its executor [default: local]
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
-    /// How long running work may take to finish when the daemon is told to stop [default: 30s]
+    /// How long running work may take to finish when the daemon is stopped [default: 30s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) grace: Option<String>,
     /// What to log: error, warn, info, debug, trace, or a filter like ordo_engine=debug [default: ORDO_LOG, then info]

@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
     Incident(incident::IncidentCommand),
-    /// What people were told, and what could not be delivered
+    /// See which notifications were sent, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
     Notification(notification::NotificationCommand),
     /// Expect a sign of life from work that runs elsewhere
@@ -119,7 +119,7 @@ pub(crate) enum Command {
     /// The nodes that share a store
     #[command(subcommand, visible_alias = "nodes")]
     Node(node::NodeCommand),
-    /// Have URLs told of events, in signed messages
+    /// Send events to URLs, as signed webhooks
     #[command(subcommand, visible_alias = "subscriptions")]
     Subscription(subscription::SubscriptionCommand),
     /// How the daemon is doing

@@ -6,7 +6,7 @@ use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionCommand {
-    /// Have a URL told of events, in signed messages
+    /// Send events to a URL, as signed webhooks
     Add(AddArgs),
     /// List subscriptions
     #[command(visible_alias = "ls")]

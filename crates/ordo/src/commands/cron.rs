@@ -48,7 +48,7 @@ fn schedule(args: &ExplainArgs) -> Result<Schedule> {
     Ok(schedule)
 }
 
-/// The next times: in the schedule's zone, in UTC, and how far away; a changing clock is told.
+/// The next times: in the schedule's zone, in UTC, and how far away; a changing clock is noted.
 pub(crate) fn table_of(next: &[Preview], zone: &TimeZone, now: Timestamp, paint: Paint) -> String {
     if next.is_empty() {
         return "It never fires again.\n".to_owned();

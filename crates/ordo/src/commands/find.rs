@@ -7,7 +7,7 @@ use super::pages;
 use super::talk::Talk;
 use crate::error::{Error, Result};
 
-/// How many jobs of one label are told apart.
+/// How many jobs of one label are listed.
 const SAME_LABEL_MAX: usize = 20;
 
 /// The id of a job. Of several with the label, the only one that is not over is meant.

@@ -33,7 +33,7 @@ pub(crate) async fn run(talk: Result<Talk>, args: &WatchArgs) -> Result<Exit> {
 }
 
 fn untold(monitor: &str, error: &Error) {
-    output::note(&format!("ordo watch: monitor {monitor} cannot be told: {}", error.title()));
+    output::note(&format!("ordo watch: monitor {monitor} cannot be pinged: {}", error.title()));
 }
 
 async fn watched(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
@@ -78,8 +78,8 @@ async fn ping(talk: &Talk, path: &str, said: &str) {
     let sent = tokio::time::timeout(PATIENCE, talk.client.post_text(path, said)).await;
     match sent {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => output::note(&format!("ordo watch: the monitor was not told: {error}")),
-        Err(_) => output::note(&format!("ordo watch: the monitor was not told: no answer within {PATIENCE:?}")),
+        Ok(Err(error)) => output::note(&format!("ordo watch: the monitor was not pinged: {error}")),
+        Err(_) => output::note(&format!("ordo watch: the monitor was not pinged: no answer within {PATIENCE:?}")),
     }
 }
 

@@ -41,7 +41,7 @@ impl ConfiguredSenders {
     ) -> Result<ConfiguredSenders> {
         let refused = |why: String| Error::failed("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
-            tracing::info!(channel = sender.channel, "Slack is told of incidents");
+            tracing::info!(channel = sender.channel, "incidents are posted to Slack");
             senders.register(Arc::new(sender));
         }
         if let Some(sender) = settings.smtp.sender().map_err(|error| refused(error.to_string()))? {

@@ -60,7 +60,7 @@ impl Opening {
         self
     }
 
-    /// A clock that only moves when it is told to: see [`Ordo::advance`].
+    /// A clock that only moves when it is set: see [`Ordo::advance`].
     pub fn with_clock(mut self, clock: SetClock) -> Opening {
         self.clock = Some(Arc::new(clock));
         self

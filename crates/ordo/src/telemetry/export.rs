@@ -30,7 +30,7 @@ pub(crate) struct Exporter {
     url: reqwest::Url,
     resource: Resource,
     queue: mpsc::Receiver<SpanRecord>,
-    /// Spans nobody will see, since it was told last.
+    /// Spans that were lost since the last report.
     dropped: Arc<AtomicU64>,
     told: Option<Stopwatch>,
 }

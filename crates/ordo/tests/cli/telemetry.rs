@@ -135,7 +135,7 @@ fn a_trace_goes_from_the_caller_through_the_request_and_the_attempt_to_the_comma
             && pair.value.clone().unwrap().value == Some(Any::StringValue("shop".into())))
     );
 
-    // What the caller does not want recorded is not, and the command is told so.
+    // What the caller does not want recorded is not, and the command sees that.
     let quiet = trigger(&world, &daemon, "hello", "00");
     let told = eventually("the second run has spoken", || {
         let told = world.ordo(&["run", "logs", &quiet]).out;
@@ -212,7 +212,7 @@ fn a_collector_that_is_down_costs_one_line() {
     command.env("ORDO_TELEMETRY__OTLP_ENDPOINT", &url);
     let daemon = Daemon::start(command);
     world.ordo(&["job", "add", "busy", "--every", "100ms", "--tool", "noop"]).done();
-    eventually("the loss is told", || daemon.said().contains("the collector did not take spans").then_some(()));
+    eventually("the loss is reported", || daemon.said().contains("the collector did not take spans").then_some(()));
     let before = world.runs("busy").len();
     eventually("the work goes on", || (world.runs("busy").len() > before + 15).then_some(()));
     let (code, said) = daemon.stop();

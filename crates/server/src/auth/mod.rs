@@ -113,7 +113,7 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
     let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
     let caller = Caller::with(&shown.token);
     match need {
-        // What is not there may be told to whoever was let in.
+        // A missing route may be named to whoever was let in.
         Some(Need::Open) | None => {}
         Some(Need::Right(right)) => check_right(&caller, right).map_err(answer)?,
     }

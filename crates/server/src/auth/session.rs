@@ -51,13 +51,13 @@ impl Session {
         self.hash == token.hash
     }
 
-    /// How the browser is told to keep it.
+    /// The header with which the browser keeps it.
     pub(crate) fn cookie(&self, sealed: &str, headers: &HeaderMap, now: Timestamp) -> Option<HeaderValue> {
         set(sealed, self.until.since(now).ms() / 1_000, headers)
     }
 }
 
-/// How the browser is told to forget it.
+/// The header with which the browser forgets it.
 pub(crate) fn forgotten(headers: &HeaderMap) -> Option<HeaderValue> {
     set("", 0, headers)
 }

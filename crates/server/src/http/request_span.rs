@@ -1,6 +1,6 @@
 //! A request as a span for a collector of traces, and the trace that goes on with what the request brings about.
 //!
-//! Invariant: the route is told, never the path, the query or a header: these may hold secrets.
+//! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
 use std::convert::Infallible;
 

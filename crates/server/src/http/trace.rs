@@ -1,6 +1,6 @@
 //! What the log says about requests: one line each, under an id that the caller gave or gets.
 //!
-//! Invariant: the route is told, never the path, the query or a header: these may hold secrets.
+//! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};

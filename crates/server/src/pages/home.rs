@@ -226,7 +226,7 @@ async fn overdue(ctx: &PageContext, near: &[Job]) -> Result<Vec<JobRow>, Fault> 
     JobRow::read_all(ctx, &jobs).await
 }
 
-/// Runs that wait for a place, and runs that do not end though they were told to.
+/// Runs that wait for a slot, and runs that do not end though they were cancelled.
 fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
     let waits = |run: &&Run| {
         matches!(run.status, RunStatus::Pending { retry_at: None, .. }) && ctx.now.since(run.fired_at) > STUCK_AFTER

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Answers with its input, at once. Takes any input but `{"refuse": …}`.
 struct Noop;
-/// Runs until it is told to stop.
+/// Runs until it is cancelled.
 struct Hang;
 /// Fails.
 struct Fail;
@@ -42,7 +42,7 @@ impl Tool for Hang {
 
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         work.cancel.cancelled().await;
-        Err(Failure::new("told to stop"))
+        Err(Failure::new("cancelled"))
     }
 }
 

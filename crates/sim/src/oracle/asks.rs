@@ -1,7 +1,7 @@
 //! What was asked and answered, against what the log shows of it.
 //!
-//! Invariant: whoever was told yes finds the effect; whoever was told no finds none; who heard nothing finds all of
-//! it or nothing.
+//! Invariant: what was acknowledged took effect; what was refused did not; what was not answered took effect as a
+//! whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the executor really did, against what the log says it was told to do.
+//! What the executor really did, against what the log says it was assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) struct Evidence {
     executed: BTreeSet<(RunId, u64)>,
     executing: BTreeMap<(RunId, u64), JobId>,
     reports: BTreeMap<(RunId, u64), Report>,
-    /// When the node was told, by `mono`; what a dead one was told is forgotten.
+    /// When the node was given the attempt, by `mono`; what a dead one was given is forgotten.
     told_at: BTreeMap<(RunId, u64), i64>,
 }
 
@@ -87,7 +87,7 @@ impl Evidence {
         self.told_at.clear();
     }
 
-    /// What the last generation was told to execute, and heard of, it did execute.
+    /// What the last generation was given to execute, and received, it did execute.
     pub(super) fn close(&self, last_life: Option<Uuid>) -> Vec<String> {
         let missing = self.started.iter().filter(|(attempt, told)| {
             told.surely && Some(told.generation) == last_life && !self.executed.contains(attempt)

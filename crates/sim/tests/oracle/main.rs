@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use ordo_sim::{History, World, judge};
 
-/// Enough worlds that each kind of lie finds one in which it can be told.
+/// Enough simulations that each kind of tampering finds one in which it is possible.
 const WORLDS: u64 = 128;
 
 fn worlds() -> &'static [History] {
@@ -36,7 +36,7 @@ fn every_lie_is_found_out() {
                 }
             }
         }
-        assert!(told > 0, "no world in which this could be told: {lie}");
+        assert!(told > 0, "no simulation in which this was possible: {lie}");
     }
     assert!(missed.is_empty(), "believed: {missed:?}");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Passes on what is said; told to cut, it loses a piece now and then, and the connection with it.
+/// A proxy; when it cuts, it loses a piece now and then, and the connection with it.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(crate) port: u16,

@@ -1,4 +1,4 @@
-//! A simulated disk: it forgets what was not synced when it crashes, fails when told to, and may lie about syncs.
+//! A simulated disk: it forgets what was not synced when it crashes, fails when the test says, and may lie about syncs.
 //!
 //! It holds all files of a store, so that the power goes for the tables and the journal at once. Everything follows
 //! from a seed. Invariant: clones are the same disk; [`SimDisk::crash`] and the images are other disks, so that one run

@@ -1,4 +1,4 @@
-//! What the cases are told with: entities, events, items, short and always the same.
+//! What the cases are written with: entities, events, items, short and always the same.
 //!
 //! Invariant: everything follows from small numbers; two calls with the same numbers are equal.
 

@@ -7,7 +7,7 @@ use std::fs;
 use ordo_model::{RunId, Token};
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from a later one that got the same number: field 22 of its `stat`, in ticks since boot.
+/// A process, distinguished from a later one with the same number: field 22 of its `stat`, in ticks since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) pid: i32,

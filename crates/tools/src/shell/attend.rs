@@ -1,6 +1,6 @@
 //! Stays with a started command until it and its group have ended.
 //!
-//! Invariant: the output is read the whole time, so nobody who is told to end is stuck writing; every wait
+//! Invariant: the output is read the whole time, so no process that is stopped is stuck writing; every wait
 //! after the command's own end is bounded.
 
 use std::process::ExitStatus;
@@ -50,7 +50,7 @@ impl Attended {
         ending.outcome(&self.capture.finish())
     }
 
-    /// The command's own end, or nothing when it is told to stop first.
+    /// The command's own end, or nothing when it is cancelled first.
     async fn exit_or(&mut self, cancel: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
         let Attended { process, capture } = self;
         let exit = async {
@@ -85,7 +85,7 @@ impl Attended {
     }
 
     async fn stop(&mut self, entry: &Entry) -> Ending {
-        self.say("told to stop: TERM to the process group");
+        self.say("cancelled: TERM to the process group");
         let ending = if self.signal_and_wait(Signal::TERM).await {
             Ending::Stopped
         } else {
@@ -123,7 +123,7 @@ impl Process {
 
     async fn gone(&mut self) {
         if let Err(error) = self.wait().await {
-            tracing::warn!(%error, "cannot wait for a command that was told to stop");
+            tracing::warn!(%error, "cannot wait for a command that was cancelled");
         }
         self.group.gone().await;
     }

@@ -1,6 +1,6 @@
 //! Runs one command as a process group of its own, from intent to last line.
 //!
-//! Invariant: when a run returns, nothing that it was told to stop is alive, and its record is gone from the book.
+//! Invariant: when a run returns, nothing that it had to stop is alive, and its record is gone from the book.
 
 use std::collections::BTreeMap;
 use std::io;

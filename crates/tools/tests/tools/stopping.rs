@@ -1,4 +1,4 @@
-//! A tool that was told to stop stops all it started before it returns.
+//! A tool that is cancelled stops all it started before it returns.
 
 use std::process::{Command, Stdio};
 

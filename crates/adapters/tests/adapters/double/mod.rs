@@ -1,4 +1,4 @@
-//! Doubles: small servers that look like the real ones from where Ordo stands, remember what they were told, and
+//! Doubles: small servers that look like the real ones from Ordo's side, remember what they received, and
 //! misbehave on demand.
 
 pub(crate) mod receiver;

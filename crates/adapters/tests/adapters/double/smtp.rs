@@ -1,4 +1,4 @@
-//! A mail server of a few lines: takes what it is given, or refuses as it is told to.
+//! A mail server of a few lines: accepts what it is given, or refuses as the test says.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Rounds told as stories: gathering, losing to others, building on what was lost.
+//! Rounds as stories: gathering, losing to others, building on what was lost.
 
 use ordo_model::job::{Command, Definition, Pool, Report};
 use ordo_model::{JobId, RunId, Token};

@@ -33,7 +33,7 @@ pub struct Beat {
     pub cancel: Vec<RunId>,
     /// Attempts that are no longer its own: their reports will be refused.
     pub lost: Vec<RunId>,
-    /// It shall finish what it has, and leave.
+    /// The executor should finish what it has, and leave.
     pub drain: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Beat {
 #[derive(Debug, Clone, Default)]
 pub struct Polled {
     pub handed: Vec<Handed>,
-    /// Nothing more will come: it shall finish what it has, and leave.
+    /// Nothing more will come: the executor should finish what it has, and leave.
     pub drain: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Listed {
 
 /// How many executors are read at a time.
 const EXECUTORS_PAGE: usize = 200;
-/// How long the poll of one that shall leave is held, so that whoever does not listen does not ask without a pause.
+/// How long the poll of a draining executor is held, so that one that does not heed it does not poll without a pause.
 const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {

@@ -272,7 +272,7 @@ impl ExecutorRegistry {
         Some(member.close())
     }
 
-    /// From now on it gets nothing, and hears that it shall go. None: it is not there.
+    /// From now on the executor gets nothing, and its heartbeats ask it to leave. None: it is not there.
     pub(crate) fn ask_to_go(&self, id: Uuid) -> Option<Left> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
@@ -302,7 +302,7 @@ impl ExecutorRegistry {
         self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
     }
 
-    /// Attempts that their executor has not spoken of for the time of a lease. Each is told once.
+    /// Attempts that their executor has not spoken of for the time of a lease. Each is returned once.
     pub(crate) fn silent(&self) -> Vec<Silent> {
         let mut inner = self.lock();
         let mut silent = Vec::new();

@@ -30,7 +30,7 @@ pub enum RemoteStatus {
     Failed {
         reason: String,
     },
-    /// Ended because it was told to.
+    /// Ended because it was cancelled.
     Cancelled,
     /// Given back without having been begun.
     Nack {

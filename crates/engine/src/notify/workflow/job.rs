@@ -1,4 +1,4 @@
-//! What waits in the outbox of a job is handed on: to those who are told of it, and to its incident.
+//! Publishes the outbox of a job: to the notifications of its senders, and to its incident.
 
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Notice};

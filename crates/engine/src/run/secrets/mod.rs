@@ -159,7 +159,7 @@ impl Secrets {
             if keys.is_empty() {
                 return Err(SecretsError::NoKey);
             }
-            // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
+            // A damaged one is reported to whoever needs it, and must not stand in the way of a new value.
             let revealed = self.vault.reveal(&one.name).await;
             if let Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) = revealed {
                 return Err(error);

@@ -67,7 +67,7 @@ impl Vault {
         String::from_utf8(clear).map(SecretText::new).map_err(|_| unopened(super::key::Unopened::Changed))
     }
 
-    /// The input with the values in the place of the references. The first name that is not there is told.
+    /// The input with the values in place of the references. The first name that is missing is the error.
     pub(crate) async fn resolve(&self, input: &Value) -> Result<Resolved, SecretsError> {
         let mut values: BTreeMap<&str, SecretText> = BTreeMap::new();
         for name in referred(input) {

@@ -185,7 +185,7 @@ pub(super) fn expire(draft: &mut Draft) {
 }
 
 /// What a generation of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
-/// ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
+/// ahead was taken from a clock that has been set back since; nobody waits for that moment to come again.
 pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Millis) {
     for (run_id, attempt, _) in running(draft) {
         if attempt.executor == *executor && attempt.settle_at.is_none() {

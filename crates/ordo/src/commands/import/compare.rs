@@ -14,7 +14,7 @@ use ordo_import::{Draft, Reading};
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
 pub(super) enum Wanted {
-    /// All whose label begins so: one that is not in the file any more is told.
+    /// All whose label begins so: one that is no longer in the file is reported.
     Beginning(String),
     /// Only those the file names.
     Named,

@@ -84,7 +84,7 @@ async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
 }
 
 async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
-    // The daemon may run in another folder: it is told the whole path.
+    // The daemon may run in another folder: it gets the whole path.
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     match place(talk, &args.store).await? {
         Place::Daemon(daemon) => daemon.backup(&to).await?,

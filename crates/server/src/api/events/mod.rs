@@ -51,7 +51,7 @@ async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Prob
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
-/// The fault as a problem; a position that is none is the client's mistake, told by where it stood.
+/// The fault as a problem; an invalid position is the client's mistake, named by its parameter.
 fn unless(fault: Fault, no_position: impl FnOnce() -> Problem) -> Problem {
     if matches!(fault, Fault::NotAPosition { .. }) { no_position() } else { fault.into() }
 }

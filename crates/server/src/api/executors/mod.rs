@@ -30,7 +30,7 @@ use crate::http::problem::{Problem, of_submit};
 
 /// How many runs one heartbeat may name.
 const BEAT_RUNS_MAX: usize = REPORTS_MAX;
-/// How many attempts a poll brings unless told.
+/// How many attempts a poll returns by default.
 const POLL_DEFAULT: usize = 1;
 
 /// One generation of an executor.
@@ -121,7 +121,7 @@ pub(crate) async fn poll(
     }
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
     let polled = tokio::select! {
-        // Nothing is taken once the server goes down: what is taken must be told.
+        // Nothing is taken once the server goes down: what is taken must be handed out.
         biased;
         () = closing.cancelled() => Ok(Polled::default()),
         polled = app.engine.poll(id, max, Millis::from_ms(wait_ms)) => polled,

@@ -1,4 +1,4 @@
-//! How a hook shall know its senders, the secret apart from its name.
+//! How a hook verifies its senders, the secret apart from its name.
 
 use ordo_api::Code;
 use ordo_api::hooks::{GivenSecret, NewVerify, SecretReference};

@@ -23,7 +23,7 @@ use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::http::request_span::Caller;
 
-/// How many occurrences a preview shows unless told.
+/// How many occurrences a preview shows by default.
 const PREVIEW_DEFAULT: usize = 10;
 /// How many occurrences the answer to a backfill lists.
 const LISTED_MAX: usize = 100;

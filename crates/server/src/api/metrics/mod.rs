@@ -28,7 +28,7 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     load(&mut page, &app.engine.load().await);
     match app.engine.queries().store().stats().await {
         Ok(stats) => store(&mut page, &stats),
-        // What is known is told: a scrape must not fail because the store does.
+        // What is known is shown: a scrape must not fail because the store does.
         Err(error) => tracing::warn!(%error, "the store could not be measured"),
     }
     ([(header::CONTENT_TYPE, TEXT)], page.into_text()).into_response()

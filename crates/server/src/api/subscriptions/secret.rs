@@ -27,7 +27,7 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
     Ok(made)
 }
 
-/// The secrets of a subscription that is gone. One that stays behind does no harm, and is told to the log.
+/// The secrets of a subscription that is gone. One that stays behind does no harm, and is logged.
 pub(super) async fn forget(app: &App, subscription: &Versioned<Subscription>) {
     let previous = subscription.previous.as_ref().map(|previous| &previous.secret);
     for name in std::iter::once(&subscription.secret).chain(previous) {

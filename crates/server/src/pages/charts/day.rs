@@ -1,6 +1,6 @@
 //! The next 24 hours: how much fires in each quarter of an hour.
 //!
-//! Invariant: a job that fires often is told as a rate, not counted one by one: the work is bounded by jobs, not fires.
+//! Invariant: a job that fires often is shown as a rate, not counted one by one: the work is bounded by jobs, not fires.
 
 use ordo_model::job::Job;
 use ordo_model::{Millis, Timestamp};

@@ -1,4 +1,4 @@
-//! One incident: how bad, how far, what happened, who was told; and what people do about it.
+//! One incident: its severity, its status, its timeline, who was notified; and what people do about it.
 
 use askama::Template;
 use axum::extract::Form;

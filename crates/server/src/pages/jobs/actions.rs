@@ -21,7 +21,7 @@ pub(crate) fn field<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'
     given.filter(|value| !value.is_empty())
 }
 
-/// Back to where the button was; a refusal is told there.
+/// Back to where the button was; a refusal is shown there.
 fn back(ctx: &PageContext, fields: &[(String, String)], id: JobId, done: Result<String, Problem>) -> Response {
     let own = format!("/jobs/{id}");
     let to = field(fields, "back").unwrap_or(&own);

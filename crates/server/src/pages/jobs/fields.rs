@@ -234,7 +234,7 @@ impl Fields {
 
     fn tool(&self) -> Result<(String, Value), Problem> {
         match self.action.as_str() {
-            "script" if self.script.trim().is_empty() => Err(wrong("script", "must not be empty: what shall run?")),
+            "script" if self.script.trim().is_empty() => Err(wrong("script", "must not be empty: what should run?")),
             "script" => Ok(("shell".into(), json!({ "script": self.script }))),
             "http" => Ok(("http".into(), self.http()?)),
             _ => {

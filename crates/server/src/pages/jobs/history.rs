@@ -82,7 +82,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
             format!("skipped: {}{count}", reason.name().replace('_', " "))
         }
         Event::RunReady { .. } => "waited long enough".to_owned(),
-        Event::RunCancelRequested { reason, .. } => format!("told to stop: {}", shortened(reason, 160)),
+        Event::RunCancelRequested { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunCancelled { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunReturned { reason, .. } => format!("given back{}", because(reason)),
         Event::RunExpired { .. } => "given up: no executor took it in time".to_owned(),
@@ -93,7 +93,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
         Event::JobFollowed {} => "followed by another job".to_owned(),
         Event::UpstreamEnded { end } => format!("{} ended: {}; others are waited for", end.label, end.status),
-        Event::Published { .. } => "told those who want to know".to_owned(),
+        Event::Published { .. } => "published to notifications and followers".to_owned(),
     }
 }
 

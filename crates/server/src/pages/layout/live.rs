@@ -21,7 +21,7 @@ use crate::pages::layout::context::PageContext;
 
 /// How long hints are gathered before they are sent.
 const GATHER: Duration = Duration::from_millis(250);
-/// More ids than this are not told one by one.
+/// More ids than this are not listed one by one.
 const IDS_MAX: usize = 100;
 
 struct Follow {

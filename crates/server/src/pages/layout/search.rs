@@ -1,6 +1,6 @@
 //! What people type to find jobs: `label:backup state:paused tool:http failed`.
 //!
-//! Invariant: a word that means nothing is a part of the label; a field with an impossible value is told, not ignored.
+//! Invariant: a word that means nothing is a part of the label; a field with an impossible value is refused, not ignored.
 
 use ordo_engine::job_list::JobFilter;
 use ordo_model::job::{JobState, RunStatus, Trigger};

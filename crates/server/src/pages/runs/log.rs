@@ -111,7 +111,7 @@ pub(crate) async fn download(ctx: PageContext, Named(id): Named<RunId>) -> Resul
         match reader.next().await {
             Ok(lines) if lines.is_empty() => None,
             Ok(lines) => Some((Ok(text(&lines)), Some(reader))),
-            // The file ends in the middle, and the client is told by a broken connection.
+            // The file ends in the middle, and the client notices by a broken connection.
             Err(fault) => Some((Err(fault), None)),
         }
     });

@@ -194,7 +194,7 @@ pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(field
     let own = format!("/runs/{id}");
     let to = field(&fields, "back").unwrap_or(&own);
     match done {
-        Ok(()) => ctx.go(to, &Flash::good("Told the run to stop")),
+        Ok(()) => ctx.go(to, &Flash::good("The run is being stopped")),
         Err(problem) => ctx.go(to, &Flash::bad(problem.detail)),
     }
 }

@@ -40,7 +40,7 @@ pub struct HookPatch {
     pub max_bytes: Option<Option<u64>>,
 }
 
-/// Tells a field that is null from one that is not there.
+/// Distinguishes a field that is null from one that is not there.
 pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {

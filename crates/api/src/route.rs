@@ -1,4 +1,4 @@
-//! One row of the route table: how an operation is called, what it asks of its caller, what it answers and refuses.
+//! One row of the route table: how an operation is called, what it requires of its caller, what it answers and refuses.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Method {
     }
 }
 
-/// What a route asks of whoever calls it.
+/// The right that a route requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nothing: it is for everybody, or it checks signatures of its own.

@@ -121,7 +121,7 @@ impl SubscriptionView {
         }
     }
 
-    /// The one answer that tells the secret.
+    /// The one answer that contains the secret.
     #[must_use]
     pub fn with_secret(self, secret: String) -> SubscriptionView {
         SubscriptionView { secret: Some(secret), ..self }

@@ -86,7 +86,7 @@ pub struct NodeDescription {
     pub state: String,
     pub joined_at: Timestamp,
     pub seen_at: Timestamp,
-    /// How many of the 256 slices of all jobs it looks after.
+    /// How many of the 256 partitions it serves.
     pub partitions: usize,
 }
 

@@ -50,9 +50,9 @@ pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, second
     }))
 }
 
-/// The largest resident size so far, as Linux tells it: what the machine must have.
+/// The largest resident size so far, as Linux counts it: the memory that the machine must have.
 fn resident_mib() -> anyhow::Result<Value> {
-    let status = std::fs::read_to_string("/proc/self/status").context("this machine does not tell its memory")?;
+    let status = std::fs::read_to_string("/proc/self/status").context("this machine does not report its memory")?;
     let kib = |name: &str| -> Option<u64> {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()

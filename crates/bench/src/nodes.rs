@@ -81,7 +81,7 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Fou
     Ok(Found { jobs_per_s, runs_per_s })
 }
 
-/// Waits until every partition is looked after and every node has its share.
+/// Waits until every partition is served and every node has its share.
 async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {

@@ -42,9 +42,9 @@ pub enum Input {
     },
     /// Attempts that remote executors run since before this process.
     Restored(Vec<Restored>),
-    /// This node looks after these partitions now.
+    /// This node serves these partitions now.
     Own(Ownership),
-    /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
+    /// Other nodes wrote: into what this one serves (`ours`), or anywhere.
     Hinted {
         ours: bool,
     },

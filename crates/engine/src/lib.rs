@@ -1,7 +1,7 @@
 //! The engine: takes commands in, fires what is due, runs it, and keeps the books.
 //!
 //! The folders follow the way of the data: `commit` takes commands and makes them durable, `time` knows what falls due,
-//! `dispatch` decides where a run goes, `run` executes it, `notify` tells people, `read` serves lists and look-ups,
+//! `dispatch` decides where a run goes, `run` executes it, `notify` sends notifications, `read` serves lists and lookups,
 //! `maintenance` checks, settles and forgets, `cluster` shares the work between nodes. Whatever chooses is synchronous and
 //! deterministic ([`core`], [`rounds`]); [`Engine`] owns the tasks, and the simulator drives the same parts without it.
 

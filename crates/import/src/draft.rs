@@ -37,7 +37,7 @@ pub struct Refused {
 }
 
 impl Draft {
-    /// The fields with their defaults, as the server will tell them; or why it would refuse them.
+    /// The fields with their defaults, as the server will show them; or why it would refuse them.
     pub fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
         let mut form = self.fields.clone();
         form.insert("label".to_owned(), Value::from(self.label.clone()));

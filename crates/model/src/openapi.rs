@@ -163,7 +163,7 @@ struct ManualTrigger {
     r#type: ManualTag,
 }
 
-/// One variant each: what tells the shapes apart.
+/// One variant each: what distinguishes the shapes.
 macro_rules! tags {
     ($($tag:ident $variant:ident)+) => {
         $(#[derive(Deserialize, ToSchema)]

@@ -1,4 +1,4 @@
-//! The life of a delivery: arrival, runs, replay, the end of its payload and its own.
+//! The lifecycle of a delivery: arrival, runs, replay, the end of its payload and its own.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -146,7 +146,7 @@ fn nobody_reacts_and_one_after_another_is_told() {
     assert_eq!(story.now().next_wake(), Some(at(360)), "counted from the step before");
     story.tell(360, IncidentCommand::Wake).unwrap();
     story.publish(361);
-    assert_eq!(story.now().next_wake(), None, "there is nobody left to tell");
+    assert_eq!(story.now().next_wake(), None, "there is nobody left to notify");
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Folder {
         private_file::replace(&self.path.join(ADDRESS), &address.to_string()).map_err(|error| self.unusable(&error))
     }
 
-    /// Nobody listens where the daemon before did.
+    /// Nobody listens on the socket of the former daemon.
     pub(crate) fn forget_address(&self) -> Result<()> {
         match fs::remove_file(self.path.join(ADDRESS)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(self.unusable(&error)),

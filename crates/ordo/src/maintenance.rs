@@ -99,7 +99,7 @@ fn journal_view(journal: JournalStats) -> StoreJournal {
     }
 }
 
-/// Looks after the store of a running daemon.
+/// Maintains the store of a running daemon.
 #[derive(Debug)]
 pub(crate) struct StoreKeeper {
     store: OpenStore,

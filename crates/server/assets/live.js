@@ -13,7 +13,7 @@ let waiting = false;
 let busy = false;
 let last = 0;
 
-/** Tells whoever adds to the page that it was brought up to date. */
+/** Runs the listeners of `onRefresh`: the page was brought up to date. */
 export function onRefresh(listener) {
   listeners.push(listener);
 }
@@ -48,7 +48,7 @@ export async function refresh() {
     if (answer.status === 401) location.reload();
     if (answer.ok) show(await answer.text());
   } catch {
-    // The stream will tell when the server is there again.
+    // The stream reports when the server is there again.
   } finally {
     busy = false;
     if (waiting) soon();
@@ -75,11 +75,11 @@ export function togglePause() {
   if (!button || button.hidden) return;
   paused = !paused;
   sessionStorage.setItem(STORED, paused ? "yes" : "no");
-  tell();
+  notify();
   if (!paused) refresh();
 }
 
-function tell() {
+function notify() {
   button.setAttribute("aria-pressed", String(paused));
   button.title = paused ? "Resume live updates" : "Pause live updates";
   button.querySelector(".live-text").textContent = paused ? "Paused" : "Live";
@@ -89,7 +89,7 @@ export function startLive() {
   if (!document.getElementById("main")?.dataset.live || !button) return;
   button.hidden = false;
   button.addEventListener("click", togglePause);
-  tell();
+  notify();
   const stream = new EventSource(`${base}/live`);
   let lost = false;
   stream.onmessage = ({ data }) => concerns(JSON.parse(data)) && soon();

@@ -79,7 +79,7 @@ impl App {
         App { base_path: base_path.into(), ..self }
     }
 
-    /// What `/readyz` answers from now on: whether this node takes work.
+    /// What `/readyz` answers from now on: whether this node is ready.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Release);
     }

@@ -17,7 +17,7 @@ use crate::misfortune::Misfortune;
 use crate::workload::{self, Span};
 use crate::world::{Crash, World};
 
-/// How often somebody asks for the same creation again until it is known what became of it.
+/// How often a creation is submitted again until it is known what became of it.
 const CREATE_TRIES: u32 = 20;
 
 #[derive(Debug, Default)]

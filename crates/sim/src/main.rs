@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ordo_sim::{World, judge};
 
 const USAGE: &str = "\
-ordo-sim --seed N               replays one world and tells what happened in it
+ordo-sim --seed N               replays one simulation and prints what happened in it
 ordo-sim --seeds N [--from M]   looks at N worlds, from seed M (1) on";
 
 enum Wanted {

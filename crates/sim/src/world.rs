@@ -51,7 +51,7 @@ pub struct World {
     pub(crate) cursor: Position,
     /// The log could not be read to its end the last time.
     pub(crate) behind: bool,
-    /// Runs that are not over, as the log tells.
+    /// Runs that are not over, according to the log.
     pub(crate) active: BTreeSet<RunId>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes on one database: its clock, who is there, who looks after which partition, what nobody looked after.
+//! Nodes on one database: its clock, which are alive, which serves which partition, what nobody served.
 //!
 //! Invariant: every time is the database's own; a lease that has ended can be taken by anybody, and its epoch grows
 //! whenever it changes hands or was interrupted.
@@ -21,7 +21,7 @@ const FORGOTTEN_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 impl Cluster for PostgresStore {
     async fn now(&self) -> Result<Timestamp, Fault> {
         let rows = self.database.query("asking for the time", &format!("SELECT {NOW}"), &[]).await?;
-        let row = rows.first().ok_or_else(|| Fault::damaged("the database does not tell the time"))?;
+        let row = rows.first().ok_or_else(|| Fault::damaged("the database does not return the time"))?;
         codes::time(row.get(0))
     }
 

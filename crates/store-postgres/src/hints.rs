@@ -26,7 +26,7 @@ const AWAY_PAUSE: Duration = Duration::from_secs(1);
 /// Hints a listener may be behind with before it looks everywhere instead.
 const BEHIND_MAX: usize = 256;
 
-/// Tells others, and lets listen, once somebody listens here: a process alone tells nobody.
+/// Notifies other nodes and listens to them, once somebody listens here: a process alone notifies nobody.
 pub(crate) struct Told {
     name: Uuid,
     config: Config,

@@ -45,7 +45,7 @@ pub(crate) async fn history(
     Ok(History { events, oldest })
 }
 
-/// Kind, id, version, time, name and data from this column on; the position is the caller's to tell.
+/// Kind, id, version, time, name and data from this column on; the position is added by the caller.
 fn event(row: &Found, first: usize) -> Result<Event, Fault> {
     Ok(Event {
         entity: codes::entity(row.get(first), row.get(first + 1))?,

@@ -89,7 +89,7 @@ fn folder() -> PathBuf {
 }
 
 fn user() -> String {
-    let told = Command::new("id").arg("-u").output().expect("id tells who we are");
+    let told = Command::new("id").arg("-u").output().expect("id prints the user");
     String::from_utf8_lossy(&told.stdout).trim().to_owned()
 }
 

@@ -66,7 +66,7 @@ fn batches(items: usize, batch: usize, expected: u64) -> Vec<Batch> {
     (0..items).step_by(batch).map(|start| Batch { items: of(start), chunks: Vec::new() }).collect()
 }
 
-/// Time on the clock and on the processor (0 where /proc does not tell): the latter is hardly disturbed by neighbours.
+/// Time on the clock and on the processor (0 where /proc does not say): the latter is hardly disturbed by neighbours.
 struct Watch {
     started: Instant,
     cpu_ns: f64,

@@ -125,7 +125,7 @@ impl Source {
         }
     }
 
-    /// What tells a new journal from those before it. Nobody who writes jobs knows it, so that no text of theirs can
+    /// What distinguishes a new journal from those before it. Nobody who writes jobs knows it, so that no text of theirs can
     /// look like a record; a disk made for a test has no such enemies, and the same every time.
     pub(crate) fn new_journal_id(&self, last: u64) -> u64 {
         match self {

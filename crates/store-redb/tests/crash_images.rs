@@ -69,7 +69,7 @@ fn expect_all_good(disk: &SimDisk, seed: u64, allowed: &[Dump], told: &str) -> u
     images.len()
 }
 
-/// From time to time redb is made durable out of turn, as when a daemon looks after its store.
+/// From time to time redb is made durable out of turn, as when a daemon maintains its store.
 fn tidy(store: &RedbStore, rng: &mut Rng) {
     if rng.chance(100) {
         assert_eq!(now(store.forget_dedup(Timestamp::MIN, 10)).unwrap(), 0);

@@ -1,7 +1,7 @@
-//! What nodes that share one store need besides the contract: the store's clock, who is there, who looks after which
+//! What nodes that share one store need besides the contract: the store's clock, which nodes are alive, which serves which
 //! partition, and a hint that something changed.
 //!
-//! Invariant: nothing here is needed for correctness. A lease tells who should look, a hint when; the version guard of
+//! Invariant: nothing here is needed for correctness. A lease says which node should scan, a hint when; the version guard of
 //! the commit decides who wins. All times are the store's own, so that clocks of nodes may differ.
 
 use async_trait::async_trait;
@@ -36,7 +36,7 @@ pub struct Beat {
     pub good_for: Millis,
 }
 
-/// Who looks after a partition.
+/// The node that serves a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub partition: Partition,
@@ -73,7 +73,7 @@ pub trait Cluster: Send + Sync + 'static {
 
     async fn nodes(&self) -> Result<Vec<Node>, Fault>;
 
-    /// Tells a node (by name, all its generations) to give its work to others, or to take work again. How many heard it.
+    /// Asks a node (by name, all its generations) to leave work to others, or to take it again. Returns how many there are.
     async fn drain(&self, name: &str, draining: bool) -> Result<usize, Fault>;
 
     /// Takes a node off the list and frees its partitions at once: the last word of an orderly shutdown.
@@ -102,7 +102,7 @@ pub trait Cluster: Send + Sync + 'static {
     /// slow or dead leaves them to the next. A commit of the entity ends the claim.
     async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
 
-    /// Listens for commits of other nodes. The store itself tells them after each commit, at most every few
+    /// Listens for commits of other nodes. The store itself notifies them after each commit, at most every few
     /// milliseconds, on a connection of its own.
     fn hints(&self) -> Box<dyn Hints>;
 }

@@ -30,7 +30,7 @@ pub type Version = u64;
 /// A place in the log of all events. Opaque: only the driver that made it can read it. Empty: before the first event.
 ///
 /// A reader that goes on after the position of the last event it got from [`Store::events`] misses no event and sees
-/// none twice. The position that [`Store::history`] or an outcome tells is that of one event alone: going on after it
+/// none twice. The position that [`Store::history`] or an outcome returns is that of one event alone: going on after it
 /// misses nothing and does not see that event again, but may see other entities' events that are older.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Position(pub String);

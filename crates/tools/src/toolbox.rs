@@ -86,7 +86,7 @@ impl Toolbox {
         self.tools
     }
 
-    /// What to tell somebody who asks for a tool that is not here.
+    /// The message for a job with a tool that is not here.
     pub fn unknown(&self, name: &str) -> String {
         if name == "shell" && self.shell_is_off {
             return "the tool \"shell\" is switched off here (tools.shell.enabled in the configuration)".to_owned();

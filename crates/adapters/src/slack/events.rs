@@ -1,4 +1,4 @@
-//! What Slack tells at `/slack/events`, in our words.
+//! What Slack sends to `/slack/events`, in Ordo's terms.
 //!
 //! Invariant: reading changes nothing and asks nobody; what is not meant for us is [`SlackEvent::Nothing`], never an error,
 //! because Slack switches an endpoint off that answers with errors.

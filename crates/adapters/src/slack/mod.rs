@@ -1,4 +1,4 @@
-//! Slack: what it tells us, and what we tell it.
+//! Slack: what it sends to Ordo, and what Ordo posts to it.
 
 pub mod api;
 mod card;
@@ -48,7 +48,7 @@ pub enum SlackUnusable {
 }
 
 impl SlackOptions {
-    /// Who tells Slack, if there is a token.
+    /// The sender for Slack, if there is a token.
     pub fn sender(&self) -> Result<Option<SlackSender>, SlackUnusable> {
         if self.bot_token.is_empty() {
             return Ok(None);

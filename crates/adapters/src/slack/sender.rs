@@ -1,4 +1,4 @@
-//! Tells Slack: one card for each incident, kept up to date in its place, and its timeline in the card's thread.
+//! Posts to Slack: one card for each incident, kept up to date in place, and its timeline in the card's thread.
 //!
 //! Invariant: where the card stands is remembered with the incident, so it survives a restart; every call may be made
 //! again. A card that somebody deleted is posted anew.

@@ -24,7 +24,7 @@ pub struct WebhookTransport {
     /// Where signing secrets are read when a message is signed; they are kept nowhere else.
     pub vault: Vault,
     pub clock: SharedClock,
-    /// Whom to tell that a receiver wants no more: the subscription, and what it said.
+    /// Receives the subscription whose receiver wants no more, and what it said.
     pub gone: UnboundedSender<(Uuid, String)>,
 }
 

@@ -64,7 +64,7 @@ fn tags() -> Value {
         ("executors", "Processes that run the work, here and elsewhere."),
         ("hooks", "Where others call, and what came of their calls."),
         ("incidents", "What people work on, and the notifications about it."),
-        ("monitors", "What must give a sign of life."),
+        ("monitors", "Heartbeat checks for work that runs elsewhere."),
         ("events", "What happened, event by event."),
         ("subscriptions", "Who hears of what, by signed webhook."),
         ("slack", "What Slack calls."),

@@ -21,7 +21,7 @@ pub(crate) fn alive() -> Route {
 
 pub(crate) fn ready() -> Route {
     server("/readyz", OPEN)
-        .summary("Whether the server takes work")
+        .summary("Whether the server is ready")
         .answers::<Health>(200, "It does.")
         .refuses(&[Code::NotReady])
 }

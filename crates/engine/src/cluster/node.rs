@@ -1,4 +1,4 @@
-//! What nodes tell each other about themselves.
+//! What nodes publish about themselves.
 
 use ordo_model::Timestamp;
 use ordo_store::{Fault, Node, PARTITIONS, Store};
@@ -59,7 +59,7 @@ pub struct NodeView {
     pub state: &'static str,
     pub joined_at: Timestamp,
     pub seen_at: Timestamp,
-    /// How many partitions it looks after.
+    /// How many partitions it serves.
     pub partitions: usize,
 }
 
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Tells a node to leave new work to the others, or to take some again. None: there are no others.
+    /// Asks a node to leave new work to the others, or to take some again. None: there are no others.
     pub async fn drain_node(&self, name: &str, draining: bool) -> Result<Option<usize>, Fault> {
         match self.queries().store().cluster() {
             Some(cluster) => cluster.drain(name, draining).await.map(Some),

@@ -57,7 +57,7 @@ pub(crate) fn queue(waiting: &Waiting) -> Vec<u8> {
     [queue_prefix(&waiting.requirements.queue).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
 }
 
-/// The job, and what the run asks for if that is anything but the default.
+/// The job, and what the run requires if that is anything but the default.
 pub(crate) fn queue_value(waiting: &Waiting) -> Vec<u8> {
     let mut value = waiting.job_id.0.as_bytes().to_vec();
     if waiting.requirements.terms != PLAIN {

@@ -59,7 +59,7 @@ pub(crate) struct Work {
     before: Option<SharedState>,
     now: Option<SharedState>,
     events: Vec<NewEvent>,
-    /// The runs of a job that were touched, each as it looks after the last command.
+    /// The runs of a job that were touched, each as it is after the last command.
     runs: Vec<Run>,
     dedup: Vec<Dedup>,
     chunks: Vec<Chunk>,

@@ -64,7 +64,7 @@ pub struct Gathered {
     known: States,
     /// Entities whose snapshots are wanted.
     pub missing: Vec<EntityId>,
-    /// Keys of commands that lost once: one round tells of one key that was used before; looking for the others spares
+    /// Keys of commands that lost once: one round reports one key that was used before; looking for the others spares
     /// each of them a round of its own.
     pub keys: Vec<Vec<u8>>,
     has_deferred: bool,

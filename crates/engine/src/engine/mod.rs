@@ -69,7 +69,7 @@ pub struct Options {
     pub about: About,
     /// The part of runs whose traces are recorded, where nobody else has decided.
     pub sampling: Sampling,
-    /// Who tells people outside; more may be registered later.
+    /// The senders of notifications; more may be registered later.
     pub senders: Senders,
     /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
     pub escalations: BTreeMap<String, Escalation>,

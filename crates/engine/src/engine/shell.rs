@@ -199,7 +199,7 @@ impl CoreShell {
     }
 }
 
-/// A page of the alarms this node looks after.
+/// A page of the alarms of this node's partitions.
 async fn due(store: &dyn Store, ours: Option<Ownership>, scan: AlarmScan) -> Result<Vec<DueAlarm>, Fault> {
     match (store.cluster(), ours) {
         (Some(cluster), Some(ours)) => {

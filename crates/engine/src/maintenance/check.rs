@@ -129,7 +129,7 @@ impl Folded {
     }
 }
 
-/// Compares snapshots, alarms and rows with what the events say. Tells after each entity how many are done.
+/// Compares snapshots, alarms and rows with what the events say. Reports after each entity how many are done.
 pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) -> Result<Report, Fault> {
     let mut report = Report::default();
     let mut expected: BTreeMap<View, u64> = BTreeMap::new();
@@ -188,7 +188,7 @@ async fn check_stream(
     if let FoldedState::Job(job) = state {
         let kept = folded.runs.values().filter(|run| run.status.is_terminal()).count() as u64;
         if u64::from(job.history.kept) != kept {
-            report.differ(format!("{entity}: counts {} runs, the events tell of {kept}", job.history.kept));
+            report.differ(format!("{entity}: counts {} runs, the events say {kept}", job.history.kept));
         }
     }
     for row in folded.rows() {

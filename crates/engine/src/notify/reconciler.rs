@@ -109,10 +109,10 @@ async fn reconcile(
     reconciled.unwrap_or(Reconciled::Done)
 }
 
-/// Puts the alarm as it stands now back into the ring. A commit may come between reading and telling, and its own
+/// Puts the alarm as it stands now back into the ring. A commit may come between reading and reporting, and its own
 /// change before ours: therefore it is read again until what was reported last is what is stored.
 async fn settle(engine: &Engine, entity: EntityId, core: &mpsc::UnboundedSender<Input>) -> Result<(), Fault> {
-    // The rounds that change a job tell the core themselves, and its alarm was never taken out of the ring.
+    // The rounds that change a job report to the core themselves, and its alarm was never taken out of the ring.
     if entity.kind == Kind::Job {
         return Ok(());
     }

@@ -16,9 +16,9 @@ use crate::read::queries::Queries;
 pub struct JobFilter {
     /// The whole label.
     pub label: Option<String>,
-    /// The label begins with it, letter by letter.
+    /// The label begins with it, case-sensitive.
     pub label_prefix: String,
-    /// In small letters: each is a part of the label, whose capitals are taken as small ones.
+    /// In lower case: each is a part of the label, which is compared without case.
     pub label_parts: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.

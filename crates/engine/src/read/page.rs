@@ -115,7 +115,7 @@ impl FromStr for Cursor {
     }
 }
 
-/// Tells a cursor from a text that was cut, mistyped or made up. No secret: a cursor gives no access to anything.
+/// Distinguishes a cursor from a text that was cut, mistyped or made up. Not a secret: a cursor gives no access to anything.
 fn check_bytes(content: &[u8]) -> [u8; CHECK_BYTES] {
     let digest = Sha256::digest(content);
     std::array::from_fn(|place| digest[place])

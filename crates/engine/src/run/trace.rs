@@ -1,4 +1,4 @@
-//! Which trace a run belongs to, and the spans that tell a collector about its attempts.
+//! Which trace a run belongs to, and the spans that a collector gets about its attempts.
 //!
 //! Invariant: derived, not drawn. A run that nobody's trace asked for is a trace of its own, under its own id; the span
 //! of an attempt follows from the run and the attempt, so a tool knows it before anything is exported.

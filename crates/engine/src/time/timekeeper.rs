@@ -1,4 +1,4 @@
-//! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
+//! The timekeeper: scans the alarms ahead once per tick, keeps the near future in the ring, returns what is due.
 //!
 //! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
 //! scan ahead, which always comes before it is due. A scan ahead is a page of the past when it arrives: what changed
@@ -50,7 +50,7 @@ pub struct Timekeeper {
     /// Entities whose alarm changed since the scan ahead under way began: its pages may not know of that.
     changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
-    /// On a store that several nodes share: what this one looks after. None: everything.
+    /// On a store that several nodes share: the partitions of this one. None: all.
     ours: Option<Ownership>,
     stopped: bool,
 }
@@ -72,8 +72,8 @@ impl Timekeeper {
         }
     }
 
-    /// From now on this node looks after these partitions. What it no longer has leaves the ring; what it gained is looked
-    /// at now, from the beginning.
+    /// From now on this node serves these partitions. What it no longer has leaves the ring; what it gained is scanned
+    /// now, from the beginning.
     pub fn own(&mut self, ours: Ownership, now: Timestamp) {
         let before = self.ours.map_or(PartitionSet::default(), |before| before.partitions);
         self.ours = Some(ours);
@@ -93,7 +93,7 @@ impl Timekeeper {
         self.ours
     }
 
-    /// Another node wrote something that this one looks after.
+    /// Another node wrote into a partition of this one.
     pub fn nudge(&mut self, now: Timestamp) {
         self.next_tick = self.next_tick.min(now.plus(NUDGE_PAUSE));
     }
@@ -137,7 +137,7 @@ impl Timekeeper {
 
     /// Starts a scan ahead if it is time for one. A tick that overran is followed by one tick, not by many.
     pub fn tick(&mut self, now: Timestamp) -> Option<AlarmScan> {
-        // A clock that was set back must not stop the looking until it has caught up again.
+        // A clock that was set back must not stop the scans until it has caught up again.
         let set_back = self.next_tick > now.plus(self.tick_rate);
         if self.stopped || self.looking.is_some() || (now < self.next_tick && !set_back) {
             return None;
@@ -165,7 +165,7 @@ impl Timekeeper {
         self.tick_rate.saturating_mul(2).max(HORIZON_MIN)
     }
 
-    /// Takes a page of alarms in; answers the next page to read, if there is room for it.
+    /// Takes in a page of alarms; returns the next page to read, if there is room for it.
     pub fn seen(&mut self, scan: AlarmScan, page: &[DueAlarm]) -> Option<AlarmScan> {
         self.looking = None;
         for alarm in page {
@@ -284,7 +284,7 @@ mod tests {
         DueAlarm { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
     }
 
-    /// A timekeeper that has looked ahead once and found these alarms.
+    /// A timekeeper that has made one scan ahead and found these alarms.
     fn looked(alarms: &[DueAlarm]) -> Timekeeper {
         let mut keeper = Timekeeper::new(TICK, at(0));
         let scan = keeper.tick(at(0)).unwrap();

@@ -122,7 +122,7 @@ impl Tool for Big {
     }
 }
 
-/// Tells what came with its delivery.
+/// Returns what came with its delivery.
 struct Unpack;
 
 #[async_trait]

@@ -37,7 +37,7 @@ pub struct Delivery {
     pub replays: u32,
     /// When `bound` began: the arrival, or the last replay.
     pub since: Timestamp,
-    /// When to look after it, as long as something is open.
+    /// When to check it, as long as something is open.
     pub look_at: Timestamp,
     #[serde(default, skip_serializing_if = "is_default")]
     pub forgotten: bool,

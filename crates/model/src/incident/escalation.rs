@@ -18,7 +18,7 @@ pub struct Escalation {
     pub ack_timeout: Option<Millis>,
 }
 
-/// Tells somebody, that long after the step before (the first: after the start).
+/// Notifies somebody, that long after the step before (the first: after the start).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EscalationStep))]
 #[serde(deny_unknown_fields)]

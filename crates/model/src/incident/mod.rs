@@ -83,7 +83,7 @@ pub struct Escalating {
     pub due_at: Option<Timestamp>,
 }
 
-/// The incident as it looked after one event: what a message about that event shows.
+/// The incident as it was after one event: what a message about that event shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     pub severity: Severity,

@@ -1,4 +1,4 @@
-//! What a user asks for: the job as it is written down, with its defaults filled in.
+//! The job as its user defines it, with the defaults filled in.
 //!
 //! Invariant: a definition inside a job has been validated; nothing later needs to doubt it.
 

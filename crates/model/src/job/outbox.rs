@@ -64,7 +64,7 @@ impl Notice {
         }
     }
 
-    /// Whether it tells of an occurrence that did not happen when it should have.
+    /// Whether it announces an occurrence that did not happen when it should have.
     pub const fn is_missed(&self) -> bool {
         match self {
             Notice::Late { timeliness, .. } => matches!(timeliness, Timeliness::Misfire),
@@ -78,7 +78,7 @@ impl Notice {
     }
 }
 
-/// Puts what the event makes worth telling into the outbox. The job is as it was before the event, but counts it.
+/// Puts the notices that the event calls for into the outbox. The job is as it was before the event, but counts it.
 pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
     match event {
         // A shard is not announced: its whole run is.

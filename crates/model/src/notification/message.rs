@@ -30,7 +30,7 @@ pub enum Subject {
     Job { job: JobSubject, notice: Notice },
 }
 
-/// The incident as it looked after the event.
+/// The incident as it was after the event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncidentSubject {
     pub id: Uuid,

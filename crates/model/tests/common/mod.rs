@@ -27,7 +27,7 @@ pub(crate) fn t(length: &str) -> Timestamp {
 }
 
 pub(crate) fn ms(length: &str) -> Millis {
-    length.parse().expect("a story tells lengths as 10s")
+    length.parse().expect("a story writes lengths as 10s")
 }
 
 pub(crate) fn every(length: &str) -> Value {
@@ -146,7 +146,7 @@ impl Story {
     }
 
     pub(crate) fn ask(&mut self, command: Command) -> &mut Story {
-        self.order(command, None).expect("the story asks for what is possible");
+        self.order(command, None).expect("the story commands what is possible");
         self
     }
 

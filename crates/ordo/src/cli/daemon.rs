@@ -10,7 +10,7 @@ pub(crate) struct ServeArgs {
     /// The file or the PostgreSQL database (postgres://user@host/name) that keeps everything [default: .ordo/orchestrator.db]
     #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<String>,
-    /// How often to look for due jobs; jobs due before the next look are fired on time all the same [default: 1s]
+    /// How often to scan for due jobs; a job due before the next scan still fires on time [default: 1s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
     /// What this node does: only all three together in this version
@@ -22,7 +22,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OrchestrateArgs {
-    /// How often to look for due jobs; a bare number is seconds [default: 60s]
+    /// How often to scan for due jobs; a bare number is seconds [default: 60s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
     /// The file that keeps everything [default: .ordo/orchestrator.db]

@@ -13,7 +13,7 @@ use super::values;
 pub(crate) enum HookCommand {
     /// Add a hook: an address that others call, and jobs listen to
     Add(HookArgs),
-    /// Change what a hook asks of its callers; what is not given stays
+    /// Change how a hook verifies and filters; what is not given stays
     Update(UpdateArgs),
     /// List hooks
     #[command(visible_alias = "ls")]

@@ -86,7 +86,7 @@ pub(crate) struct ListArgs {
     /// Only jobs with this trigger: scheduled, webhook or manual
     #[arg(long, value_name = "TYPE")]
     pub(crate) trigger: Option<String>,
-    /// Only jobs whose label contains this, in capitals or small letters
+    /// Only jobs whose label contains this, ignoring case
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
     #[command(flatten)]

@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
 static LONG_VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zones::bundled()));
 
-/// Runs work at its time and tells people when it did not.
+/// Runs jobs on time and lets people know when it could not.
 #[derive(Debug, Parser)]
 #[command(name = "ordo", version, long_version = LONG_VERSION.as_str(), after_help = AFTER, propagate_version = true, subcommand_required = true)]
 pub(crate) struct Cli {
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(monitor::MonitorCommand),
-    /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
+    /// Run a command and ping a monitor with its outcome: ordo watch --monitor backup -- ./backup.sh
     Watch(monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]

@@ -45,7 +45,7 @@ async fn drain(talk: &Talk, name: &str, draining: bool) -> Result<Exit> {
     let answer = talk.post(&path, Some(&json!({ "draining": draining }))).await?;
     talk.value(&answer, || match draining {
         true => format!("{name} leaves new work to the others; what runs there goes on\n"),
-        false => format!("{name} takes work again\n"),
+        false => format!("{name} accepts work again\n"),
     })?;
     if draining {
         output::note("stop it when `ordo node list` shows it without partitions");

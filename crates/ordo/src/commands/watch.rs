@@ -1,4 +1,4 @@
-//! `ordo watch --monitor NAME -- COMMAND`: runs the command and tells the monitor how it went.
+//! `ordo watch --monitor NAME -- COMMAND`: runs the command and pings the monitor with its outcome.
 //!
 //! Invariant: the command runs and its exit code is passed on, whatever the server does. What it prints goes where it
 //! would have gone; the end of it goes to the monitor too.
@@ -129,7 +129,7 @@ fn copy(
     })
 }
 
-/// As a shell tells it: a signal is 128 and its number.
+/// As a shell reports it: a signal is 128 plus its number.
 fn code_of(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))

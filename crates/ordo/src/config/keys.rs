@@ -78,7 +78,7 @@ const fn key(path: &'static str, kind: Kind, default: Option<&'static str>) -> K
     Key { path, kind, default }
 }
 
-/// The kind of a key, or what to tell whoever wrote it.
+/// The kind of a key, or the message for whoever wrote it.
 pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
     if let Some(kind) = named_tool_kind(path) {
         return kind;

@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     pub(crate) escalation: BTreeMap<String, Escalation>,
 }
 
-/// Who tells people outside.
+/// The senders of notifications.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Senders {

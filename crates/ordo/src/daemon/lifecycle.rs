@@ -1,4 +1,4 @@
-//! The life of a daemon: take the folder and the store, start the engine, serve, and end in order.
+//! The lifecycle of a daemon: take the folder and the store, start the engine, serve, and end in order.
 //!
 //! Invariant: nothing fires before everything it needs is there; nothing is let go before what runs has come to its
 //! end or was recorded as ended.

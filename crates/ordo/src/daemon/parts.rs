@@ -91,8 +91,8 @@ pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: Optio
     // Also what was started by a tool that is no longer offered.
     match tools.sweep().await {
         Ok(0) => {}
-        Ok(ended) => tracing::warn!(ended, "ended processes that a former life left running"),
-        Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
+        Ok(ended) => tracing::warn!(ended, "ended processes that a former generation left running"),
+        Err(error) => tracing::error!(%error, "could not search for processes that a former generation left running"),
     }
     let (node, tick_rate) = (options.node.clone(), options.tick_rate);
     let engine = Engine::start(store, tools.into_tools(), clock(), options).await?;

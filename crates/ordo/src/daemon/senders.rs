@@ -1,4 +1,4 @@
-//! Those whom the daemon tells of what happens: Slack, mail, a file, and the URLs that subscribed.
+//! The senders of the daemon: Slack, mail, a file, and the URLs that subscribed.
 //!
 //! Invariant: all of them are there before the engine starts: a notification whose sender is not there is given up.
 

@@ -87,7 +87,7 @@ fn told_to_stop_it_lets_work_finish() {
     eventually("it runs", || (world.read("begun") == "begun\n").then_some(()));
     daemon.signal(Signal::TERM);
     eventually("it says so", || daemon.said().contains("stopping").then_some(()));
-    // It still answers, and says that it takes no more work.
+    // It still answers, and says that it accepts no more work.
     world.ordo(&["run", "list"]).done();
     assert_eq!(world.json(&["status"])["ready"], false);
     world.write("go", "");

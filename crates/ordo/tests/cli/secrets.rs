@@ -85,10 +85,10 @@ fn the_tool_gets_the_value_and_store_log_and_answers_do_not() {
         let answer = runtime.block_on(client.get::<Value>(path)).unwrap().to_string();
         assert!(!answer.contains(VALUE), "{path}: {answer}");
     }
-    assert!(!daemon.said().contains(VALUE), "the log tells it");
+    assert!(!daemon.said().contains(VALUE), "the log shows it");
     let (code, said) = daemon.stop();
     assert_eq!(code, 0);
-    assert!(!said.contains(VALUE), "the log tells it");
+    assert!(!said.contains(VALUE), "the log shows it");
     assert_eq!(holding(world.path(), VALUE), Vec::<String>::new());
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean"));
 

@@ -1,4 +1,4 @@
-//! What each route asks of whoever calls it: the rows of the API, and the pages.
+//! The right that each route requires: the rows of the API, and the pages.
 //!
 //! Invariant: a route that is not here is for admins only. The tests hold every route against this table.
 
@@ -75,7 +75,7 @@ pub fn is_listed(method: &Method, route: &str) -> bool {
     LINES.contains_key(&(route, method.as_str()))
 }
 
-/// Whether the log of all events tells about an entity. Of secrets and tokens only their own streams do.
+/// Whether the log of all events contains those of an entity. Secrets and tokens are only in their own streams.
 pub(crate) const fn is_told(kind: Kind) -> bool {
     match to_see(kind) {
         Right::Read => true,

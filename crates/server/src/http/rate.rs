@@ -109,7 +109,7 @@ impl Allowance {
         Some(response)
     }
 
-    /// Tells the client what it has, as the IETF's draft on RateLimit headers writes it.
+    /// Sets the headers with what the client has left, as in the IETF's draft on RateLimit headers.
     pub(crate) fn tell(&self, headers: &mut HeaderMap) {
         let Allowance { name, per_minute, left, full_in, .. } = self;
         let policy = format!("\"{name}\";q={per_minute};w={}", WINDOW.ms() / 1_000);

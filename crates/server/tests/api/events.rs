@@ -68,7 +68,7 @@ async fn a_follower_is_told_what_was_and_what_comes() {
     assert_eq!(take(&mut later, 1).await[0]["version"], 5);
 }
 
-/// Connections are cut at many places while jobs keep coming: together they tell every event once, in order.
+/// Connections are cut at many places while jobs keep coming: together they deliver every event once, in order.
 #[tokio::test]
 async fn a_follower_that_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
     let mut world = World::new().await;

@@ -20,7 +20,7 @@ struct Fail;
 struct Fussy;
 /// Answers with as many bytes as its input says.
 struct Big;
-/// Writes down what the test tells it, line by line, until the test has no more to say.
+/// Logs what the test sends it, line by line, until the test has no more to send.
 struct Talk(Mutex<UnboundedReceiver<String>>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The runs of one job in account: what each is doing, as the log tells it.
+//! The runs of one job in account: what each is doing, according to the log.
 //!
 //! Invariant: an attempt begins only when the one before it is over and its turn has come; the end of a run is final.
 

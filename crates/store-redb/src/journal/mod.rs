@@ -115,7 +115,7 @@ impl Journal {
         (self.checkpointed, self.pending_bytes) = (self.last, 0);
     }
 
-    /// Appends one record and begins to make it durable; [`Journal::synced`] tells when it is.
+    /// Appends one record and begins to make it durable; [`Journal::synced`] returns when it is.
     pub(crate) fn append(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         if self.segments[self.active].is_full() {
             assert!(self.is_free(self.other()), "a segment is used again before redb holds its records");

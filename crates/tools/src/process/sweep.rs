@@ -107,7 +107,7 @@ impl Snapshot {
         Verdict::LeftBehind(self.left_of(record))
     }
 
-    /// A second executor that shares the folder still looks after its own.
+    /// A second executor that shares the folder still attends to its own.
     fn is_another_alive(&self, owner: Identity) -> bool {
         self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
     }

@@ -1,4 +1,4 @@
-//! Somebody who subscribed: checks signatures as the standard tells receivers to, and misbehaves.
+//! Somebody who subscribed: checks signatures as the standard asks of receivers, and misbehaves.
 
 use std::sync::{Arc, Mutex};
 

@@ -18,7 +18,7 @@ use crate::core::News;
 use crate::engine::Engine;
 use crate::maintenance::recovery;
 
-/// How often attempts are looked after.
+/// How often leases are checked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The alarm of an executor rang.
@@ -68,7 +68,7 @@ pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     }
 }
 
-/// Looks after attempts in the leases of others for as long as the engine lives.
+/// Settles attempts whose leases expired, for as long as the engine lives.
 pub(crate) async fn watch(engine: Engine) {
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

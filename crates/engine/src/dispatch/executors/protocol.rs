@@ -1,4 +1,4 @@
-//! What a remote executor asks of the engine: register, beat, poll, leave.
+//! What a remote executor calls: register, heartbeat, poll, leave.
 
 use std::time::Duration;
 

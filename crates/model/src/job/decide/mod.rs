@@ -17,7 +17,7 @@ use crate::id::JobId;
 use crate::time::Timestamp;
 use draft::Draft;
 
-/// What was decided: the events, the job after them, and the runs they touched (each as it looks after the last of them).
+/// What was decided: the events, the job after them, and the runs they touched (each as it is after the last of them).
 #[derive(Debug, Clone)]
 pub struct Decided {
     pub job: Job,

@@ -72,7 +72,7 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
     Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }
 
-/// The headers as text, in the order they came; names are in small letters.
+/// The headers as text, in the order they came; names are in lower case.
 fn plain(headers: &HeaderMap) -> Result<Vec<(String, String)>, Problem> {
     let plain: Vec<(String, String)> = headers
         .iter()

@@ -40,7 +40,7 @@ fn node(page: &mut Page, app: &App) {
     let zones = zones::current();
     let labels = [("version", zones.version().unwrap_or("unknown")), ("source", zones.source().name())];
     page.about("ordo_tzdb_info", "The release of the time zone database of this node, and where it is from.", &labels);
-    page.gauge("ordo_ready", "Whether this node takes work.", u8::from(app.is_ready()));
+    page.gauge("ordo_ready", "Whether this node is ready for work.", u8::from(app.is_ready()));
     let uptime_seconds = app.since.elapsed().ms() as f64 / 1e3;
     page.gauge("ordo_uptime_seconds", "Time since this node started.", uptime_seconds);
 }

@@ -34,7 +34,7 @@ struct Follow {
     over: bool,
 }
 
-/// What there is to send, after a look into the store.
+/// What there is to send, after a read of the store.
 enum Seen {
     Lines,
     Nothing,

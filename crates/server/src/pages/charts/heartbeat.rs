@@ -29,7 +29,7 @@ pub(crate) fn draw(runs: &[Run]) -> Html {
     html.raw("</svg>")
 }
 
-/// The height tells what the colour tells.
+/// The height shows the same as the colour.
 fn beat(x: usize, status: &RunStatus) -> String {
     let (class, y, height) = match status {
         RunStatus::Failed { .. } => ("failed", 0, HEIGHT),

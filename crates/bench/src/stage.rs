@@ -155,14 +155,14 @@ impl Stage {
         Ok(())
     }
 
-    /// How the batcher gathered: rounds, orders in a round, time from decision to durable.
+    /// How the batcher gathered: rounds, commands in a round, time from decision to durable.
     pub(super) fn rounds(&self) -> serde_json::Value {
         let metrics = self.engine.metrics();
-        let rounds = metrics.commit_orders.count().max(1);
+        let rounds = metrics.commit_commands.count().max(1);
         let mean = |sum: u64| (sum as f64 / rounds as f64).round();
         json!({
             "rounds": rounds,
-            "mean_orders": mean(metrics.commit_orders.sum()),
+            "mean_orders": mean(metrics.commit_commands.sum()),
             "mean_us": mean(metrics.commit_micros.sum()),
         })
     }

@@ -81,7 +81,7 @@ pub enum Effect {
     ScanAlarms(AlarmScan),
     /// Read waiting runs.
     FindWaiting(Find),
-    /// Put these orders through a commit.
+    /// Commit these commands.
     Submit(Vec<Ticketed>),
     Execute(Box<Assignment>),
     Kill(RunId),

@@ -193,7 +193,7 @@ async fn a_claim_by_a_former_life_is_recognised() {
     assert_eq!(Claim::read_run(&value), Some((b"".as_slice(), run.id)));
 }
 
-/// Orders on one job, many with a key, some with the same: each key is carried out once, nobody is mixed up.
+/// Commands on one job, many with a key, some with the same: each key is carried out once, nobody is mixed up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_on_one_job_are_told_apart_however_they_are_gathered() {
     let world = Arc::new(World::new().await);

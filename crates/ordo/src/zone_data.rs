@@ -33,7 +33,7 @@ pub(crate) struct Chosen {
     warning: Option<String>,
 }
 
-/// Chooses and installs; the answer is what the log should warn of.
+/// Chooses and installs; returns what the log should warn of.
 pub(crate) fn install(from: ZonesFrom) -> Option<String> {
     let Chosen { zones, warning } = choose(from, &folders());
     match zones::install(zones) {

@@ -20,7 +20,7 @@ use crate::hints::Told;
 const GATHERED_ITEMS_MAX: usize = 8_192;
 /// or about this many bytes; a single batch may be larger.
 const GATHERED_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Batches that wait for the writer; whoever comes next waits for a place.
+/// Batches that wait for the writer; a further one waits for room.
 const QUEUED_BATCHES_MAX: usize = 1_024;
 
 /// What passes is tried again after these pauses; then the caller hears of it.

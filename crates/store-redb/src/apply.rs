@@ -60,7 +60,7 @@ impl<'j> Log<'j> {
         }
     }
 
-    /// Begins to make the batches durable, once; answers the number of their record.
+    /// Begins to make the batches durable, once; returns the number of their record.
     fn begin(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         let begun = std::mem::replace(&mut self.begun, true);
         match &mut self.way {

@@ -70,7 +70,7 @@ impl<'t> Writing<'t> {
         })
     }
 
-    /// Closes the tables; answers whether there is anything to commit. `record`: the number of the journal record that
+    /// Closes the tables; returns whether there is anything to commit. `record`: the number of the journal record that
     /// has it.
     pub(crate) fn end_record(self, record: u64) -> Result<bool, Fault> {
         if self.wrote {
@@ -80,7 +80,7 @@ impl<'t> Writing<'t> {
         self.end()
     }
 
-    /// Closes the tables; answers whether there is anything to commit.
+    /// Closes the tables; returns whether there is anything to commit.
     pub(crate) fn end(self) -> Result<bool, Fault> {
         if self.wrote {
             let mut meta = open(self.transaction, META)?;

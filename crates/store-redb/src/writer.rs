@@ -16,7 +16,7 @@ use crate::handle::Handle;
 pub const GATHERED_ITEMS_MAX: usize = 8_192;
 /// or about this many bytes; a single batch may be larger.
 pub const GATHERED_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Batches that wait for the writer; whoever comes next waits for a place.
+/// Batches that wait for the writer; a further one waits for room.
 pub const QUEUED_BATCHES_MAX: usize = 1_024;
 
 type Task = Box<dyn FnOnce(&Handle) + Send>;

@@ -18,7 +18,7 @@ const BATCHES: usize = 8;
 const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 
 /// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was reported.
-/// Answers whether the failure was met.
+/// Returns whether the failure was met.
 fn run(seed: u64, at: usize, failing: Failing, right: &[Dump]) -> bool {
     let told = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);

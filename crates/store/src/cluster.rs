@@ -55,7 +55,7 @@ pub enum Hint {
     Lost,
 }
 
-/// Hints as they come. Answers None when the store is closed.
+/// Hints as they come. Returns None when the store is closed.
 #[async_trait]
 pub trait Hints: Send {
     async fn next(&mut self) -> Option<Hint>;
@@ -67,7 +67,7 @@ pub trait Cluster: Send + Sync + 'static {
     /// What time it is, for all nodes.
     async fn now(&self) -> Result<Timestamp, Fault>;
 
-    /// Registers a node or renews its registration. Answers all nodes, itself among them, by name and generation;
+    /// Registers a node or renews its registration. Returns all nodes, itself among them, by name and generation;
     /// nodes that have been silent for a day are forgotten.
     async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault>;
 
@@ -80,7 +80,7 @@ pub trait Cluster: Send + Sync + 'static {
     async fn leave(&self, generation: Uuid) -> Result<(), Fault>;
 
     /// Takes or renews leases of those of `wanted` that are free, expired, or held by this generation already, for `good_for`
-    /// from now. Answers all leases this generation holds now, in order of partition: what is not among them is not its own.
+    /// from now. Returns all leases this generation holds now, in order of partition: what is not among them is not its own.
     async fn take_leases(&self, generation: Uuid, wanted: &[Partition], good_for: Millis) -> Result<Vec<Lease>, Fault>;
 
     /// Gives leases back, so that others need not wait for their end.

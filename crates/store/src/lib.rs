@@ -108,7 +108,7 @@ pub struct JournalStats {
     pub recovery_micros: u64,
 }
 
-/// Reads see everything committed before they began. A read answers at most `limit` entries.
+/// Reads see everything committed before they began. A read returns at most `limit` entries.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
@@ -158,7 +158,7 @@ pub trait Store: Send + Sync + 'static {
     /// What stands under a dedup key, if it has not expired at `now`.
     async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Forgets dedup keys that expired before `now`; answers how many.
+    /// Forgets dedup keys that expired before `now`; returns how many.
     async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault>;
 
     /// Empties every view, snapshot and alarm before a rebuild. Used offline. From here to [`Store::end_rebuild`]

@@ -16,7 +16,7 @@ pub(crate) struct Daemon {
     folder: PathBuf,
     url: String,
     child: Child,
-    /// Reads what the daemon says to its end; answers with what it should not have said.
+    /// Reads what the daemon says to its end; returns what it should not have logged.
     listener: Option<JoinHandle<Vec<String>>>,
 }
 

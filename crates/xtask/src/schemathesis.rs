@@ -23,7 +23,7 @@ const SEED_IN_CI: &str = "1";
 /// Writes a file wherever the request says; its answers are held against the description by the tests of the server.
 const LEFT_OUT: &str = "/v1/store/backup";
 
-/// Answers with a note when this machine cannot do it.
+/// Returns a note when this machine cannot do it.
 pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     let seed = args.first().map_or(SEED_IN_CI, String::as_str);
     let Some(python) = venv::python() else {

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 pub(crate) struct Step {
     pub(crate) name: &'static str,
-    /// Does the work; answers with a note when it could not be done here.
+    /// Does the work; returns a note when it could not be done here.
     pub(crate) work: fn() -> Result<Option<String>>,
 }
 

@@ -20,7 +20,7 @@ pub enum Place {
     There(Uuid),
 }
 
-/// One entity after the orders of one round.
+/// One entity after the commands of one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub entity: EntityId,
@@ -32,7 +32,7 @@ pub struct Change {
     pub assignments: Vec<Assignment>,
     /// Reserved slots that were not used.
     pub returned: Vec<Place>,
-    /// `Start` and `Broadcast` orders that were carried out or refused.
+    /// `Start` and `Broadcast` commands that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
     pub cancel: Vec<RunId>,
@@ -42,7 +42,7 @@ pub struct Change {
     pub waiting: Vec<Waiting>,
     /// Entities that have something to do now, without waiting for their alarm.
     pub reconcile: Vec<EntityId>,
-    /// The orders could not be committed at all.
+    /// The commands could not be committed at all.
     pub failed: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Assignment {
     pub traceparent: Option<TraceParent>,
 }
 
-/// A run that waits for a place, in the order of its turn.
+/// A run that waits for a slot, in the order of its turn.
 #[derive(Debug, Clone)]
 pub struct Waiting {
     /// See `Job::turn_of`.

@@ -55,7 +55,7 @@ impl Dispatcher {
         heads.min_by_key(|(head, _)| *head).map(|(_, name)| name.clone())
     }
 
-    /// Starts the run or puts it aside; gives it back if nobody of its queue has a free place.
+    /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
     fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<Start>, Waiting> {
         match self.keys.judge(&waiting.requirements.terms, now) {
             Verdict::Free => {}

@@ -41,7 +41,7 @@ pub struct Overdue {
     pub token: Token,
 }
 
-/// An attempt that occupies a place.
+/// An attempt that occupies a slot.
 #[derive(Debug)]
 pub(super) struct Held {
     place: Place,
@@ -179,7 +179,7 @@ impl Dispatcher {
         }
     }
 
-    /// A reserved place became a running attempt. Answers whether its executor is still there.
+    /// A reserved slot became a running attempt. Returns whether its executor is still there.
     pub fn began(&mut self, assignment: &Assignment, now: Timestamp) -> bool {
         self.known.remove(&assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
@@ -430,7 +430,7 @@ impl Dispatcher {
         Some(Find { queue: name.clone(), after: None, limit: FIND_PAGE })
     }
 
-    /// The store's answer: a page of waiting runs; `complete`: there are no more. Answers what to ask next.
+    /// The store's answer: a page of waiting runs; `complete`: there are no more. Returns what to read next.
     pub fn found_waiting(
         &mut self,
         name: &QueueName,

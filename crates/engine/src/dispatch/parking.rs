@@ -47,7 +47,7 @@ impl Parking {
         self.lots.get(blocker).is_none_or(|lot| lot.runs.len() < PARKED_MAX)
     }
 
-    /// Holds the run; answers the one that has no room, if there is one.
+    /// Holds the run; returns the one that has no room, if there is one.
     pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) -> Option<Waiting> {
         let lot = self.lots.entry(blocker).or_default();
         lot.runs.insert(waiting);

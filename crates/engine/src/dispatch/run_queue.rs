@@ -24,7 +24,7 @@ impl RunQueue {
         self.runs.len() >= self.size
     }
 
-    /// Takes the run in; answers the one that has no room, if there is one.
+    /// Takes the run in; returns the one that has no room, if there is one.
     pub(super) fn add(&mut self, waiting: Waiting) -> Option<Waiting> {
         self.runs.insert(waiting);
         if self.runs.len() <= self.size {

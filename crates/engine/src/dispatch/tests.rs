@@ -357,7 +357,7 @@ fn where_executors_share_the_group_of_this_process_runs_are_routed_among_all() {
     let shared = Offer { group: GROUP.into(), tools: BTreeSet::from(["noop".to_owned()]), ..offer("a", 9) };
     dispatcher.enrolled(id("a"), &shared, now());
     answer_all(&mut dispatcher);
-    assert!(dispatcher.reserve(job(1)).is_none(), "a free place here is no reason to run it here");
+    assert!(dispatcher.reserve(job(1)).is_none(), "a free slot here is no reason to run it here");
     for n in 1..=4 {
         dispatcher.add_waiting(waiting(n, 0), now());
     }

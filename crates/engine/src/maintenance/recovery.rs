@@ -1,6 +1,6 @@
 //! What a new generation of this process must settle before it begins: the attempts that nobody executes any more.
 //!
-//! Invariant: reads only. The orders say which generations are over; what becomes of their attempts is the model's rule.
+//! Invariant: reads only. The commands say which generations are over; what becomes of their attempts is the model's rule.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The one list of jobs: for the API, for pages and for orders to many jobs. What is looked for, and in which order.
+//! The one list of jobs: for the API, for pages and for commands to many jobs. What is looked for, and in which order.
 //!
 //! Invariant: what has an index (label, state, trigger, how the last run ended) is never found by loading jobs. What has
 //! none (tool, group, a part of the label in other orders than by label) is looked for in a bounded number of jobs a page.

@@ -117,7 +117,7 @@ impl Queries {
     }
 }
 
-/// Runs that wait for a place, best first; whether these are all.
+/// Runs that wait for a slot, best first; whether these are all.
 pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting>, bool), Fault> {
     let mut range = KeyRange::prefix(&keys::queue_prefix(&find.queue));
     if let Some(after) = &find.after {

@@ -39,7 +39,7 @@ impl Ring {
     }
 
     /// Sets the alarm of an entity, replacing the one it had. Beyond its capacity the ring takes no new entity:
-    /// answers false, and the alarm stays where it is safe, in the store.
+    /// returns false, and the alarm stays where it is safe, in the store.
     pub(super) fn add(&mut self, alarm: DueAlarm) -> bool {
         let entry = Entry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
         if !self.current.contains_key(&entry.entity) && !self.has_room() {
@@ -88,7 +88,7 @@ impl Ring {
     }
 
     /// The latest entries give way when something nearer needs their room: they stay in the store.
-    /// Answers the due time from which on the ring is no longer complete.
+    /// Returns the due time from which on the ring is no longer complete.
     pub(super) fn drop_latest(&mut self, keep: usize) -> Option<Timestamp> {
         if self.current.len() <= keep {
             return None;

@@ -34,11 +34,11 @@ struct Talk;
 struct Hang;
 /// Fails as often as its input says, then completes.
 struct Flaky(AtomicU32);
-/// Says what it was given to say, and answers with its input.
+/// Logs what it was given, and returns its input.
 struct Echo;
-/// Says what it was given to say, and fails because of it.
+/// Logs what it was given, and fails because of it.
 struct Complain;
-/// Answers with a result of as many bytes as its input says.
+/// Returns a result of as many bytes as its input says.
 struct Big;
 
 #[async_trait]
@@ -200,7 +200,7 @@ impl World {
         self.run_until(id, |run| run.status.is_terminal()).await
     }
 
-    /// Waits until the job has that many finished runs, and answers all of its runs, oldest first.
+    /// Waits until the job has that many finished runs, and returns all of its runs, oldest first.
     pub async fn finished(&self, job: JobId, count: usize) -> Vec<Run> {
         let mut watch = self.engine.watch();
         let look = async {

@@ -53,7 +53,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
     }
 }
 
-/// Moves the job by one event; answers the run it touched, as that run now looks.
+/// Moves the job by one event; returns the run it touched, as it is now.
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
     // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.

@@ -14,14 +14,14 @@ use crate::limits::CHAIN_DEPTH_MAX;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
-/// A command together with a free place to run in, if its sender has one to offer.
+/// A command together with a free slot to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
 pub struct Order {
     pub command: Command,
     pub reservation: Option<SlotReservation>,
 }
 
-/// A place in an executor of a group, reserved for one attempt.
+/// A slot in an executor of a group, reserved for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotReservation {
     pub executor: Incarnation,

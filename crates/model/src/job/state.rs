@@ -155,7 +155,7 @@ pub struct ActiveRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Stage {
-    /// Waits for its turn in the job, then for a free place.
+    /// Waits for its turn in the job, then for a free slot.
     Queued,
     /// Failed, and waits before it is tried again. It keeps its turn.
     Backoff {

@@ -1,7 +1,7 @@
 //! Which executor gets a run: the ten strategies as one pure function over those who could take it.
 //!
 //! Invariant: the same candidates, run and draw give the same choice. A strategy that sticks to one executor waits for
-//! it when it is full; the others choose among those with a free place.
+//! it when it is full; the others choose among those with a free slot.
 
 mod sticky;
 
@@ -41,11 +41,11 @@ pub struct Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     Take(usize),
-    /// This one and no other, as soon as it has a free place.
+    /// This one and no other, as soon as it has a free slot.
     WaitFor(usize),
     /// Every candidate gets its share of the run.
     All,
-    /// Nobody has a free place, or nobody is there.
+    /// Nobody has a free slot, or nobody is there.
     Nobody,
 }
 

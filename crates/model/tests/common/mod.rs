@@ -159,7 +159,7 @@ impl Story {
         self.ask(Command::Wake)
     }
 
-    /// The alarm rings, and there is a free place.
+    /// The alarm rings, and there is a free slot.
     pub(crate) fn wake_and_start(&mut self) -> &mut Story {
         self.order(Command::Wake, reservation()).expect("a wake is never refused");
         self

@@ -39,7 +39,7 @@ const NEAR_JOBS: usize = 300;
 /// How many fires of one job the ring shows.
 const FIRES_PER_JOB: usize = 60;
 const CHART_MINUTES: usize = 60;
-/// A run that waits for a place for longer is stuck.
+/// A run that waits for a slot for longer is stuck.
 const STUCK_AFTER: Millis = Millis::from_secs(30);
 /// How far jobs are counted.
 const COUNTED: usize = 1_000;

@@ -44,7 +44,7 @@ async fn every_end_of_a_run_is_counted_once() {
     assert_eq!(told["ordo_occurrences_skipped_total"].labelled("misfire"), 0.0);
     assert_eq!(told["ordo_run_duration_seconds"].count(), 5.0);
     assert_eq!(told["ordo_run_lateness_seconds"].count(), 0.0, "a run that was asked for cannot be late");
-    assert_eq!(told["ordo_commit_seconds"].count(), told["ordo_commit_orders"].count());
+    assert_eq!(told["ordo_commit_seconds"].count(), told["ordo_commit_commands"].count());
     assert!(told["ordo_commit_seconds"].count() >= 10.0);
     assert_eq!(told["ordo_commit_faults_total"].value(), 0.0);
     assert_eq!(told["ordo_pool_running"].labelled("fast"), 0.0);

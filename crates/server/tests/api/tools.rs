@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Answers with its input, at once. Takes any input but `{"refuse": …}`.
+/// Returns its input, at once. Takes any input but `{"refuse": …}`.
 struct Noop;
 /// Runs until it is cancelled.
 struct Hang;
@@ -18,7 +18,7 @@ struct Hang;
 struct Fail;
 /// Takes nothing, and says what it was given.
 struct Fussy;
-/// Answers with as many bytes as its input says.
+/// Returns as many bytes as its input says.
 struct Big;
 /// Logs what the test sends it, line by line, until the test has no more to send.
 struct Talk(Mutex<UnboundedReceiver<String>>);
@@ -80,7 +80,7 @@ impl Tool for Big {
     }
 }
 
-/// Answers with what came with its delivery.
+/// Returns what came with its delivery.
 struct Echo;
 
 #[async_trait]

@@ -194,7 +194,7 @@ impl World {
         self.post("/v1/jobs", job(fields)).await.expect(201)
     }
 
-    /// Triggers the job and answers the run's id.
+    /// Triggers the job and returns the run's id.
     pub(crate) async fn trigger(&self, job: &Value) -> String {
         let told = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
         text(&told["run_id"])

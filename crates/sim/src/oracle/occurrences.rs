@@ -150,7 +150,7 @@ impl Ledger {
 
     // --- outcomes -------------------------------------------------------------------------------
 
-    /// An occurrence was fired. Answers how late it was by its own fault, not by its predecessor's jitter.
+    /// An occurrence was fired. Returns how late it was by its own fault, not by its predecessor's jitter.
     pub(super) fn fired(&mut self, occurrence: Occurrence, at: i64) -> Result<i64, String> {
         let (nominal, due) = (occurrence.nominal.ms(), occurrence.due.ms());
         require(self.phase == Phase::Active, || format!("fired by its schedule while {:?}", self.phase))?;

@@ -205,7 +205,7 @@ impl Runs {
     }
 }
 
-/// Whether the reason is true. Answers whether it is known what the attempt did.
+/// Whether the reason is true. Returns whether it is known what the attempt did.
 fn check_reason(
     run: RunId,
     failure: &Failure<'_>,

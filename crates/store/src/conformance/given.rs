@@ -91,7 +91,7 @@ pub async fn commit(store: &dyn Store, items: Vec<Item>) -> Vec<Outcome> {
     store.commit(Batch { items, chunks: Vec::new() }).await.unwrap()
 }
 
-/// Commits one item that must be accepted; answers the new version.
+/// Commits one item that must be accepted; returns the new version.
 pub async fn accept(store: &dyn Store, item: Item) -> Version {
     match commit(store, vec![item]).await.as_slice() {
         [Outcome::Committed { version, .. }] => *version,

@@ -29,7 +29,7 @@ pub(crate) enum Mischief {
 }
 
 impl Mischief {
-    /// The answer in the place of the right one, if there is none.
+    /// The answer instead of the right one, if there is none.
     pub(crate) async fn answer(self) -> Option<Response> {
         match self {
             Mischief::Status(status) => Some((StatusCode::from_u16(status).unwrap(), "as asked for").into_response()),
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// Serves on a port of its own until the test is over; answers its address.
+/// Serves on a port of its own until the test is over; returns its address.
 pub(crate) async fn serve(router: axum::Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

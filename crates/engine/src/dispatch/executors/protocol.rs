@@ -185,7 +185,7 @@ impl Engine {
         Ok(Leaving::Draining { running: left.running })
     }
 
-    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Answers how much it
+    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Returns how much it
     /// still has.
     pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
         let left = self.registry().ask_to_go(id).ok_or(NotThere)?;
@@ -229,7 +229,7 @@ impl Engine {
             Stage::Queued if !self.offers(group, tool) => {
                 Some(format!("an executor of group {group} with tool {tool}"))
             }
-            Stage::Queued => Some(format!("a free place in group {group}{}", within(&job.definition))),
+            Stage::Queued => Some(format!("a free slot in group {group}{}", within(&job.definition))),
         }
     }
 
@@ -240,7 +240,7 @@ impl Engine {
     }
 }
 
-/// The limits that a free place alone does not satisfy.
+/// The limits that a free slot alone does not satisfy.
 fn within(definition: &Definition) -> &'static str {
     match (&definition.concurrency_key, &definition.rate_limit) {
         (None, None) => "",

@@ -21,7 +21,7 @@ pub(crate) async fn living(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
     Ok(listed.filter(|listed| listed.executor.is_there()).map(|listed| listed.id).collect())
 }
 
-/// Brings the executors back that had registered with this node; answers all that are there.
+/// Brings the executors back that had registered with this node; returns all that are there.
 pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
     let shared = engine.queries().store().is_shared();
     let mut there = BTreeSet::new();

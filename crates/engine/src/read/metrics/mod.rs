@@ -38,8 +38,8 @@ pub struct Metrics {
     pub duration_ms: Histogram,
     /// From the decision of a round until it is durable.
     pub commit_micros: Histogram,
-    /// How many orders a round carries.
-    pub commit_orders: Histogram,
+    /// How many commands a round carries.
+    pub commit_commands: Histogram,
     pub deliveries: DeliveryCounts,
     /// From an event until it was handed on to the senders.
     pub outbox_lag_ms: Histogram,
@@ -82,7 +82,7 @@ impl Default for Metrics {
             lateness_ms: Histogram::new(&LATENESS_MS),
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
-            commit_orders: Histogram::new(&COMMIT_ORDERS),
+            commit_commands: Histogram::new(&COMMIT_ORDERS),
             deliveries: DeliveryCounts::default(),
             outbox_lag_ms: Histogram::new(&LATENESS_MS),
             notification_lag_ms: Histogram::new(&LATENESS_MS),
@@ -97,7 +97,7 @@ impl Default for Metrics {
 
 impl Metrics {
     pub fn round(&self, orders: usize, micros: u64) {
-        self.commit_orders.observe(orders as u64);
+        self.commit_commands.observe(orders as u64);
         self.commit_micros.observe(micros);
     }
 

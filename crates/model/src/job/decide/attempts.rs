@@ -66,7 +66,7 @@ pub(super) fn gather_shards(draft: &mut Draft) {
     }
 }
 
-/// Gives the reservation to the first run whose turn it is, if a free place is all it needs.
+/// Gives the reservation to the first run whose turn it is, if a free slot is all it needs.
 pub(super) fn start_first(draft: &mut Draft, reservation: SlotReservation) {
     if draft.job.definition.needs_dispatch() {
         return;

@@ -102,7 +102,7 @@ impl Follow {
         Some(())
     }
 
-    /// One look answers all hints there are: each came after the commit it speaks of.
+    /// One read serves all hints there are: each came after the commit it speaks of.
     fn forget_hints(&mut self) {
         while let Ok(_) | Err(TryRecvError::Lagged(_)) = self.hints.try_recv() {}
     }

@@ -1,4 +1,4 @@
-//! Orders to a job: trigger, pause, resume, backfill; and what it will do next.
+//! Commands to a job: trigger, pause, resume, backfill; and what it will do next.
 
 use axum::Json;
 use axum::extract::State;

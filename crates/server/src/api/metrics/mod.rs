@@ -75,7 +75,7 @@ fn hooks(page: &mut Page, metrics: &Metrics) {
 fn commits(page: &mut Page, metrics: &Metrics) {
     let help = "From the decision of a group commit until it is durable.";
     page.histogram("ordo_commit_seconds", help, &metrics.commit_micros, 1e6);
-    page.histogram("ordo_commit_orders", "Orders in a group commit.", &metrics.commit_orders, 1.0);
+    page.histogram("ordo_commit_commands", "Commands in a group commit.", &metrics.commit_commands, 1.0);
     let help = "Group commits that the store could not make durable.";
     page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
 }
@@ -108,7 +108,7 @@ fn load(page: &mut Page, load: &Load) {
     let running = load.pools.iter().map(|(pool, running, _)| ("pool", *pool, *running));
     page.gauges("ordo_pool_running", "Attempts that execute, by pool.", running);
     let waiting = load.pools.iter().map(|(pool, _, waiting)| ("pool", *pool, *waiting));
-    page.gauges("ordo_pool_waiting", "Runs in memory that wait for a place, by pool.", waiting);
+    page.gauges("ordo_pool_waiting", "Runs in memory that wait for a slot, by pool.", waiting);
 }
 
 fn store(page: &mut Page, stats: &Stats) {

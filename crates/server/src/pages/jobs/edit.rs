@@ -54,7 +54,7 @@ impl FormPage {
             ("lru", "the longest not chosen"),
             ("consistent_hash", "always the same"),
             ("failover", "the one heard of last"),
-            ("busyover", "the first with a free place"),
+            ("busyover", "the first with a free slot"),
             ("sharding_broadcast", "all of them, each a share"),
         ]
     }

@@ -9,7 +9,7 @@ use super::values::{count, json};
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobCommand {
     /// Add a job: ordo job add hello --every 10s -- echo hi
-    Add(Box<AddArgs>),
+    Add(Box<JobAddArgs>),
     /// List jobs
     #[command(visible_alias = "ls")]
     List(ListArgs),
@@ -40,7 +40,7 @@ pub(crate) struct JobArg {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct JobAddArgs {
     /// What people call it
     pub(crate) label: String,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use super::job::Pages;
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionCommand {
     /// Send events to a URL, as signed webhooks
-    Add(AddArgs),
+    Add(SubscriptionAddArgs),
     /// List subscriptions
     #[command(visible_alias = "ls")]
     List(ListArgs),
@@ -28,7 +28,7 @@ pub(crate) struct SubscriptionArg {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct SubscriptionAddArgs {
     /// Where messages go
     pub(crate) url: String,
     /// Which events: incident.*, job.failed, …; may be given several times

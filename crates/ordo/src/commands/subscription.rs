@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::subscription::{AddArgs, ListArgs, SubscriptionCommand, UpdateArgs};
+use crate::cli::subscription::{SubscriptionAddArgs, ListArgs, SubscriptionCommand, UpdateArgs};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 
@@ -22,8 +22,8 @@ pub(crate) async fn run(talk: &Talk, command: SubscriptionCommand) -> Result<Exi
     }
 }
 
-async fn add(talk: &Talk, args: AddArgs) -> Result<Exit> {
-    let AddArgs { url, events, label, description, secret } = args;
+async fn add(talk: &Talk, args: SubscriptionAddArgs) -> Result<Exit> {
+    let SubscriptionAddArgs { url, events, label, description, secret } = args;
     let form = json!({ "url": url, "events": events, "label": label, "description": description, "secret": secret });
     let made = talk.post(PATH, Some(&form)).await?;
     talk.value(&made, || {

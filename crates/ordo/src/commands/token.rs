@@ -9,7 +9,7 @@ use super::find::text;
 use super::pages;
 use super::talk::Talk;
 use crate::cli::Format;
-use crate::cli::token::{AddArgs, TokenCommand};
+use crate::cli::token::{TokenAddArgs, TokenCommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
@@ -22,7 +22,7 @@ pub(crate) async fn run(talk: &Talk, command: TokenCommand) -> Result<Exit> {
 }
 
 /// The token alone goes to standard output, so that it can be piped to where it belongs.
-async fn add(talk: &Talk, args: &AddArgs) -> Result<Exit> {
+async fn add(talk: &Talk, args: &TokenAddArgs) -> Result<Exit> {
     let form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
     let made = talk.post("/v1/tokens", Some(&form)).await?;
     if talk.format == Format::Table {

@@ -12,7 +12,7 @@ pub(crate) enum JobCommand {
     Add(Box<JobAddArgs>),
     /// List jobs
     #[command(visible_alias = "ls")]
-    List(ListArgs),
+    List(JobListArgs),
     /// Show one job in full
     Show(JobArg),
     /// What happened to a job, event by event
@@ -76,7 +76,7 @@ pub(crate) struct UpdateArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct JobListArgs {
     /// Only jobs with this label
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Option<String>,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::words;
-use crate::cli::job::ListArgs;
+use crate::cli::job::JobListArgs;
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::Talk;
@@ -12,7 +12,7 @@ use crate::output::{self, table, time};
 
 const TRIGGER_SHOWN: usize = 48;
 
-pub(crate) async fn run(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, args: &JobListArgs) -> Result<Exit> {
     let filters = [
         ("label", args.label.clone()),
         ("state", args.state.clone()),

@@ -10,7 +10,7 @@ pub(crate) enum SubscriptionCommand {
     Add(SubscriptionAddArgs),
     /// List subscriptions
     #[command(visible_alias = "ls")]
-    List(ListArgs),
+    List(SubscriptionListArgs),
     /// Change a subscription, or replace its secret
     Update(UpdateArgs),
     /// Remove a subscription
@@ -46,7 +46,7 @@ pub(crate) struct SubscriptionAddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct SubscriptionListArgs {
     #[command(flatten)]
     pub(crate) pages: Pages,
 }

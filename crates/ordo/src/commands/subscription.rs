@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::subscription::{SubscriptionAddArgs, ListArgs, SubscriptionCommand, UpdateArgs};
+use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionCommand, UpdateArgs};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 
@@ -40,7 +40,7 @@ fn secret_of(answer: &Value) -> String {
     }
 }
 
-async fn list(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+async fn list(talk: &Talk, args: &SubscriptionListArgs) -> Result<Exit> {
     let listed = pages::items(talk, PATH, &[], args.pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &listed.items))?;
     if listed.more {

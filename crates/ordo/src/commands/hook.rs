@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, UpdateArgs};
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, HookUpdateArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
@@ -38,8 +38,8 @@ async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
     tell(talk, "added", &hook)
 }
 
-async fn update(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
-    let UpdateArgs { terms, no_verify, no_filter } = args;
+async fn update(talk: &Talk, args: &HookUpdateArgs) -> Result<Exit> {
+    let HookUpdateArgs { terms, no_verify, no_filter } = args;
     let patch = HookPatch {
         verify: verify(terms).map(Some).or(no_verify.then_some(None)),
         filter: terms.filter.clone().map(Some).or(no_filter.then_some(None)),

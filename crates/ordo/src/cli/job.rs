@@ -26,7 +26,7 @@ pub(crate) enum JobCommand {
     /// Run a job now
     Trigger(TriggerNowArgs),
     /// Change a job; what is not named stays as it is
-    Update(Box<UpdateArgs>),
+    Update(Box<JobUpdateArgs>),
     /// Run the occurrences of a time that has passed once more
     Backfill(BackfillArgs),
     /// When a job fires next
@@ -55,7 +55,7 @@ pub(crate) struct JobAddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct JobUpdateArgs {
     #[command(flatten)]
     pub(crate) job: JobArg,
     /// A new label

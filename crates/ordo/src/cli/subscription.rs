@@ -12,7 +12,7 @@ pub(crate) enum SubscriptionCommand {
     #[command(visible_alias = "ls")]
     List(SubscriptionListArgs),
     /// Change a subscription, or replace its secret
-    Update(UpdateArgs),
+    Update(SubscriptionUpdateArgs),
     /// Remove a subscription
     #[command(visible_alias = "rm")]
     Remove(SubscriptionArg),
@@ -52,7 +52,7 @@ pub(crate) struct SubscriptionListArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct SubscriptionUpdateArgs {
     #[command(flatten)]
     pub(crate) subscription: SubscriptionArg,
     /// Where messages go

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionCommand, UpdateArgs};
+use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionCommand, SubscriptionUpdateArgs};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 
@@ -69,7 +69,7 @@ fn human(talk: &Talk, subscriptions: &[Value]) -> String {
     table::rows(&names, subscriptions.iter().map(row).collect(), talk.paint)
 }
 
-async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
+async fn update(talk: &Talk, args: SubscriptionUpdateArgs) -> Result<Exit> {
     let id = &args.subscription.id;
     let patch = patch(&args);
     if patch.is_empty() {
@@ -81,7 +81,7 @@ async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn patch(args: &UpdateArgs) -> Map<String, Value> {
+fn patch(args: &SubscriptionUpdateArgs) -> Map<String, Value> {
     let mut patch = Map::new();
     let mut put = |name: &str, value: Option<Value>| patch.extend(value.map(|value| (name.to_owned(), value)));
     put("url", args.url.as_ref().map(|url| json!(url)));

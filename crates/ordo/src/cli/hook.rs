@@ -10,7 +10,7 @@ use super::job::Pages;
 use super::values;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum HookCommand {
+pub(crate) enum HookSubcommand {
     /// Add a hook: an address that others call, and jobs listen to
     Add(HookArgs),
     /// Change how a hook verifies and filters; what is not given stays

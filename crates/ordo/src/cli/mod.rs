@@ -92,7 +92,7 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// Let others start jobs: addresses for webhooks, and what came in
     #[command(subcommand, visible_alias = "hooks")]
-    Hook(hook::HookCommand),
+    Hook(hook::HookSubcommand),
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
     Incident(incident::IncidentCommand),

@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, HookUpdateArgs};
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, ReplayArgs, HookUpdateArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: HookCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, command: HookSubcommand) -> Result<Exit> {
     match command {
-        HookCommand::Add(args) => add(talk, &args).await,
-        HookCommand::Update(args) => update(talk, &args).await,
-        HookCommand::List(args) => list(talk, &args).await,
-        HookCommand::Show(args) => show(talk, &args.slug).await,
-        HookCommand::Remove(args) => remove(talk, &args.slug).await,
-        HookCommand::Deliveries(args) => deliveries(talk, &args).await,
-        HookCommand::Replay(args) => replay(talk, &args).await,
+        HookSubcommand::Add(args) => add(talk, &args).await,
+        HookSubcommand::Update(args) => update(talk, &args).await,
+        HookSubcommand::List(args) => list(talk, &args).await,
+        HookSubcommand::Show(args) => show(talk, &args.slug).await,
+        HookSubcommand::Remove(args) => remove(talk, &args.slug).await,
+        HookSubcommand::Deliveries(args) => deliveries(talk, &args).await,
+        HookSubcommand::Replay(args) => replay(talk, &args).await,
     }
 }
 

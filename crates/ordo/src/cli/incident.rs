@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum IncidentCommand {
+pub(crate) enum IncidentSubcommand {
     /// Start an incident: ordo incident start "checkout is down" --severity sev1
     Start(StartArgs),
     /// List incidents, newest first

@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Hook(hook::HookSubcommand),
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
-    Incident(incident::IncidentCommand),
+    Incident(incident::IncidentSubcommand),
     /// See which notifications were sent, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
     Notification(notification::NotificationCommand),

@@ -7,7 +7,7 @@ use super::definition::{ActionArgs, PolicyArgs, TriggerArgs};
 use super::values::{count, json};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum JobCommand {
+pub(crate) enum JobSubcommand {
     /// Add a job: ordo job add hello --every 10s -- echo hi
     Add(Box<JobAddArgs>),
     /// List jobs

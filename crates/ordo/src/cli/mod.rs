@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Executors,
     /// Add, look at and change jobs
     #[command(subcommand, visible_alias = "jobs")]
-    Job(job::JobCommand),
+    Job(job::JobSubcommand),
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),

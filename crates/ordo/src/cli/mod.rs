@@ -101,7 +101,7 @@ pub(crate) enum Command {
     Notification(notification::NotificationCommand),
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
-    Monitor(monitor::MonitorCommand),
+    Monitor(monitor::MonitorSubcommand),
     /// Run a command and ping a monitor with its outcome: ordo watch --monitor backup -- ./backup.sh
     Watch(monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon

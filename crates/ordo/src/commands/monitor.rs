@@ -6,16 +6,16 @@ use super::find::text;
 use super::pages;
 use super::talk::Talk;
 use crate::cli::job::Pages;
-use crate::cli::monitor::{AddMonitorArgs, MonitorCommand};
+use crate::cli::monitor::{AddMonitorArgs, MonitorSubcommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: MonitorCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, command: MonitorSubcommand) -> Result<Exit> {
     match command {
-        MonitorCommand::Add(args) => add(talk, &args).await,
-        MonitorCommand::List(pages) => list(talk, &pages).await,
-        MonitorCommand::Show { name } => show(talk, &name).await,
-        MonitorCommand::Remove { name } => remove(talk, &name).await,
+        MonitorSubcommand::Add(args) => add(talk, &args).await,
+        MonitorSubcommand::List(pages) => list(talk, &pages).await,
+        MonitorSubcommand::Show { name } => show(talk, &name).await,
+        MonitorSubcommand::Remove { name } => remove(talk, &name).await,
     }
 }
 

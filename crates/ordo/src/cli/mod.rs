@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Incident(incident::IncidentSubcommand),
     /// See which notifications were sent, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
-    Notification(notification::NotificationCommand),
+    Notification(notification::NotificationSubcommand),
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(monitor::MonitorSubcommand),

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum NotificationCommand {
+pub(crate) enum NotificationSubcommand {
     /// List notifications, by default those that were given up
     #[command(visible_alias = "ls")]
     List(NotificationListArgs),

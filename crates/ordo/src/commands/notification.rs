@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::notification::{NotificationCommand, NotificationListArgs};
+use crate::cli::notification::{NotificationSubcommand, NotificationListArgs};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: NotificationCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, command: NotificationSubcommand) -> Result<Exit> {
     match command {
-        NotificationCommand::List(args) => list(talk, &args).await,
-        NotificationCommand::Replay { notification } => replay(talk, &notification).await,
+        NotificationSubcommand::List(args) => list(talk, &args).await,
+        NotificationSubcommand::Replay { notification } => replay(talk, &notification).await,
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) enum Command {
     Cron(cron::CronCommand),
     /// Keep values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
-    Secret(secret::SecretCommand),
+    Secret(secret::SecretSubcommand),
     /// Say who is let in, and as what
     #[command(subcommand, visible_alias = "tokens")]
     Token(token::TokenCommand),

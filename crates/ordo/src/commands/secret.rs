@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::secret::{SecretCommand, SetArgs};
+use crate::cli::secret::{SecretSubcommand, SetArgs};
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{table, time};
 use crate::secret_input;
 
-pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, command: SecretSubcommand) -> Result<Exit> {
     match command {
-        SecretCommand::Set(args) => set(talk, &args).await,
-        SecretCommand::List => list(talk).await,
-        SecretCommand::Reseal => {
+        SecretSubcommand::Set(args) => set(talk, &args).await,
+        SecretSubcommand::List => list(talk).await,
+        SecretSubcommand::Reseal => {
             let done = talk.post("/v1/store/reseal", None).await?;
             talk.value(&done, || {
                 format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
             })?;
             Ok(Exit::Done)
         }
-        SecretCommand::Remove(arg) => {
+        SecretSubcommand::Remove(arg) => {
             let removed = talk.client.delete::<Value>(&path(&arg.name)).await?;
             talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;
             Ok(Exit::Done)

@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Node(node::NodeCommand),
     /// Send events to URLs, as signed webhooks
     #[command(subcommand, visible_alias = "subscriptions")]
-    Subscription(subscription::SubscriptionCommand),
+    Subscription(subscription::SubscriptionSubcommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

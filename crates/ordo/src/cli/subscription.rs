@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SubscriptionCommand {
+pub(crate) enum SubscriptionSubcommand {
     /// Send events to a URL, as signed webhooks
     Add(SubscriptionAddArgs),
     /// List subscriptions

@@ -5,20 +5,20 @@ use serde_json::{Map, Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::Talk;
-use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionCommand, SubscriptionUpdateArgs};
+use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 
 const PATH: &str = "/v1/subscriptions";
 const URL_SHOWN: usize = 60;
 
-pub(crate) async fn run(talk: &Talk, command: SubscriptionCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &Talk, command: SubscriptionSubcommand) -> Result<Exit> {
     match command {
-        SubscriptionCommand::Add(args) => add(talk, args).await,
-        SubscriptionCommand::List(args) => list(talk, &args).await,
-        SubscriptionCommand::Update(args) => update(talk, args).await,
-        SubscriptionCommand::Remove(args) => remove(talk, &args.id).await,
-        SubscriptionCommand::Test(args) => test(talk, &args.id).await,
+        SubscriptionSubcommand::Add(args) => add(talk, args).await,
+        SubscriptionSubcommand::List(args) => list(talk, &args).await,
+        SubscriptionSubcommand::Update(args) => update(talk, args).await,
+        SubscriptionSubcommand::Remove(args) => remove(talk, &args.id).await,
+        SubscriptionSubcommand::Test(args) => test(talk, &args.id).await,
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: OrdoCommand,
 }
 
 /// Understood by every command.
@@ -72,7 +72,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum OrdoCommand {
     /// Run the daemon: scheduler, executor and HTTP API
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo

@@ -14,8 +14,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
     /// What this node does: only all three together in this version
-    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = Role::ALL)]
-    pub(crate) roles: Vec<Role>,
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = DaemonRole::ALL)]
+    pub(crate) roles: Vec<DaemonRole>,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
 }
@@ -56,12 +56,12 @@ pub(crate) enum LogFormat {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum DaemonRole {
     Api,
     Timekeeper,
     Executor,
 }
 
-impl Role {
-    pub(crate) const ALL: [Role; 3] = [Role::Api, Role::Timekeeper, Role::Executor];
+impl DaemonRole {
+    pub(crate) const ALL: [DaemonRole; 3] = [DaemonRole::Api, DaemonRole::Timekeeper, DaemonRole::Executor];
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 use ordo_engine::cluster::Roles;
 use ordo_model::Millis;
 
-use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, Role, ServeArgs};
+use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, DaemonRole, ServeArgs};
 use crate::config::{Config, Flag, Settings};
 use crate::error::{Error, Exit, Result};
 use crate::store_location::StoreLocation;
@@ -70,11 +70,11 @@ fn put(flags: &mut Vec<Flag>, name: &'static str, key: &'static str, value: Opti
     flags.extend(value.map(|value| (name, key, value)));
 }
 
-fn roles(given: &[Role]) -> Roles {
+fn roles(given: &[DaemonRole]) -> Roles {
     Roles {
-        api: given.contains(&Role::Api),
-        timekeeper: given.contains(&Role::Timekeeper),
-        executor: given.contains(&Role::Executor),
+        api: given.contains(&DaemonRole::Api),
+        timekeeper: given.contains(&DaemonRole::Timekeeper),
+        executor: given.contains(&DaemonRole::Executor),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     pub(crate) slack: SlackOptions,
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitSettings,
     pub(crate) log: Log,
     #[serde(default)]
     pub(crate) senders: Senders,
@@ -138,7 +138,7 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Limits {
+pub(crate) struct LimitSettings {
     pub(crate) requests_per_minute: u32,
     pub(crate) hook_requests_per_minute: u32,
 }
@@ -164,10 +164,10 @@ impl Pools {
     }
 }
 
-impl From<Limits> for ordo_server::Limits {
-    fn from(limits: Limits) -> ordo_server::Limits {
-        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
-        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
+impl From<LimitSettings> for ordo_server::LimitSettings {
+    fn from(limits: LimitSettings) -> ordo_server::LimitSettings {
+        let LimitSettings { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::LimitSettings { requests_per_minute, hook_requests_per_minute }
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
     pub(crate) limits: LimitSettings,
-    pub(crate) log: Log,
+    pub(crate) log: LogSettings,
     #[serde(default)]
     pub(crate) senders: Senders,
     /// Chains of escalation by name.
@@ -145,7 +145,7 @@ pub(crate) struct LimitSettings {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Log {
+pub(crate) struct LogSettings {
     pub(crate) level: String,
     pub(crate) format: LogStyle,
 }

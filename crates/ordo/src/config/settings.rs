@@ -114,13 +114,13 @@ pub(crate) struct Time {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pools {
-    pub(crate) fast: Pool,
-    pub(crate) slow: Pool,
+    pub(crate) fast: PoolSettings,
+    pub(crate) slow: PoolSettings,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Pool {
+pub(crate) struct PoolSettings {
     #[serde(deserialize_with = "at_least_one")]
     pub(crate) slots: usize,
     #[serde(deserialize_with = "at_least_one")]
@@ -159,7 +159,7 @@ pub(crate) enum LogStyle {
 
 impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
-        let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
+        let size = |pool: PoolSettings| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
     }
 }

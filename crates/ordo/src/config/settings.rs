@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     pub(crate) group: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: SecretSettings,
     pub(crate) store: Store,
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
@@ -81,7 +81,7 @@ pub(crate) struct Orchestrate {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretSettings {
     pub(crate) key_file: PathBuf,
 }
 

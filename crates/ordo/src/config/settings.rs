@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     pub(crate) limits: LimitSettings,
     pub(crate) log: LogSettings,
     #[serde(default)]
-    pub(crate) senders: Senders,
+    pub(crate) senders: SenderSettings,
     /// Chains of escalation by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,
@@ -43,7 +43,7 @@ pub(crate) struct Settings {
 /// The senders of notifications.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Senders {
+pub(crate) struct SenderSettings {
     pub(crate) file: FileSender,
 }
 

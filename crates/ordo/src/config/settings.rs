@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
     pub(crate) secrets: SecretSettings,
-    pub(crate) store: Store,
+    pub(crate) store: StoreSettings,
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
     pub(crate) pools: Pools,
@@ -87,7 +87,7 @@ pub(crate) struct SecretSettings {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Store {
+pub(crate) struct StoreSettings {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
 }

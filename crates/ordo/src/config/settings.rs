@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
     pub(crate) pools: Pools,
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolSettings,
     pub(crate) slack: SlackOptions,
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
@@ -129,7 +129,7 @@ pub(crate) struct PoolSettings {
 
 /// Built-in tools under their own names, every other name is a tool of one's own.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Tools {
+pub(crate) struct ToolSettings {
     pub(crate) shell: ShellOptions,
     pub(crate) http: HttpOptions,
     #[serde(flatten)]
@@ -171,8 +171,8 @@ impl From<LimitSettings> for ordo_server::LimitSettings {
     }
 }
 
-impl From<Tools> for ToolOptions {
-    fn from(tools: Tools) -> ToolOptions {
+impl From<ToolSettings> for ToolOptions {
+    fn from(tools: ToolSettings) -> ToolOptions {
         ToolOptions { shell: tools.shell, http: tools.http, named: tools.named }
     }
 }

@@ -205,15 +205,15 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a part is a number from 0 to 1")]
-enum Part {
+enum NumberOrText {
     Number(f64),
     Text(String),
 }
 
 fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let part = match Part::deserialize(deserializer)? {
-        Part::Number(part) => Some(part),
-        Part::Text(text) => text.trim().parse().ok(),
+    let part = match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(part) => Some(part),
+        NumberOrText::Text(text) => text.trim().parse().ok(),
     };
     let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
     part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)

@@ -17,14 +17,14 @@ pub(super) enum Kind {
     List,
 }
 
-pub(super) struct Key {
+pub(super) struct ConfigKey {
     pub(super) path: &'static str,
     pub(super) kind: Kind,
     /// As it would be written in the file.
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key("group", Kind::Text, Some("default")),
     // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
     key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
@@ -74,8 +74,8 @@ const NAMED_TOOL: [(&str, Kind); 5] =
     [("args", Kind::List), ("command", Kind::Text), ("cwd", Kind::Text), ("env", Kind::Text), ("stdin", Kind::Text)];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
-const fn key(path: &'static str, kind: Kind, default: Option<&'static str>) -> Key {
-    Key { path, kind, default }
+const fn key(path: &'static str, kind: Kind, default: Option<&'static str>) -> ConfigKey {
+    ConfigKey { path, kind, default }
 }
 
 /// The kind of a key, or the message for whoever wrote it.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use toml::Value;
 
-use super::keys::{KEYS, Kind, kind_of};
+use super::keys::{KEYS, ValueKind, kind_of};
 
 /// A key: its sections and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,15 +156,15 @@ fn put(table: &mut toml::Table, path: &[String], value: &Value) {
     }
 }
 
-fn from_text(kind: Kind, text: &str) -> Result<Value, String> {
+fn from_text(kind: ValueKind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Text => Ok(Value::from(text)),
-        Kind::Number => text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number")),
-        Kind::Bool => {
+        ValueKind::Text => Ok(Value::from(text)),
+        ValueKind::Number => text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number")),
+        ValueKind::Bool => {
             text.trim().parse::<bool>().map(Value::from).map_err(|_| format!("{text:?} is not true or false"))
         }
-        Kind::List if text.trim_start().starts_with('[') => text.parse().map_err(|_| format!("{text:?} is not a list")),
-        Kind::List => {
+        ValueKind::List if text.trim_start().starts_with('[') => text.parse().map_err(|_| format!("{text:?} is not a list")),
+        ValueKind::List => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Ok(Value::Array(items.map(Value::from).collect()))
         }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_list_is_written_with_commas_or_brackets() {
-        let list = |text| from_text(Kind::List, text).unwrap().as_array().unwrap().len();
+        let list = |text| from_text(ValueKind::List, text).unwrap().as_array().unwrap().len();
         assert_eq!((list("a, b"), list("[\"a\", \"b\", \"c\"]"), list("")), (2, 3, 0));
     }
 }

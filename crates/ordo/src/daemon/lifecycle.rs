@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::senders::ConfiguredSenders;
 use super::signals::Signals;
-use super::{Plan, admin, logging, parts, service, socket};
+use super::{DaemonPlan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, Folder, shown};
@@ -25,7 +25,7 @@ use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
 use crate::zone_data;
 
-pub(super) fn run(plan: Plan) -> Result<Exit> {
+pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
     logging::begin(&plan.settings, spans)?;
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
@@ -37,7 +37,7 @@ pub(super) fn run(plan: Plan) -> Result<Exit> {
     runtime.block_on(begin(plan, exporter))
 }
 
-async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
+async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
     let folder = Folder::here();

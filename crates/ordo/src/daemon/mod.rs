@@ -22,7 +22,7 @@ use crate::store_location::StoreLocation;
 
 /// What kind of daemon to be.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct DaemonPlan {
     settings: Settings,
     /// None: only the socket.
     listen: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
     // A node that is not asked anything needs no port: its socket is enough.
     let listen = roles.api.then(|| settings.serve.listen.clone());
     let tick_rate = settings.serve.tick_rate;
-    lifecycle::run(Plan { settings, listen, tick_rate, roles })
+    lifecycle::run(DaemonPlan { settings, listen, tick_rate, roles })
 }
 
 pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
@@ -50,7 +50,7 @@ pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<
     put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
     let tick_rate = settings.orchestrate.tick_rate;
-    lifecycle::run(Plan { settings, listen: None, tick_rate, roles: Roles::default() })
+    lifecycle::run(DaemonPlan { settings, listen: None, tick_rate, roles: Roles::default() })
 }
 
 fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {

@@ -11,12 +11,12 @@ use ordo_model::notification::Message;
 use serde_json::json;
 
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct NotificationFile {
     pub(super) path: PathBuf,
 }
 
 #[async_trait]
-impl Sender for Journal {
+impl Sender for NotificationFile {
     fn name(&self) -> &str {
         "file"
     }

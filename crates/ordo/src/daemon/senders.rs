@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use super::journal::Journal;
+use super::journal::NotificationFile;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
@@ -49,7 +49,7 @@ impl ConfiguredSenders {
             senders.register(Arc::new(sender));
         }
         if let Some(path) = &settings.senders.file.path {
-            senders.register(Arc::new(Journal { path: path.clone() }));
+            senders.register(Arc::new(NotificationFile { path: path.clone() }));
         }
         let queries = Queries::new(store);
         let (told, gone) = unbounded_channel();

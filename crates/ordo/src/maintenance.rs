@@ -14,7 +14,7 @@ use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::{Options, RedbStore};
 use tokio::sync::Mutex;
 
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 use crate::store_location::OpenStore;
 
 /// What a check of the file and of its meaning found.
@@ -103,13 +103,13 @@ fn journal_view(journal: JournalStats) -> StoreJournal {
 #[derive(Debug)]
 pub(crate) struct StoreKeeper {
     store: OpenStore,
-    folder: Folder,
+    folder: StateFolder,
     /// One check at a time: there is one name for its copy.
     checking: Mutex<()>,
 }
 
 impl StoreKeeper {
-    pub(crate) fn new(store: OpenStore, folder: Folder) -> StoreKeeper {
+    pub(crate) fn new(store: OpenStore, folder: StateFolder) -> StoreKeeper {
         StoreKeeper { store, folder, checking: Mutex::new(()) }
     }
 

@@ -13,7 +13,7 @@ use ordo_model::limits::TOKEN_NAME_MAX_BYTES;
 
 use crate::config::LogStyle;
 use crate::error::{Error, Result};
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 
 /// The token of this node.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct AdminToken {
     pub(super) is_new: bool,
 }
 
-pub(super) async fn admit(engine: &Engine, folder: &Folder, node: &str) -> Result<AdminToken> {
+pub(super) async fn admit(engine: &Engine, folder: &StateFolder, node: &str) -> Result<AdminToken> {
     if let Some(text) = folder.read_token().map(SecretText::new) {
         let found = engine.tokens().by_hash(&TokenHash::of(text.expose())).await.map_err(unkept)?;
         match found {

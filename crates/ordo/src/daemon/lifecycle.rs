@@ -19,7 +19,7 @@ use super::signals::Signals;
 use super::{DaemonPlan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
-use crate::folder::{self, Folder, shown};
+use crate::folder::{self, StateFolder, shown};
 use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
@@ -40,7 +40,7 @@ pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
 async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
-    let folder = Folder::here();
+    let folder = StateFolder::here();
     folder.make()?;
     let store = parts::store(settings).await?;
     let _taken = folder.take()?;

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
 use crate::error::{Error, Result};
-use crate::folder::{Folder, shown};
+use crate::folder::{StateFolder, shown};
 use crate::store_location::{OpenStore, StoreLocation};
 
 pub(super) async fn store(settings: &Settings) -> Result<OpenStore> {
@@ -44,7 +44,7 @@ fn clock() -> SharedClock {
     }
 }
 
-pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
+pub(super) fn toolbox(settings: &Settings, folder: &StateFolder) -> Result<Toolbox> {
     toolbox_in(settings, &folder.processes())
 }
 

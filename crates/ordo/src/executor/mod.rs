@@ -12,7 +12,7 @@ use crate::cli::executor::ExecutorArgs;
 use crate::config::{Config, Settings};
 use crate::daemon::{logging, parts};
 use crate::error::{Error, Exit, Result};
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 use crate::locate;
 use handler::ToolHandler;
 
@@ -49,7 +49,7 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
 
 /// The tools on offer. What a former generation of this executor left running is ended first.
 async fn tools(settings: &Settings, name: &str, wanted: &[String]) -> Result<Tools> {
-    let folder = Folder::here();
+    let folder = StateFolder::here();
     folder.make()?;
     let toolbox = parts::toolbox_in(settings, &folder.processes_of(name))?;
     match toolbox.sweep().await {

@@ -21,13 +21,13 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A server, and how it was found.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct LocatedServer {
     pub(crate) client: Client,
     /// Somebody named it: then nothing else will do.
     pub(crate) named: bool,
 }
 
-pub(crate) fn server(common: &Common) -> Result<Server> {
+pub(crate) fn server(common: &Common) -> Result<LocatedServer> {
     let (target, token) = match common.server.as_deref() {
         Some(url) => named(url),
         None => match nearby::socket()? {
@@ -48,7 +48,7 @@ pub(crate) fn server(common: &Common) -> Result<Server> {
         Ok(traceparent) => client.in_trace(&traceparent),
         Err(_) => client,
     };
-    Ok(Server { client, named: common.server.is_some() })
+    Ok(LocatedServer { client, named: common.server.is_some() })
 }
 
 type Token = Zeroizing<String>;

@@ -51,10 +51,10 @@ pub(crate) fn server(common: &Common) -> Result<LocatedServer> {
     Ok(LocatedServer { client, named: common.server.is_some() })
 }
 
-type Token = Zeroizing<String>;
+type ServerToken = Zeroizing<String>;
 
 /// The server somebody named. The token of the daemon nearby is for no other server.
-fn named(url: &str) -> (Target, Option<Token>) {
+fn named(url: &str) -> (Target, Option<ServerToken>) {
     match target(url) {
         socket @ Target::Socket(_) => (socket, None),
         Target::Http { url } => match token_given() {
@@ -67,7 +67,7 @@ fn named(url: &str) -> (Target, Option<Token>) {
     }
 }
 
-fn token_given() -> Option<Token> {
+fn token_given() -> Option<ServerToken> {
     std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()).map(Zeroizing::new)
 }
 

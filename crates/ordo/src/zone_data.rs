@@ -28,14 +28,14 @@ pub(crate) enum ZonesFrom {
 }
 
 /// A database, and why it is not the one that was asked for.
-pub(crate) struct Chosen {
+pub(crate) struct ChosenZones {
     zones: Zones,
     warning: Option<String>,
 }
 
 /// Chooses and installs; returns what the log should warn of.
 pub(crate) fn install(from: ZonesFrom) -> Option<String> {
-    let Chosen { zones, warning } = choose(from, &folders());
+    let ChosenZones { zones, warning } = choose(from, &folders());
     match zones::install(zones) {
         Ok(()) => warning,
         Err(in_use) => Some(in_use.to_string()),
@@ -47,22 +47,22 @@ fn folders() -> Vec<PathBuf> {
     named.into_iter().chain(FOLDERS.map(PathBuf::from)).collect()
 }
 
-fn choose(from: ZonesFrom, folders: &[PathBuf]) -> Chosen {
+fn choose(from: ZonesFrom, folders: &[PathBuf]) -> ChosenZones {
     let bundled = Zones::bundled();
     let found = match from {
-        ZonesFrom::Bundled => return Chosen { zones: bundled, warning: None },
+        ZonesFrom::Bundled => return ChosenZones { zones: bundled, warning: None },
         ZonesFrom::System => system(folders),
         ZonesFrom::Newest => match newer(folders, &bundled) {
             Ok(true) => system(folders),
-            Ok(false) => return Chosen { zones: bundled, warning: None },
+            Ok(false) => return ChosenZones { zones: bundled, warning: None },
             Err(why) => Err(why),
         },
     };
     match found {
-        Ok(zones) => Chosen { zones, warning: None },
+        Ok(zones) => ChosenZones { zones, warning: None },
         Err(why) => {
             let warning = format!("the system's time zones are not used, but the binary's {bundled}: {why}");
-            Chosen { zones: bundled, warning: Some(warning) }
+            ChosenZones { zones: bundled, warning: Some(warning) }
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn chosen(from: ZonesFrom, folder: &tempfile::TempDir) -> (Source, String, Option<String>) {
-        let Chosen { zones, warning } = choose(from, &[folder.path().to_owned()]);
+        let ChosenZones { zones, warning } = choose(from, &[folder.path().to_owned()]);
         (zones.source(), zones.to_string(), warning)
     }
 
@@ -189,7 +189,7 @@ mod tests {
             (ZonesFrom::Newest, damaged.path(), "Europe/Berlin cannot be read"),
             (ZonesFrom::Newest, unnamed.path(), "does not say which release it is"),
         ] {
-            let Chosen { zones, warning } = choose(from, &[folder.to_owned()]);
+            let ChosenZones { zones, warning } = choose(from, &[folder.to_owned()]);
             assert_eq!(zones.source(), Source::Bundled);
             assert!(warning.as_deref().unwrap_or_default().contains(why), "{warning:?}");
         }
@@ -202,7 +202,7 @@ mod tests {
         let folder = folder(&[("Europe/Berlin", &zone), ("posixrules", &zone), ("right/Europe/Berlin", &zone)]);
         std::os::unix::fs::symlink("Berlin", folder.path().join("Europe/Oslo")).unwrap();
         std::os::unix::fs::symlink("..", folder.path().join("Europe/again")).unwrap();
-        let Chosen { zones, warning } = choose(ZonesFrom::System, &[folder.path().to_owned()]);
+        let ChosenZones { zones, warning } = choose(ZonesFrom::System, &[folder.path().to_owned()]);
         assert_eq!(warning, None);
         assert!(zones.get("Europe/Oslo").is_some());
         assert!(zones.names().all(|name| name != "posixrules" && !name.starts_with("right")));

@@ -13,7 +13,7 @@ use ordo_store_redb::RedbStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::handler::Handler;
+use super::handler::TypedHandler;
 use super::{Context, Error, Ordo};
 
 /// An Ordo that is about to start.
@@ -45,7 +45,7 @@ impl Opening {
         O: Serialize + Send + 'static,
         E: Display + Send + 'static,
     {
-        self.raw_tool(name, Handler::<F, I>::new(function))
+        self.raw_tool(name, TypedHandler::<F, I>::new(function))
     }
 
     /// Anything that is a tool.

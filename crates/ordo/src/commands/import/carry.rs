@@ -3,7 +3,7 @@
 use ordo_engine::clock::new_id;
 use serde_json::{Map, Value, json};
 
-use super::compare::{Act, Change, Item};
+use super::compare::{Act, FieldChange, Item};
 use crate::commands::find::text;
 use crate::commands::talk::Talk;
 use crate::error::{Error, Result};
@@ -90,6 +90,6 @@ async fn change(talk: &Talk, item: &mut Item) -> Result<()> {
     }
 }
 
-fn patched(change: &Change) -> (String, Value) {
+fn patched(change: &FieldChange) -> (String, Value) {
     (change.field.to_owned(), change.to.clone())
 }

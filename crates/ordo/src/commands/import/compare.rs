@@ -38,7 +38,7 @@ pub(super) enum Act {
     Changed {
         id: String,
         revision: Option<u64>,
-        changes: Vec<Change>,
+        changes: Vec<FieldChange>,
     },
     Same {
         id: String,
@@ -53,7 +53,7 @@ pub(super) enum Act {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Change {
+pub(super) struct FieldChange {
     pub(super) field: &'static str,
     pub(super) from: Value,
     pub(super) to: Value,
@@ -135,18 +135,18 @@ fn state_warning(draft: &Draft, job: &Value) -> Option<String> {
 }
 
 fn against(draft: &Draft, normal: &Map<String, Value>, job: &Value) -> Act {
-    let changes: Vec<Change> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
+    let changes: Vec<FieldChange> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
     let id = text(job, "id");
     if changes.is_empty() { Act::Same { id } } else { Act::Changed { id, revision: job["revision"].as_u64(), changes } }
 }
 
-fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<Change> {
+fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<FieldChange> {
     let (mut to, from) = (normal.get(field).cloned().unwrap_or_default(), job[field].clone());
     if field == "trigger" && to.get("every").is_some() && to["every"] == from["every"] {
         // An interval counts from the moment it was made; that moment is not in the file.
         to["start"] = from["start"].clone();
     }
-    (to != from).then_some(Change { field, from, to })
+    (to != from).then_some(FieldChange { field, from, to })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::compare::{Act, Change, Item};
+use super::compare::{Act, FieldChange, Item};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
 use crate::commands::talk::Talk;
@@ -34,7 +34,7 @@ fn item(item: &Item) -> Value {
         }
         Act::Changed { id, changes, .. } => {
             data["id"] = json!(id);
-            let change = |change: &Change| json!({ "field": change.field, "from": change.from, "to": change.to });
+            let change = |change: &FieldChange| json!({ "field": change.field, "from": change.from, "to": change.to });
             data["changes"] = changes.iter().map(change).collect();
         }
         Act::Same { id } | Act::Gone { id } => data["id"] = json!(id),
@@ -77,7 +77,7 @@ fn line(talk: &Talk, item: &Item) -> (String, String) {
     }
 }
 
-fn told(change: &Change) -> String {
+fn told(change: &FieldChange) -> String {
     let shown = |value: &Value| match (change.field, value) {
         (_, Value::Null) => "nothing".to_owned(),
         ("trigger", value) => words::trigger(&json!({ "trigger": value })),

@@ -21,7 +21,7 @@ pub(super) enum Wanted {
 }
 
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct ImportItem {
     pub(super) place: String,
     pub(super) label: String,
     pub(super) warnings: Vec<String>,
@@ -59,13 +59,13 @@ pub(super) struct FieldChange {
     pub(super) to: Value,
 }
 
-impl Item {
+impl ImportItem {
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.act, Act::Refused { .. })
     }
 }
 
-pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<Vec<Item>> {
+pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
@@ -91,9 +91,9 @@ async fn living(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<BTreeM
     Ok(jobs)
 }
 
-fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<Item> {
-    let mut items: Vec<Item> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
-    items.extend(reading.refused.iter().map(|refused| Item {
+fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<ImportItem> {
+    let mut items: Vec<ImportItem> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
+    items.extend(reading.refused.iter().map(|refused| ImportItem {
         place: refused.place.clone(),
         label: String::new(),
         warnings: Vec::new(),
@@ -101,7 +101,7 @@ fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -
     }));
     let is_asked_for = |label: &str| reading.drafts.iter().any(|draft| draft.label == label);
     let gone = jobs.iter().filter(|(label, _)| !is_asked_for(label)).flat_map(|(label, jobs)| {
-        jobs.iter().map(|job| Item {
+        jobs.iter().map(|job| ImportItem {
             place: String::new(),
             label: label.clone(),
             warnings: Vec::new(),
@@ -112,7 +112,7 @@ fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -
     items
 }
 
-fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Item {
+fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> ImportItem {
     let mut warnings = draft.warnings.clone();
     let act = match (draft.normal(now), jobs.get(&draft.label).map(Vec::as_slice)) {
         (Err(why), _) => Act::Refused { why },
@@ -125,7 +125,7 @@ fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> It
             Act::Refused { why: format!("several jobs are called {:?}: cancel all but one", draft.label) }
         }
     };
-    Item { place: draft.place.clone(), label: draft.label.clone(), warnings, act }
+    ImportItem { place: draft.place.clone(), label: draft.label.clone(), warnings, act }
 }
 
 /// Whether a job fires is decided once, when it is made; from then on by people.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn acts(text: &str, jobs: &BTreeMap<String, Vec<Value>>) -> Vec<String> {
-        let name = |item: Item| match item.act {
+        let name = |item: ImportItem| match item.act {
             Act::New { .. } => "new".to_owned(),
             Act::Changed { changes, .. } => changes.iter().map(|change| change.field).collect::<Vec<_>>().join(","),
             Act::Same { .. } => "same".to_owned(),

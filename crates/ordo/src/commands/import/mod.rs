@@ -41,5 +41,5 @@ async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: Wante
         carry::out(talk, &mut items, args.held).await?;
     }
     report::print(talk, &items, &reading.notes, args)?;
-    Ok(if items.iter().any(compare::Item::is_refused) { Exit::Failed } else { Exit::Done })
+    Ok(if items.iter().any(compare::ImportItem::is_refused) { Exit::Failed } else { Exit::Done })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::compare::{Act, FieldChange, Item};
+use super::compare::{Act, FieldChange, ImportItem};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
 use crate::commands::talk::Talk;
@@ -14,7 +14,7 @@ use crate::output::{self, table};
 
 const VALUE_SHOWN: usize = 60;
 
-pub(super) fn print(talk: &Talk, items: &[Item], notes: &[String], args: &ImportArgs) -> Result<()> {
+pub(super) fn print(talk: &Talk, items: &[ImportItem], notes: &[String], args: &ImportArgs) -> Result<()> {
     let data: Vec<Value> = items.iter().map(item).collect();
     talk.list(&data, || human(talk, items, args))?;
     // Programs find warnings in the data; people read them once, however many jobs they concern.
@@ -25,7 +25,7 @@ pub(super) fn print(talk: &Talk, items: &[Item], notes: &[String], args: &Import
     Ok(())
 }
 
-fn item(item: &Item) -> Value {
+fn item(item: &ImportItem) -> Value {
     let mut data = json!({ "action": name(&item.act), "label": item.label, "place": item.place });
     match &item.act {
         Act::New { draft, id } => {
@@ -56,8 +56,8 @@ const fn name(act: &Act) -> &'static str {
     }
 }
 
-fn human(talk: &Talk, items: &[Item], args: &ImportArgs) -> String {
-    let row = |item: &Item| {
+fn human(talk: &Talk, items: &[ImportItem], args: &ImportArgs) -> String {
+    let row = |item: &ImportItem| {
         let (sign, what) = line(talk, item);
         vec![sign, item.label.clone(), item.place.clone(), what]
     };
@@ -66,7 +66,7 @@ fn human(talk: &Talk, items: &[Item], args: &ImportArgs) -> String {
     text
 }
 
-fn line(talk: &Talk, item: &Item) -> (String, String) {
+fn line(talk: &Talk, item: &ImportItem) -> (String, String) {
     let paint = talk.paint;
     match &item.act {
         Act::New { draft, .. } => (paint.good("+"), words::trigger(&Value::Object(draft.fields.clone()))),
@@ -87,7 +87,7 @@ fn told(change: &FieldChange) -> String {
     format!("{}: {} → {}", change.field, shown(&change.from), shown(&change.to))
 }
 
-fn summary(items: &[Item], args: &ImportArgs) -> String {
+fn summary(items: &[ImportItem], args: &ImportArgs) -> String {
     let counts = ["new", "changed", "same", "gone", "refused"].map(|wanted| {
         let count = items.iter().filter(|item| name(&item.act) == wanted).count();
         (count > 0).then(|| format!("{count} {wanted}"))
@@ -102,7 +102,7 @@ fn summary(items: &[Item], args: &ImportArgs) -> String {
 }
 
 /// Each warning once, with the places it concerns.
-fn warnings(items: &[Item]) -> Vec<String> {
+fn warnings(items: &[ImportItem]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for item in items {
         for warning in &item.warnings {

@@ -13,7 +13,7 @@ use ordo_import::{Draft, Reading};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum ImportScope {
     /// All whose label begins so: one that is no longer in the file is reported.
     Beginning(String),
     /// Only those the file names.
@@ -65,19 +65,19 @@ impl ImportItem {
     }
 }
 
-pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<Vec<ImportItem>> {
+pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: ImportScope) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
 
 /// The jobs that are not over, by label.
-async fn living(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<BTreeMap<String, Vec<Value>>> {
+async fn living(talk: &Talk, reading: &Reading, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
-        Wanted::Beginning(prefix) => {
+        ImportScope::Beginning(prefix) => {
             found = pages::items(talk, "/v1/jobs", &[("label_prefix", Some(prefix))], usize::MAX).await?.items;
         }
-        Wanted::Named => {
+        ImportScope::Named => {
             for draft in &reading.drafts {
                 let label = [("label", Some(draft.label.clone()))];
                 found.extend(pages::items(talk, "/v1/jobs", &label, usize::MAX).await?.items);

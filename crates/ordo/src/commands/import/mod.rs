@@ -10,7 +10,7 @@ mod report;
 use super::talk::Talk;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
-use compare::Wanted;
+use compare::ImportScope;
 use ordo_import::{Reading, cronjob, crontab};
 
 pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
@@ -20,18 +20,18 @@ pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
             let (from, note) = origin::of_crontab(&args, &text)?;
             let mut reading = crontab::read(&text, &from);
             reading.notes.splice(0..0, note);
-            import(talk, &args.common, &reading, Wanted::Beginning(format!("{}/", from.name))).await
+            import(talk, &args.common, &reading, ImportScope::Beginning(format!("{}/", from.name))).await
         }
         ImportCommand::Cronjob(args) => {
             let text = origin::text(&args.common.file)?;
             let not_yaml = |error: cronjob::NotYaml| Error::failed("the file is no YAML").detail(error.to_string());
             let reading = cronjob::read(&text).map_err(not_yaml)?;
-            import(talk, &args.common, &reading, Wanted::Named).await
+            import(talk, &args.common, &reading, ImportScope::Named).await
         }
     }
 }
 
-async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: Wanted) -> Result<Exit> {
+async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: ImportScope) -> Result<Exit> {
     if reading.drafts.is_empty() && reading.refused.is_empty() {
         return Err(Error::failed(format!("there is no job in {}", args.file.display()))
             .fields(reading.notes.iter().map(|note| ("note".to_owned(), note.clone())).collect()));

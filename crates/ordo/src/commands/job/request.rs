@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// The fields that were given; the others keep their defaults, or what they were.
 pub(crate) async fn fields(talk: &Talk, policies: &PolicyArgs, action: &ActionArgs) -> Result<JobPatch> {
-    let mut fields = Fields::default();
+    let mut fields = RequestFields::default();
     // Options that are a field of their own are named like it.
     if let Value::Object(plain) = wire(policies) {
         fields.0.extend(plain);
@@ -34,9 +34,9 @@ pub(crate) async fn fields(talk: &Talk, policies: &PolicyArgs, action: &ActionAr
 }
 
 #[derive(Default)]
-struct Fields(Map<String, Value>);
+struct RequestFields(Map<String, Value>);
 
-impl Fields {
+impl RequestFields {
     fn put(&mut self, name: &str, value: Option<impl Serialize>) {
         self.0.extend(value.map(|value| (name.to_owned(), wire(&value))));
     }

@@ -19,7 +19,7 @@ use offline::File;
 use online::Daemon;
 
 /// Who is asked.
-enum Place {
+enum StoreAccess {
     Daemon(Daemon),
     File(File),
     Database(Database),
@@ -38,25 +38,25 @@ pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
 }
 
 /// A named file is meant itself; otherwise the daemon is asked, and where none answers, its file.
-async fn place(talk: &Talk, asked: &StoreArg) -> Result<Place> {
+async fn place(talk: &Talk, asked: &StoreArg) -> Result<StoreAccess> {
     if let Some(path) = &asked.store {
         return match StoreLocation::of(path) {
-            StoreLocation::File(path) => File::at(path).map(Place::File),
-            StoreLocation::Database(url) => Ok(Place::Database(Database::at(url))),
+            StoreLocation::File(path) => File::at(path).map(StoreAccess::File),
+            StoreLocation::Database(url) => Ok(StoreAccess::Database(Database::at(url))),
         };
     }
     match Daemon::find(talk).await? {
-        Some(daemon) => Ok(Place::Daemon(daemon)),
-        None => File::nearby().map(Place::File),
+        Some(daemon) => Ok(StoreAccess::Daemon(daemon)),
+        None => File::nearby().map(StoreAccess::File),
     }
 }
 
 /// For work that needs the file alone.
 async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
     match place(talk, asked).await? {
-        Place::File(file) => Ok(file),
-        Place::Daemon(daemon) => Err(daemon.in_the_way(verb)),
-        Place::Database(_) => Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
+        StoreAccess::File(file) => Ok(file),
+        StoreAccess::Daemon(daemon) => Err(daemon.in_the_way(verb)),
+        StoreAccess::Database(_) => Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
             "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
             _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
         })),
@@ -65,9 +65,9 @@ async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
 
 async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let checked = match place(talk, store).await? {
-        Place::Daemon(daemon) => daemon.check().await?,
-        Place::File(file) => file.check().await?,
-        Place::Database(database) => database.check().await?,
+        StoreAccess::Daemon(daemon) => daemon.check().await?,
+        StoreAccess::File(file) => file.check().await?,
+        StoreAccess::Database(database) => database.check().await?,
     };
     talk.value(&checked, || words::checked(talk, &checked))?;
     Ok(if checked["clean"] == true { Exit::Done } else { Exit::Failed })
@@ -75,9 +75,9 @@ async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
 
 async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let stats = match place(talk, store).await? {
-        Place::Daemon(daemon) => daemon.stats().await?,
-        Place::File(file) => file.stats().await?,
-        Place::Database(database) => database.stats().await?,
+        StoreAccess::Daemon(daemon) => daemon.stats().await?,
+        StoreAccess::File(file) => file.stats().await?,
+        StoreAccess::Database(database) => database.stats().await?,
     };
     talk.value(&stats, || words::stats(talk, &stats))?;
     Ok(Exit::Done)
@@ -87,9 +87,9 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
     // The daemon may run in another folder: it gets the whole path.
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     match place(talk, &args.store).await? {
-        Place::Daemon(daemon) => daemon.backup(&to).await?,
-        Place::File(file) => file.backup(&to)?,
-        Place::Database(_) => return Err(Error::failed("a database is not for ordo store backup").hint(DUMP)),
+        StoreAccess::Daemon(daemon) => daemon.backup(&to).await?,
+        StoreAccess::File(file) => file.backup(&to)?,
+        StoreAccess::Database(_) => return Err(Error::failed("a database is not for ordo store backup").hint(DUMP)),
     }
     let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
     let answer = json!({ "to": to.display().to_string(), "bytes": bytes });
@@ -98,9 +98,9 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
 
 async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     let entities = match place(talk, store).await? {
-        Place::Daemon(daemon) => return Err(daemon.in_the_way("reindex")),
-        Place::File(file) => file.reindex().await?,
-        Place::Database(database) => database.reindex().await?,
+        StoreAccess::Daemon(daemon) => return Err(daemon.in_the_way("reindex")),
+        StoreAccess::File(file) => file.reindex().await?,
+        StoreAccess::Database(database) => database.reindex().await?,
     };
     say(talk, &json!({ "entities": entities }), || {
         format!("rebuilt everything that follows from the events of {}", words::counted(entities, "stream"))

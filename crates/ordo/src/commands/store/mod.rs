@@ -16,11 +16,11 @@ use crate::maintenance::DUMP;
 use crate::store_location::StoreLocation;
 use database::Database;
 use offline::File;
-use online::Daemon;
+use online::OnlineStore;
 
 /// Who is asked.
 enum StoreAccess {
-    Daemon(Daemon),
+    Daemon(OnlineStore),
     File(File),
     Database(Database),
 }
@@ -45,7 +45,7 @@ async fn place(talk: &Talk, asked: &StoreArg) -> Result<StoreAccess> {
             StoreLocation::Database(url) => Ok(StoreAccess::Database(Database::at(url))),
         };
     }
-    match Daemon::find(talk).await? {
+    match OnlineStore::find(talk).await? {
         Some(daemon) => Ok(StoreAccess::Daemon(daemon)),
         None => File::nearby().map(StoreAccess::File),
     }

@@ -14,7 +14,7 @@ use crate::cli::store::{BackupArgs, StoreArg, StoreCommand};
 use crate::error::{Error, Exit, Result};
 use crate::maintenance::DUMP;
 use crate::store_location::StoreLocation;
-use database::Database;
+use database::DatabaseStore;
 use offline::File;
 use online::OnlineStore;
 
@@ -22,7 +22,7 @@ use online::OnlineStore;
 enum StoreAccess {
     Daemon(OnlineStore),
     File(File),
-    Database(Database),
+    Database(DatabaseStore),
 }
 
 pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
@@ -42,7 +42,7 @@ async fn place(talk: &Talk, asked: &StoreArg) -> Result<StoreAccess> {
     if let Some(path) = &asked.store {
         return match StoreLocation::of(path) {
             StoreLocation::File(path) => File::at(path).map(StoreAccess::File),
-            StoreLocation::Database(url) => Ok(StoreAccess::Database(Database::at(url))),
+            StoreLocation::Database(url) => Ok(StoreAccess::Database(DatabaseStore::at(url))),
         };
     }
     match OnlineStore::find(talk).await? {

@@ -11,7 +11,7 @@ const PAGE_MAX: usize = ordo_model::limits::PAGE_MAX;
 
 /// Some items of a list, and whether there are more.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedItems {
     pub(crate) items: Vec<Value>,
     pub(crate) more: bool,
 }
@@ -21,8 +21,8 @@ pub(crate) async fn items(
     path: &str,
     filters: &[(&str, Option<String>)],
     wanted: usize,
-) -> Result<Listed> {
-    let mut listed = Listed { items: Vec::new(), more: true };
+) -> Result<ListedItems> {
+    let mut listed = ListedItems { items: Vec::new(), more: true };
     let mut cursor: Option<String> = None;
     while listed.more && listed.items.len() < wanted {
         let limit = (wanted - listed.items.len()).min(PAGE_MAX);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::error::Result;
 use crate::locate::query;
 
@@ -17,7 +17,7 @@ pub(crate) struct ListedItems {
 }
 
 pub(crate) async fn items(
-    talk: &Talk,
+    talk: &CommandSession,
     path: &str,
     filters: &[(&str, Option<String>)],
     wanted: usize,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::monitor::WatchArgs;
 use crate::error::{Error, Exit, Result};
 use crate::output;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
-pub(crate) async fn run(talk: Result<Talk>, args: &WatchArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: Result<CommandSession>, args: &WatchArgs) -> Result<Exit> {
     let talk = match talk {
         Ok(talk) => talk,
         Err(error) => {
@@ -36,7 +36,7 @@ fn untold(monitor: &str, error: &Error) {
     output::note(&format!("ordo watch: monitor {monitor} cannot be pinged: {}", error.title()));
 }
 
-async fn watched(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
+async fn watched(talk: &CommandSession, args: &WatchArgs) -> Result<Exit> {
     let path = ping_path(talk, &args.monitor).await;
     if let Some(path) = &path {
         ping(talk, &format!("{path}/start"), "").await;
@@ -59,7 +59,7 @@ struct Ended {
     said: String,
 }
 
-async fn ping_path(talk: &Talk, name: &str) -> Option<String> {
+async fn ping_path(talk: &CommandSession, name: &str) -> Option<String> {
     let found = tokio::time::timeout(PATIENCE, talk.get(&format!("/v1/monitors/{name}"))).await;
     let told = match found {
         Ok(found) => found,
@@ -74,7 +74,7 @@ async fn ping_path(talk: &Talk, name: &str) -> Option<String> {
     }
 }
 
-async fn ping(talk: &Talk, path: &str, said: &str) {
+async fn ping(talk: &CommandSession, path: &str, said: &str) {
     let sent = tokio::time::timeout(PATIENCE, talk.client.post_text(path, said)).await;
     match sent {
         Ok(Ok(_)) => {}

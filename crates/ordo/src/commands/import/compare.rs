@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::commands::find::text;
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::Result;
 use ordo_import::{Draft, Reading};
 
@@ -65,13 +65,13 @@ impl ImportItem {
     }
 }
 
-pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: ImportScope) -> Result<Vec<ImportItem>> {
+pub(super) async fn with_server(talk: &CommandSession, reading: &Reading, wanted: ImportScope) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
 
 /// The jobs that are not over, by label.
-async fn living(talk: &Talk, reading: &Reading, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
+async fn living(talk: &CommandSession, reading: &Reading, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
         ImportScope::Beginning(prefix) => {

@@ -7,13 +7,13 @@ mod compare;
 mod origin;
 mod report;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
 use compare::ImportScope;
 use ordo_import::{Reading, cronjob, crontab};
 
-pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result<Exit> {
     match command {
         ImportCommand::Crontab(args) => {
             let text = origin::text(&args.common.file)?;
@@ -31,7 +31,7 @@ pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
     }
 }
 
-async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: ImportScope) -> Result<Exit> {
+async fn import(talk: &CommandSession, args: &ImportArgs, reading: &Reading, wanted: ImportScope) -> Result<Exit> {
     if reading.drafts.is_empty() && reading.refused.is_empty() {
         return Err(Error::failed(format!("there is no job in {}", args.file.display()))
             .fields(reading.notes.iter().map(|note| ("note".to_owned(), note.clone())).collect()));

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::compare::{Act, FieldChange, ImportItem};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::Result;
 use crate::output::{self, table};
 
 const VALUE_SHOWN: usize = 60;
 
-pub(super) fn print(talk: &Talk, items: &[ImportItem], notes: &[String], args: &ImportArgs) -> Result<()> {
+pub(super) fn print(talk: &CommandSession, items: &[ImportItem], notes: &[String], args: &ImportArgs) -> Result<()> {
     let data: Vec<Value> = items.iter().map(item).collect();
     talk.list(&data, || human(talk, items, args))?;
     // Programs find warnings in the data; people read them once, however many jobs they concern.
@@ -56,7 +56,7 @@ const fn name(act: &Act) -> &'static str {
     }
 }
 
-fn human(talk: &Talk, items: &[ImportItem], args: &ImportArgs) -> String {
+fn human(talk: &CommandSession, items: &[ImportItem], args: &ImportArgs) -> String {
     let row = |item: &ImportItem| {
         let (sign, what) = line(talk, item);
         vec![sign, item.label.clone(), item.place.clone(), what]
@@ -66,7 +66,7 @@ fn human(talk: &Talk, items: &[ImportItem], args: &ImportArgs) -> String {
     text
 }
 
-fn line(talk: &Talk, item: &ImportItem) -> (String, String) {
+fn line(talk: &CommandSession, item: &ImportItem) -> (String, String) {
     let paint = talk.paint;
     match &item.act {
         Act::New { draft, .. } => (paint.good("+"), words::trigger(&Value::Object(draft.fields.clone()))),

@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::incident::IncidentSubcommand;
 use crate::error::{Error, Exit, Result};
 
 /// How many incidents are looked at for one identifier.
 const LOOKED_AT: usize = 1_000;
 
-pub(crate) async fn run(talk: &Talk, command: IncidentSubcommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: IncidentSubcommand) -> Result<Exit> {
     match command {
         IncidentSubcommand::Start(args) => change::start(talk, &args).await,
         IncidentSubcommand::List(args) => list::run(talk, &args).await,
@@ -31,7 +31,7 @@ pub(crate) async fn run(talk: &Talk, command: IncidentSubcommand) -> Result<Exit
 }
 
 /// The id of an incident: its own, or of the newest one with that identifier.
-async fn find(talk: &Talk, name: &str) -> Result<String> {
+async fn find(talk: &CommandSession, name: &str) -> Result<String> {
     if name.parse::<Uuid>().is_ok() {
         return Ok(name.to_owned());
     }

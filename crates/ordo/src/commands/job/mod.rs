@@ -13,11 +13,11 @@ mod update;
 mod when;
 pub(crate) mod words;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::job::JobSubcommand;
 use crate::error::{Exit, Result};
 
-pub(crate) async fn run(talk: &Talk, command: JobSubcommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: JobSubcommand) -> Result<Exit> {
     match command {
         JobSubcommand::Add(args) => add::run(talk, &args).await,
         JobSubcommand::List(args) => list::run(talk, &args).await,

@@ -9,7 +9,7 @@ mod words;
 
 use serde_json::{Value, json};
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::store::{BackupArgs, StoreArg, StoreCommand};
 use crate::error::{Error, Exit, Result};
 use crate::maintenance::DUMP;
@@ -25,7 +25,7 @@ enum StoreAccess {
     Database(DatabaseStore),
 }
 
-pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: StoreCommand) -> Result<Exit> {
     match command {
         StoreCommand::Check(store) => check(talk, &store).await,
         StoreCommand::Stats(store) => stats(talk, &store).await,
@@ -38,7 +38,7 @@ pub(crate) async fn run(talk: &Talk, command: StoreCommand) -> Result<Exit> {
 }
 
 /// A named file is meant itself; otherwise the daemon is asked, and where none answers, its file.
-async fn place(talk: &Talk, asked: &StoreArg) -> Result<StoreAccess> {
+async fn place(talk: &CommandSession, asked: &StoreArg) -> Result<StoreAccess> {
     if let Some(path) = &asked.store {
         return match StoreLocation::of(path) {
             StoreLocation::File(path) => File::at(path).map(StoreAccess::File),
@@ -52,7 +52,7 @@ async fn place(talk: &Talk, asked: &StoreArg) -> Result<StoreAccess> {
 }
 
 /// For work that needs the file alone.
-async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
+async fn file(talk: &CommandSession, asked: &StoreArg, verb: &str) -> Result<File> {
     match place(talk, asked).await? {
         StoreAccess::File(file) => Ok(file),
         StoreAccess::Daemon(daemon) => Err(daemon.in_the_way(verb)),
@@ -63,7 +63,7 @@ async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
     }
 }
 
-async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+async fn check(talk: &CommandSession, store: &StoreArg) -> Result<Exit> {
     let checked = match place(talk, store).await? {
         StoreAccess::Daemon(daemon) => daemon.check().await?,
         StoreAccess::File(file) => file.check().await?,
@@ -73,7 +73,7 @@ async fn check(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     Ok(if checked["clean"] == true { Exit::Done } else { Exit::Failed })
 }
 
-async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+async fn stats(talk: &CommandSession, store: &StoreArg) -> Result<Exit> {
     let stats = match place(talk, store).await? {
         StoreAccess::Daemon(daemon) => daemon.stats().await?,
         StoreAccess::File(file) => file.stats().await?,
@@ -83,7 +83,7 @@ async fn stats(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
+async fn backup(talk: &CommandSession, args: &BackupArgs) -> Result<Exit> {
     // The daemon may run in another folder: it gets the whole path.
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     match place(talk, &args.store).await? {
@@ -96,7 +96,7 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
     say(talk, &answer, || format!("backed up to {} ({})", to.display(), words::size(bytes)))
 }
 
-async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+async fn reindex(talk: &CommandSession, store: &StoreArg) -> Result<Exit> {
     let entities = match place(talk, store).await? {
         StoreAccess::Daemon(daemon) => return Err(daemon.in_the_way("reindex")),
         StoreAccess::File(file) => file.reindex().await?,
@@ -107,7 +107,7 @@ async fn reindex(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     })
 }
 
-async fn compact(talk: &Talk, store: &StoreArg) -> Result<Exit> {
+async fn compact(talk: &CommandSession, store: &StoreArg) -> Result<Exit> {
     let compacted = file(talk, store, "compact").await?.compact()?;
     let (before, after) = (compacted.bytes_before, compacted.bytes_after);
     say(talk, &json!({ "bytes_before": before, "bytes_after": after }), || {
@@ -115,7 +115,7 @@ async fn compact(talk: &Talk, store: &StoreArg) -> Result<Exit> {
     })
 }
 
-fn say(talk: &Talk, data: &Value, human: impl FnOnce() -> String) -> Result<Exit> {
+fn say(talk: &CommandSession, data: &Value, human: impl FnOnce() -> String) -> Result<Exit> {
     talk.value(data, human)?;
     Ok(Exit::Done)
 }

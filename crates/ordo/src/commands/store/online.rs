@@ -5,7 +5,7 @@ use std::path::Path;
 use ordo_client::Error as ClientError;
 use serde_json::{Value, json};
 
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Result};
 use crate::output::progress::Progress;
 
@@ -16,7 +16,7 @@ pub(super) struct OnlineStore {
 
 impl OnlineStore {
     /// Nothing when none answers, unless somebody named it.
-    pub(super) async fn find(talk: &Talk) -> Result<Option<OnlineStore>> {
+    pub(super) async fn find(talk: &CommandSession) -> Result<Option<OnlineStore>> {
         match talk.client.get::<Value>("/healthz").await {
             Err(ClientError::Unreachable { .. }) if !talk.named => Ok(None),
             Err(

@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::{file, offline, say, words};
 use crate::cli::store::RestoreArgs;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::commands::talk::wire;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{StateFolder, shown};
 use crate::maintenance;
 use crate::output::progress::Progress;
 
-pub(super) async fn run(talk: &Talk, args: &RestoreArgs) -> Result<Exit> {
+pub(super) async fn run(talk: &CommandSession, args: &RestoreArgs) -> Result<Exit> {
     let to = match &args.store.store {
         Some(path) => path.clone(),
         None => StateFolder::here().database(),

@@ -54,7 +54,7 @@ async fn watched(talk: &CommandSession, args: &WatchArgs) -> Result<Exit> {
     std::process::exit(ended.code)
 }
 
-struct Ended {
+struct EndedProcess {
     code: i32,
     said: String,
 }
@@ -83,7 +83,7 @@ async fn ping(talk: &CommandSession, path: &str, said: &str) {
     }
 }
 
-fn execute(command: &[String]) -> Ended {
+fn execute(command: &[String]) -> EndedProcess {
     let (program, arguments) = command.split_first().map_or(("", command), |(first, rest)| (first.as_str(), rest));
     let spawned = Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match spawned {
@@ -92,7 +92,7 @@ fn execute(command: &[String]) -> Ended {
             let said = format!("{program}: {error}");
             output::note(&format!("ordo watch: {said}"));
             let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
-            return Ended { code, said };
+            return EndedProcess { code, said };
         }
     };
     let tail = Arc::new(Mutex::new(Vec::new()));
@@ -107,7 +107,7 @@ fn execute(command: &[String]) -> Ended {
     }
     let code = status.map_or(NOT_RUN, code_of);
     let said = String::from_utf8_lossy(&tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
-    Ended { code, said: format!("{said}\nexit code {code}\n") }
+    EndedProcess { code, said: format!("{said}\nexit code {code}\n") }
 }
 
 /// Hands on what comes, and keeps the end of it.

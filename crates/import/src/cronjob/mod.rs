@@ -9,7 +9,7 @@ mod spec;
 
 use serde_json::Value;
 
-use super::draft::{Draft, Reading, Refused};
+use super::draft::{JobDraft, Reading, Refused};
 
 /// Why a file is no YAML.
 pub type NotYaml = serde_saphyr::Error;
@@ -36,7 +36,7 @@ fn add(document: &Value, reading: &mut Reading) {
     }
 }
 
-fn draft(document: &Value) -> Result<Draft, String> {
+fn draft(document: &Value) -> Result<JobDraft, String> {
     let label = name(document);
     if label.is_empty() {
         return Err("has no metadata.name".to_owned());
@@ -49,7 +49,7 @@ fn draft(document: &Value) -> Result<Draft, String> {
         fields.insert("description".to_owned(), text.clone());
     }
     let held = document["spec"]["suspend"] == true;
-    Ok(Draft { place: place(document), label, fields, stated: spec::STATED, held, warnings })
+    Ok(JobDraft { place: place(document), label, fields, stated: spec::STATED, held, warnings })
 }
 
 fn pod(document: &Value) -> &Value {

@@ -8,7 +8,7 @@ use super::line::{self, Entry, Line};
 use super::percent;
 use super::settings::Settings;
 use super::{CrontabFormat, Origin};
-use crate::draft::Draft;
+use crate::draft::JobDraft;
 
 /// A crontab says no more than this about a job.
 const STATED: &[&str] = &["description", "tool_name", "tool_input", "trigger"];
@@ -21,7 +21,7 @@ pub(super) fn draft(
     comment: &[&str],
     settings: &Settings,
     origin: &Origin,
-) -> Draft {
+) -> JobDraft {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
     put("tool_name", json!("shell"));
@@ -34,7 +34,7 @@ pub(super) fn draft(
     if let Some(text) = description(comment, settings, entry) {
         put("description", json!(text));
     }
-    Draft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
+    JobDraft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
 }
 
 fn input(command: &str, settings: &Settings, origin: &Origin) -> Value {

@@ -9,7 +9,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::Result;
-use ordo_import::{Draft, Reading};
+use ordo_import::{JobDraft, Reading};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(super) struct ImportItem {
 pub(super) enum Act {
     /// The id is there once the job is.
     New {
-        draft: Draft,
+        draft: JobDraft,
         id: Option<String>,
     },
     Changed {
@@ -112,7 +112,7 @@ fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -
     items
 }
 
-fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> ImportItem {
+fn one(draft: &JobDraft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> ImportItem {
     let mut warnings = draft.warnings.clone();
     let act = match (draft.normal(now), jobs.get(&draft.label).map(Vec::as_slice)) {
         (Err(why), _) => Act::Refused { why },
@@ -129,12 +129,12 @@ fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Im
 }
 
 /// Whether a job fires is decided once, when it is made; from then on by people.
-fn state_warning(draft: &Draft, job: &Value) -> Option<String> {
+fn state_warning(draft: &JobDraft, job: &Value) -> Option<String> {
     let differs = draft.held && job["state"] == "active";
     differs.then(|| format!("it is suspended in the file, but active here: ordo job pause {}", draft.label))
 }
 
-fn against(draft: &Draft, normal: &Map<String, Value>, job: &Value) -> Act {
+fn against(draft: &JobDraft, normal: &Map<String, Value>, job: &Value) -> Act {
     let changes: Vec<FieldChange> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
     let id = text(job, "id");
     if changes.is_empty() { Act::Same { id } } else { Act::Changed { id, revision: job["revision"].as_u64(), changes } }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// Everything a file led to.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct Imported {
     pub drafts: Vec<JobDraft>,
     pub refused: Vec<Refused>,
     /// What is true of the file as a whole.

@@ -9,19 +9,19 @@ mod spec;
 
 use serde_json::Value;
 
-use super::draft::{JobDraft, Reading, Refused};
+use super::draft::{JobDraft, Imported, Refused};
 
 /// Why a file is no YAML.
 pub type NotYaml = serde_saphyr::Error;
 
-pub fn read(text: &str) -> Result<Reading, NotYaml> {
+pub fn read(text: &str) -> Result<Imported, NotYaml> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
-    let mut reading = Reading::default();
+    let mut reading = Imported::default();
     documents.iter().for_each(|document| add(document, &mut reading));
     Ok(reading)
 }
 
-fn add(document: &Value, reading: &mut Reading) {
+fn add(document: &Value, reading: &mut Imported) {
     match (document["kind"].as_str(), document["items"].as_array()) {
         (Some(kind), Some(items)) if kind.ends_with("List") => items.iter().for_each(|item| add(item, reading)),
         (Some("CronJob"), _) => match draft(document) {

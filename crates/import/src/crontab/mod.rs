@@ -9,7 +9,7 @@ mod line;
 mod percent;
 mod settings;
 
-use super::draft::{Reading, Refused};
+use super::draft::{Imported, Refused};
 use label::Labels;
 use line::Line;
 use settings::Settings;
@@ -28,8 +28,8 @@ pub struct Origin {
     pub cwd: Option<String>,
 }
 
-pub fn read(text: &str, origin: &Origin) -> Reading {
-    let mut reading = Reading::default();
+pub fn read(text: &str, origin: &Origin) -> Imported {
+    let mut reading = Imported::default();
     let (mut settings, mut labels) = (Settings::default(), Labels::new(&origin.name));
     let mut comment: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

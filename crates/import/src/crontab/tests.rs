@@ -8,7 +8,7 @@ fn origin(format: CrontabFormat) -> Origin {
     Origin { format, name: "crontab".into(), zone: "Europe/Berlin".into(), cwd: None }
 }
 
-fn user(text: &str) -> Reading {
+fn user(text: &str) -> Imported {
     read(text, &origin(CrontabFormat::User))
 }
 

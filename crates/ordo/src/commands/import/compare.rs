@@ -9,7 +9,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::Result;
-use ordo_import::{JobDraft, Reading};
+use ordo_import::{JobDraft, Imported};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
@@ -65,13 +65,13 @@ impl ImportItem {
     }
 }
 
-pub(super) async fn with_server(talk: &CommandSession, reading: &Reading, wanted: ImportScope) -> Result<Vec<ImportItem>> {
+pub(super) async fn with_server(talk: &CommandSession, reading: &Imported, wanted: ImportScope) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
 
 /// The jobs that are not over, by label.
-async fn living(talk: &CommandSession, reading: &Reading, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
+async fn living(talk: &CommandSession, reading: &Imported, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
         ImportScope::Beginning(prefix) => {
@@ -91,7 +91,7 @@ async fn living(talk: &CommandSession, reading: &Reading, wanted: ImportScope) -
     Ok(jobs)
 }
 
-fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<ImportItem> {
+fn all(reading: &Imported, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<ImportItem> {
     let mut items: Vec<ImportItem> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
     items.extend(reading.refused.iter().map(|refused| ImportItem {
         place: refused.place.clone(),
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use ordo_import::crontab::{self, CrontabFormat, Origin};
 
-    fn reading(text: &str) -> Reading {
+    fn reading(text: &str) -> Imported {
         let origin =
             Origin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
         crontab::read(text, &origin)

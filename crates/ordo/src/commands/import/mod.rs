@@ -11,7 +11,7 @@ use super::talk::CommandSession;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
 use compare::ImportScope;
-use ordo_import::{Reading, cronjob, crontab};
+use ordo_import::{Imported, cronjob, crontab};
 
 pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result<Exit> {
     match command {
@@ -31,7 +31,7 @@ pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result
     }
 }
 
-async fn import(talk: &CommandSession, args: &ImportArgs, reading: &Reading, wanted: ImportScope) -> Result<Exit> {
+async fn import(talk: &CommandSession, args: &ImportArgs, reading: &Imported, wanted: ImportScope) -> Result<Exit> {
     if reading.drafts.is_empty() && reading.refused.is_empty() {
         return Err(Error::failed(format!("there is no job in {}", args.file.display()))
             .fields(reading.notes.iter().map(|note| ("note".to_owned(), note.clone())).collect()));

@@ -4,7 +4,7 @@ use ordo_model::limits::{NOTE_MAX_BYTES, TIMEOUT_MAX};
 use ordo_model::text::shortened;
 use serde_json::{Map, Value, json};
 
-use super::line::{self, Entry, Line};
+use super::line::{self, CrontabEntry, Line};
 use super::percent;
 use super::settings::Settings;
 use super::{CrontabFormat, Origin};
@@ -17,7 +17,7 @@ const REBOOT: &str = "@reboot";
 pub(super) fn draft(
     number: usize,
     label: String,
-    entry: &Entry<'_>,
+    entry: &CrontabEntry<'_>,
     comment: &[&str],
     settings: &Settings,
     origin: &Origin,
@@ -83,7 +83,7 @@ fn expression(time: &str) -> String {
     fields.join(" ")
 }
 
-fn description(comment: &[&str], settings: &Settings, entry: &Entry<'_>) -> Option<String> {
+fn description(comment: &[&str], settings: &Settings, entry: &CrontabEntry<'_>) -> Option<String> {
     let mut lines: Vec<String> = comment.iter().filter(|text| is_prose(text)).map(|text| (*text).to_owned()).collect();
     lines.extend(settings.mail_to().map(|to| format!("MAILTO={to}")));
     lines.extend(entry.user.map(|user| format!("User: {user}")));
@@ -97,7 +97,7 @@ fn description(comment: &[&str], settings: &Settings, entry: &Entry<'_>) -> Opti
 /// An entry that was commented out and the heading of the columns say nothing about the line below.
 fn is_prose(text: &str) -> bool {
     let heading = text.split_whitespace().take(5).collect::<Vec<_>>() == ["m", "h", "dom", "mon", "dow"];
-    let is_time = |entry: &Entry<'_>| entry.time.starts_with(|c: char| c.is_ascii_digit() || "*@".contains(c));
+    let is_time = |entry: &CrontabEntry<'_>| entry.time.starts_with(|c: char| c.is_ascii_digit() || "*@".contains(c));
     let entry = matches!(line::read(text, CrontabFormat::User), Ok(Line::Entry(entry)) if is_time(&entry));
     !text.is_empty() && !heading && !entry
 }
@@ -112,7 +112,7 @@ fn within(text: &str, most: usize) -> String {
     format!("{}{MORE}", shortened(&plain, most - MORE.len()))
 }
 
-fn warnings(entry: &Entry<'_>, label: &str) -> Vec<String> {
+fn warnings(entry: &CrontabEntry<'_>, label: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if entry.time.eq_ignore_ascii_case(REBOOT) {
         warnings.push(format!(

@@ -13,11 +13,11 @@ pub(super) enum Line<'a> {
         name: &'a str,
         value: &'a str,
     },
-    Entry(Entry<'a>),
+    Entry(CrontabEntry<'a>),
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(super) struct CrontabEntry<'a> {
     /// Five fields, or a nickname like `@daily`.
     pub(super) time: &'a str,
     pub(super) user: Option<&'a str>,
@@ -53,7 +53,7 @@ fn unquoted(text: &str) -> &str {
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
 }
 
-fn entry(line: &str, format: CrontabFormat) -> Result<Entry<'_>, String> {
+fn entry(line: &str, format: CrontabFormat) -> Result<CrontabEntry<'_>, String> {
     // A minus before the time made some crons keep quiet about it.
     let line = line.strip_prefix('-').unwrap_or(line);
     let fields = if line.starts_with('@') { 1 } else { TIME_FIELDS };
@@ -68,7 +68,7 @@ fn entry(line: &str, format: CrontabFormat) -> Result<Entry<'_>, String> {
     if command.is_empty() {
         return Err("has no command".to_owned());
     }
-    Ok(Entry { time, user, command })
+    Ok(CrontabEntry { time, user, command })
 }
 
 /// The first so many words, and what follows them.

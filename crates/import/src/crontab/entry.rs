@@ -4,7 +4,7 @@ use ordo_model::limits::{NOTE_MAX_BYTES, TIMEOUT_MAX};
 use ordo_model::text::shortened;
 use serde_json::{Map, Value, json};
 
-use super::line::{self, CrontabEntry, Line};
+use super::line::{self, CrontabEntry, CrontabLine};
 use super::percent;
 use super::settings::Settings;
 use super::{CrontabFormat, Origin};
@@ -98,7 +98,7 @@ fn description(comment: &[&str], settings: &Settings, entry: &CrontabEntry<'_>) 
 fn is_prose(text: &str) -> bool {
     let heading = text.split_whitespace().take(5).collect::<Vec<_>>() == ["m", "h", "dom", "mon", "dow"];
     let is_time = |entry: &CrontabEntry<'_>| entry.time.starts_with(|c: char| c.is_ascii_digit() || "*@".contains(c));
-    let entry = matches!(line::read(text, CrontabFormat::User), Ok(Line::Entry(entry)) if is_time(&entry));
+    let entry = matches!(line::read(text, CrontabFormat::User), Ok(CrontabLine::Entry(entry)) if is_time(&entry));
     !text.is_empty() && !heading && !entry
 }
 

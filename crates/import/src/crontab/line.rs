@@ -5,7 +5,7 @@ use super::format::CrontabFormat;
 const TIME_FIELDS: usize = 5;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum CrontabLine<'a> {
     Blank,
     /// Without its `#`.
     Comment(&'a str),
@@ -25,17 +25,17 @@ pub(super) struct CrontabEntry<'a> {
     pub(super) command: &'a str,
 }
 
-pub(super) fn read(line: &str, format: CrontabFormat) -> Result<Line<'_>, String> {
+pub(super) fn read(line: &str, format: CrontabFormat) -> Result<CrontabLine<'_>, String> {
     let line = line.trim();
     if line.is_empty() {
-        return Ok(Line::Blank);
+        return Ok(CrontabLine::Blank);
     }
     if let Some(comment) = line.strip_prefix('#') {
-        return Ok(Line::Comment(comment.trim_start_matches('#').trim()));
+        return Ok(CrontabLine::Comment(comment.trim_start_matches('#').trim()));
     }
     match variable(line) {
-        Some((name, value)) => Ok(Line::Variable { name, value }),
-        None => entry(line, format).map(Line::Entry),
+        Some((name, value)) => Ok(CrontabLine::Variable { name, value }),
+        None => entry(line, format).map(CrontabLine::Entry),
     }
 }
 

@@ -11,7 +11,7 @@ mod settings;
 
 use super::draft::{Imported, Refused};
 use label::Labels;
-use line::Line;
+use line::CrontabLine;
 use settings::Settings;
 
 pub use format::{CrontabFormat, detect};
@@ -34,13 +34,13 @@ pub fn read(text: &str, origin: &Origin) -> Imported {
     let mut comment: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         match line::read(line, origin.format) {
-            Ok(Line::Comment(text)) => {
+            Ok(CrontabLine::Comment(text)) => {
                 comment.push(text);
                 continue;
             }
-            Ok(Line::Blank) => {}
-            Ok(Line::Variable { name, value }) => settings.set(name, value),
-            Ok(Line::Entry(entry)) => {
+            Ok(CrontabLine::Blank) => {}
+            Ok(CrontabLine::Variable { name, value }) => settings.set(name, value),
+            Ok(CrontabLine::Entry(entry)) => {
                 let label = labels.next(entry.user, entry.command);
                 reading.drafts.push(entry::draft(number, label, &entry, &comment, &settings, origin));
             }

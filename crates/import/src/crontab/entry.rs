@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::line::{self, CrontabEntry, CrontabLine};
 use super::percent;
-use super::settings::Settings;
+use super::settings::CrontabSettings;
 use super::{CrontabFormat, Origin};
 use crate::draft::JobDraft;
 
@@ -19,7 +19,7 @@ pub(super) fn draft(
     label: String,
     entry: &CrontabEntry<'_>,
     comment: &[&str],
-    settings: &Settings,
+    settings: &CrontabSettings,
     origin: &Origin,
 ) -> JobDraft {
     let mut fields = Map::new();
@@ -37,7 +37,7 @@ pub(super) fn draft(
     JobDraft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
 }
 
-fn input(command: &str, settings: &Settings, origin: &Origin) -> Value {
+fn input(command: &str, settings: &CrontabSettings, origin: &Origin) -> Value {
     let (command, stdin) = percent::split(command);
     let mut input = match settings.shell() {
         None => json!({ "script": command }),
@@ -55,7 +55,7 @@ fn input(command: &str, settings: &Settings, origin: &Origin) -> Value {
     input
 }
 
-fn trigger(time: &str, settings: &Settings, origin: &Origin) -> Value {
+fn trigger(time: &str, settings: &CrontabSettings, origin: &Origin) -> Value {
     if time.eq_ignore_ascii_case(REBOOT) {
         return json!({ "type": "manual" });
     }
@@ -83,7 +83,7 @@ fn expression(time: &str) -> String {
     fields.join(" ")
 }
 
-fn description(comment: &[&str], settings: &Settings, entry: &CrontabEntry<'_>) -> Option<String> {
+fn description(comment: &[&str], settings: &CrontabSettings, entry: &CrontabEntry<'_>) -> Option<String> {
     let mut lines: Vec<String> = comment.iter().filter(|text| is_prose(text)).map(|text| (*text).to_owned()).collect();
     lines.extend(settings.mail_to().map(|to| format!("MAILTO={to}")));
     lines.extend(entry.user.map(|user| format!("User: {user}")));

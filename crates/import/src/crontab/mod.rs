@@ -12,7 +12,7 @@ mod settings;
 use super::draft::{Imported, Refused};
 use label::UniqueLabels;
 use line::CrontabLine;
-use settings::Settings;
+use settings::CrontabSettings;
 
 pub use format::{CrontabFormat, detect};
 
@@ -30,7 +30,7 @@ pub struct Origin {
 
 pub fn read(text: &str, origin: &Origin) -> Imported {
     let mut reading = Imported::default();
-    let (mut settings, mut labels) = (Settings::default(), UniqueLabels::new(&origin.name));
+    let (mut settings, mut labels) = (CrontabSettings::default(), UniqueLabels::new(&origin.name));
     let mut comment: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         match line::read(line, origin.format) {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::line::{self, CrontabEntry, CrontabLine};
 use super::percent;
 use super::settings::CrontabSettings;
-use super::{CrontabFormat, Origin};
+use super::{CrontabFormat, CrontabOrigin};
 use crate::draft::JobDraft;
 
 /// A crontab says no more than this about a job.
@@ -20,7 +20,7 @@ pub(super) fn draft(
     entry: &CrontabEntry<'_>,
     comment: &[&str],
     settings: &CrontabSettings,
-    origin: &Origin,
+    origin: &CrontabOrigin,
 ) -> JobDraft {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
@@ -37,7 +37,7 @@ pub(super) fn draft(
     JobDraft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
 }
 
-fn input(command: &str, settings: &CrontabSettings, origin: &Origin) -> Value {
+fn input(command: &str, settings: &CrontabSettings, origin: &CrontabOrigin) -> Value {
     let (command, stdin) = percent::split(command);
     let mut input = match settings.shell() {
         None => json!({ "script": command }),
@@ -55,7 +55,7 @@ fn input(command: &str, settings: &CrontabSettings, origin: &Origin) -> Value {
     input
 }
 
-fn trigger(time: &str, settings: &CrontabSettings, origin: &Origin) -> Value {
+fn trigger(time: &str, settings: &CrontabSettings, origin: &CrontabOrigin) -> Value {
     if time.eq_ignore_ascii_case(REBOOT) {
         return json!({ "type": "manual" });
     }

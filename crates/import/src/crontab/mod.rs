@@ -18,7 +18,7 @@ pub use format::{CrontabFormat, detect};
 
 /// What a crontab does not say about itself.
 #[derive(Debug, Clone)]
-pub struct Origin {
+pub struct CrontabOrigin {
     pub format: CrontabFormat,
     /// Under which labels begin, so that a later import finds its jobs again.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Origin {
     pub cwd: Option<String>,
 }
 
-pub fn read(text: &str, origin: &Origin) -> Imported {
+pub fn read(text: &str, origin: &CrontabOrigin) -> Imported {
     let mut reading = Imported::default();
     let (mut settings, mut labels) = (CrontabSettings::default(), UniqueLabels::new(&origin.name));
     let mut comment: Vec<&str> = Vec::new();

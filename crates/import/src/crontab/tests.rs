@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn origin(format: CrontabFormat) -> Origin {
-    Origin { format, name: "crontab".into(), zone: "Europe/Berlin".into(), cwd: None }
+fn origin(format: CrontabFormat) -> CrontabOrigin {
+    CrontabOrigin { format, name: "crontab".into(), zone: "Europe/Berlin".into(), cwd: None }
 }
 
 fn user(text: &str) -> Imported {

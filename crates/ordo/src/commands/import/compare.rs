@@ -154,11 +154,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use ordo_import::crontab::{self, CrontabFormat, Origin};
+    use ordo_import::crontab::{self, CrontabFormat, CrontabOrigin};
 
     fn reading(text: &str) -> Imported {
         let origin =
-            Origin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
+            CrontabOrigin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
         crontab::read(text, &origin)
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 const READY: &str = "ordo is ready at ";
 
 #[derive(Debug)]
-pub(crate) struct Daemon {
+pub(crate) struct DaemonProcess {
     binary: PathBuf,
     folder: PathBuf,
     url: String,
@@ -20,8 +20,8 @@ pub(crate) struct Daemon {
     listener: Option<JoinHandle<Vec<String>>>,
 }
 
-impl Daemon {
-    pub(crate) fn start(binary: &Path) -> Result<Daemon> {
+impl DaemonProcess {
+    pub(crate) fn start(binary: &Path) -> Result<DaemonProcess> {
         let folder = std::env::temp_dir().join(format!("ordo-xtask-{}", std::process::id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         // Another build may put another binary in its place meanwhile.
@@ -37,7 +37,7 @@ impl Daemon {
             .spawn()
             .context("starting ordo serve")?;
         let said = child.stderr.take().context("ordo serve has no standard error")?;
-        let mut daemon = Daemon { binary: own, folder, url: String::new(), child, listener: None };
+        let mut daemon = DaemonProcess { binary: own, folder, url: String::new(), child, listener: None };
         let mut lines = BufReader::new(said);
         daemon.url = ready(&mut lines)?;
         daemon.listener = Some(std::thread::spawn(move || complaints(lines)));
@@ -81,7 +81,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for DaemonProcess {
     fn drop(&mut self) {
         // Already gone when it was stopped.
         drop(self.child.kill());

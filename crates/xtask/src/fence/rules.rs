@@ -51,17 +51,17 @@ pub(super) const RULES: [Rule; 16] = [
 ];
 
 /// A crate of others that only some of ours may know outside their tests.
-pub(super) struct Guard {
+pub(super) struct GuardedCrate {
     pub(super) name: &'static str,
     pub(super) known_by: &'static [&'static str],
     pub(super) why: &'static str,
 }
 
-pub(super) const GUARDED: [Guard; 5] = [
-    Guard { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
-    Guard { name: "tokio-postgres", known_by: &["store-postgres"], why: "a store is reached through the contract" },
-    Guard { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
-    Guard {
+pub(super) const GUARDED: [GuardedCrate; 5] = [
+    GuardedCrate { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
+    GuardedCrate { name: "tokio-postgres", known_by: &["store-postgres"], why: "a store is reached through the contract" },
+    GuardedCrate { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
+    GuardedCrate {
         name: "tokio",
         // The store's conformance suite runs on it, behind a feature; the contract itself does not need it.
         known_by: &[
@@ -80,7 +80,7 @@ pub(super) const GUARDED: [Guard; 5] = [
         ],
         why: "the rules neither wait nor spawn",
     },
-    Guard { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
+    GuardedCrate { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
 ];
 
 pub(super) fn of(folder: &str) -> Option<&'static Rule> {

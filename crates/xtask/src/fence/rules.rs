@@ -2,14 +2,14 @@
 //!
 //! Invariant: `model` knows nobody, `engine` and `server` know no driver, drivers do not know the engine.
 
-pub(super) struct Rule {
+pub(super) struct CrateRule {
     pub(super) folder: &'static str,
     pub(super) may_know: &'static [&'static str],
     /// What only its tests may know besides.
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [Rule; 16] = [
+pub(super) const RULES: [CrateRule; 16] = [
     rule("model", &[], &[]),
     rule("api", &["model"], &[]),
     rule("store", &["model"], &[]),
@@ -83,7 +83,7 @@ pub(super) const GUARDED: [GuardedCrate; 5] = [
     GuardedCrate { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
 ];
 
-pub(super) fn of(folder: &str) -> Option<&'static Rule> {
+pub(super) fn of(folder: &str) -> Option<&'static CrateRule> {
     RULES.iter().find(|rule| rule.folder == folder)
 }
 
@@ -91,6 +91,6 @@ const fn rule(
     folder: &'static str,
     may_know: &'static [&'static str],
     tests_may_know: &'static [&'static str],
-) -> Rule {
-    Rule { folder, may_know, tests_may_know }
+) -> CrateRule {
+    CrateRule { folder, may_know, tests_may_know }
 }

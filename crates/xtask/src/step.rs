@@ -20,14 +20,14 @@ pub(crate) enum StepEnd {
 }
 
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct StepRecord {
     name: &'static str,
     took: Duration,
     end: StepEnd,
 }
 
 impl Step {
-    pub(crate) fn run(&self) -> Record {
+    pub(crate) fn run(&self) -> StepRecord {
         println!("\n=== {} ===", self.name);
         let (took, result) = timed(self.work);
         let end = match result {
@@ -38,13 +38,13 @@ impl Step {
         if let StepEnd::Failed(reason) = &end {
             println!("{reason}");
         }
-        let record = Record { name: self.name, took, end };
+        let record = StepRecord { name: self.name, took, end };
         println!("{}", record.line());
         record
     }
 }
 
-impl Record {
+impl StepRecord {
     pub(crate) fn failed(&self) -> bool {
         matches!(self.end, StepEnd::Failed(_))
     }
@@ -59,9 +59,9 @@ impl Record {
     }
 }
 
-pub(crate) fn table(records: &[Record]) -> String {
+pub(crate) fn table(records: &[StepRecord]) -> String {
     let total: f64 = records.iter().map(|record| record.took.as_secs_f64()).sum();
-    let mut lines: Vec<String> = records.iter().map(Record::line).collect();
+    let mut lines: Vec<String> = records.iter().map(StepRecord::line).collect();
     lines.push(format!("{:<14}{total:>8.1} s", "all"));
     lines.join("\n")
 }
@@ -77,8 +77,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 mod tests {
     use super::*;
 
-    fn ended(name: &'static str, end: StepEnd) -> Record {
-        Record { name, took: Duration::from_millis(1_250), end }
+    fn ended(name: &'static str, end: StepEnd) -> StepRecord {
+        StepRecord { name, took: Duration::from_millis(1_250), end }
     }
 
     #[test]

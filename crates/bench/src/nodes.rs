@@ -26,7 +26,7 @@ const PATIENCE: Millis = Millis::from_secs(60);
 
 pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let progress = bar(2 * TURNS, "nodes");
-    let (mut one, mut three) = (Found::default(), Found::default());
+    let (mut one, mut three) = (NodeRates::default(), NodeRates::default());
     for _ in 0..TURNS {
         one = one.better(found(ground, 1, jobs).await?);
         progress.inc(1);
@@ -45,14 +45,14 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 }
 
 #[derive(Default, Clone, Copy)]
-struct Found {
+struct NodeRates {
     jobs_per_s: f64,
     runs_per_s: f64,
 }
 
-impl Found {
-    fn better(self, other: Found) -> Found {
-        Found { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
+impl NodeRates {
+    fn better(self, other: NodeRates) -> NodeRates {
+        NodeRates { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
     }
 
     fn report(self) -> Value {
@@ -60,7 +60,7 @@ impl Found {
     }
 }
 
-async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Found> {
+async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<NodeRates> {
     let scratch = Scratch::new(ground)?;
     let mut stages = Vec::new();
     for number in 1..=count {
@@ -78,7 +78,7 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Fou
         stage.close().await;
     }
     scratch.remove().await?;
-    Ok(Found { jobs_per_s, runs_per_s })
+    Ok(NodeRates { jobs_per_s, runs_per_s })
 }
 
 /// Waits until every partition is served and every node has its share.

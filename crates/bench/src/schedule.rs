@@ -15,7 +15,7 @@ use ordo_store_redb::raw::RawLoop;
 use serde_json::{Map, Value, json};
 
 use super::stage::{Ground, Scratch, Stage, bar, one_off};
-use crate::stage::Place;
+use crate::stage::StorePlace;
 
 /// Far enough away that nothing fires while we measure.
 pub(super) const AHEAD: Millis = Millis::from_hours(1);
@@ -117,7 +117,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
     let rate = match scratch.place() {
-        Place::File(path) => {
+        StorePlace::File(path) => {
             let mut raw = RawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
             let watch = Stopwatch::start();
             for batch in &batches {
@@ -125,7 +125,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
             }
             per_second(count, &watch)
         }
-        Place::Database(url) => {
+        StorePlace::Database(url) => {
             let mut raw = PostgresLoop::open(&url).await?;
             let watch = Stopwatch::start();
             for batch in &batches {

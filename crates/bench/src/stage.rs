@@ -27,16 +27,16 @@ pub(super) enum Ground {
 
 /// Where one store is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum StorePlace {
     File(PathBuf),
     Database(String),
 }
 
-impl Place {
+impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            Place::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
-            Place::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
+            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
+            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
         })
     }
 }
@@ -67,10 +67,10 @@ impl Scratch {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> StorePlace {
         match self {
-            Scratch::Folder(folder) => Place::File(folder.join("store.db")),
-            Scratch::Schema(url) => Place::Database(url.clone()),
+            Scratch::Folder(folder) => StorePlace::File(folder.join("store.db")),
+            Scratch::Schema(url) => StorePlace::Database(url.clone()),
         }
     }
 
@@ -105,25 +105,25 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn open(place: &Place) -> anyhow::Result<Stage> {
+    pub(super) async fn open(place: &StorePlace) -> anyhow::Result<Stage> {
         Stage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        place: &Place,
+        place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<Stage> {
         Stage::start(place, more, Options::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &Place, name: &str) -> anyhow::Result<Stage> {
+    pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<Stage> {
         Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
     }
 
     async fn start(
-        place: &Place,
+        place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
         options: Options,
     ) -> anyhow::Result<Stage> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fire::lead;
 use super::schedule::{AHEAD, command, per_second};
-use super::stage::{Ground, Scratch, Stage, bar};
+use super::stage::{Ground, Scratch, BenchStage, bar};
 
 const NODES: usize = 3;
 /// As many as there are nodes at most, so that each has somebody to serve.
@@ -64,7 +64,7 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Nod
     let scratch = Scratch::new(ground)?;
     let mut stages = Vec::new();
     for number in 1..=count {
-        stages.push(Stage::open_node(&scratch.place(), &format!("bench-{number}")).await?);
+        stages.push(BenchStage::open_node(&scratch.place(), &format!("bench-{number}")).await?);
     }
     settled(&stages).await?;
     let watch = Stopwatch::start();
@@ -82,7 +82,7 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Nod
 }
 
 /// Waits until every partition is served and every node has its share.
-async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
+async fn settled(stages: &[BenchStage]) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {
         let nodes = stages[0].engine.nodes().await?;
@@ -96,7 +96,7 @@ async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
 }
 
 /// Callers side by side, each of them at the next node.
-async fn schedule(stages: &[Stage], jobs: usize, at: Timestamp) -> anyhow::Result<()> {
+async fn schedule(stages: &[BenchStage], jobs: usize, at: Timestamp) -> anyhow::Result<()> {
     let mut calling = tokio::task::JoinSet::new();
     for caller in 0..CALLERS {
         let share = jobs / CALLERS + usize::from(caller < jobs % CALLERS);
@@ -119,7 +119,7 @@ async fn call(engine: Engine, mut left: usize, at: Timestamp) -> anyhow::Result<
     Ok(())
 }
 
-async fn completed(stages: &[Stage], count: u64) -> anyhow::Result<()> {
+async fn completed(stages: &[BenchStage], count: u64) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {
         let done: u64 = stages.iter().map(|stage| Metrics::read(&stage.engine.metrics().completed)).sum();

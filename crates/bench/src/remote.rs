@@ -15,13 +15,13 @@ use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{Ground, Scratch, Stage, bar};
+use super::stage::{Ground, Scratch, BenchStage, bar};
 
 const CAPACITY: usize = 1_000;
 
 pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let here = burst(&stage, runs, "default").await?;
     let shutdown = CancellationToken::new();
     let folder = std::env::temp_dir().join(format!("ordo-bench-{}", new_id()));
@@ -50,7 +50,7 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     }))
 }
 
-fn serve(stage: &Stage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+fn serve(stage: &BenchStage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let node = Node { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
     let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(NoMaintenance), node);
     let listener = tokio::net::UnixListener::bind(socket)?;
@@ -58,7 +58,7 @@ fn serve(stage: &Stage, socket: &Path, shutdown: &CancellationToken) -> anyhow::
 }
 
 /// Triggers so many jobs at once; how many runs per second were completed.
-async fn burst(stage: &Stage, runs: usize, group: &str) -> anyhow::Result<f64> {
+async fn burst(stage: &BenchStage, runs: usize, group: &str) -> anyhow::Result<f64> {
     let form = json!({ "label": "bench", "tool_name": "noop", "group": group, "trigger": { "type": "manual" } });
     let definition: Definition = serde_json::from_value(form)?;
     let ids: Vec<JobId> = (0..runs).map(|_| JobId(new_id())).collect();

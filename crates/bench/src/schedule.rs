@@ -14,7 +14,7 @@ use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use ordo_store_redb::raw::RawLoop;
 use serde_json::{Map, Value, json};
 
-use super::stage::{Ground, Scratch, Stage, bar, one_off};
+use super::stage::{Ground, Scratch, BenchStage, bar, one_off};
 use crate::stage::StorePlace;
 
 /// Far enough away that nothing fires while we measure.
@@ -53,7 +53,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 /// So many callers, each waiting for its answer before it asks again.
 pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let acks = Arc::new(AtomicUsize::new(0));
     let watch = Stopwatch::start();
@@ -80,7 +80,7 @@ pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> any
 
 async fn batches(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let mut made: Vec<Vec<_>> = Vec::new();
     for _ in 0..jobs.div_ceil(size) {

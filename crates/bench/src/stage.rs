@@ -99,40 +99,40 @@ impl Drop for Scratch {
     }
 }
 
-pub(super) struct Stage {
+pub(super) struct BenchStage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
 }
 
-impl Stage {
-    pub(super) async fn open(place: &StorePlace) -> anyhow::Result<Stage> {
-        Stage::open_with(place, []).await
+impl BenchStage {
+    pub(super) async fn open(place: &StorePlace) -> anyhow::Result<BenchStage> {
+        BenchStage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
         place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
-    ) -> anyhow::Result<Stage> {
-        Stage::start(place, more, Options::default()).await
+    ) -> anyhow::Result<BenchStage> {
+        BenchStage::start(place, more, Options::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<Stage> {
-        Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
+    pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<BenchStage> {
+        BenchStage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
     }
 
     async fn start(
         place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
         options: Options,
-    ) -> anyhow::Result<Stage> {
+    ) -> anyhow::Result<BenchStage> {
         let store = place.open().await?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);
         let engine = Engine::start(store, tools, Arc::new(SystemClock), options).await?;
-        Ok(Stage { engine, probe })
+        Ok(BenchStage { engine, probe })
     }
 
     pub(super) async fn close(self) {

@@ -10,15 +10,15 @@ use tokio::sync::Notify;
 use super::work::Cancel;
 
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct HeldRuns {
     capacity: usize,
     held: Mutex<HashMap<RunId, (Token, Cancel)>>,
     changed: Notify,
 }
 
-impl Books {
-    pub(super) fn new(capacity: usize) -> Books {
-        Books { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
+impl HeldRuns {
+    pub(super) fn new(capacity: usize) -> HeldRuns {
+        HeldRuns { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
     }
 
     pub(super) fn begin(&self, run_id: RunId, token: Token, cancel: Cancel) {

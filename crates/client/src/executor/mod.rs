@@ -30,7 +30,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{Client, Error};
-use books::Books;
+use books::HeldRuns;
 use outgoing::Outgoing;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
@@ -187,7 +187,7 @@ impl Executor {
         handler: &Arc<dyn Handler>,
         mut leave: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<End, Error> {
-        let books = Arc::new(Books::new(self.offer.capacity));
+        let books = Arc::new(HeldRuns::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
         let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
         let leaving = Cancel::default();
@@ -225,7 +225,7 @@ impl Executor {
     }
 
     /// Lets what runs finish within the grace, and ends the rest.
-    async fn wind_up(&self, registered: &Registered, books: &Arc<Books>) {
+    async fn wind_up(&self, registered: &Registered, books: &Arc<HeldRuns>) {
         let finished = async {
             tokio::select! {
                 () = books.idle() => true,
@@ -243,7 +243,7 @@ impl Executor {
     }
 
     /// Lets itself be heard until the server has forgotten it, or wants it to leave.
-    async fn beat(&self, registered: &Registered, books: &Arc<Books>, drain: Drain) -> Result<End, Error> {
+    async fn beat(&self, registered: &Registered, books: &Arc<HeldRuns>, drain: Drain) -> Result<End, Error> {
         let path = format!("/v1/executors/{}/heartbeat", registered.id);
         let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -267,7 +267,7 @@ impl Executor {
     async fn poll(
         &self,
         registered: &Registered,
-        books: &Arc<Books>,
+        books: &Arc<HeldRuns>,
         handler: &Arc<dyn Handler>,
         send: &mpsc::UnboundedSender<outgoing::Parcel>,
         leaving: &Cancel,

@@ -7,7 +7,7 @@ use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
 use ordo_model::{Millis, RunId, Timestamp, Token};
 use tokio::sync::{mpsc, watch};
 
-use super::books::Books;
+use super::books::HeldRuns;
 use super::outgoing::Parcel;
 use super::{Handler, Outcome};
 
@@ -80,7 +80,7 @@ impl Log {
 pub(super) fn begin(
     assignment: Assignment,
     handler: &Arc<dyn Handler>,
-    books: &Arc<Books>,
+    books: &Arc<HeldRuns>,
     send: &mpsc::UnboundedSender<Parcel>,
 ) {
     let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());

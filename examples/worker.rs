@@ -3,7 +3,7 @@
 //!     ORDO_TOKEN=$(cat .ordo/token) cargo run -p ordo --example worker -- http://127.0.0.1:7070
 //!     ordo job add shout --group rust --tool shout --input '{"text": "hello"}'
 
-use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, Log, Offer, Outcome, handler};
 use ordo_client::{Client, Error, Target};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Error> {
         }
     });
     eprintln!("ready");
-    Executor::new(client, offer).run(shout, interrupted()).await
+    RemoteExecutor::new(client, offer).run(shout, interrupted()).await
 }
 
 /// Ctrl-C, or a polite request to end.

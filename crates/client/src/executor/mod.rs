@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
+//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, Offer, Outcome, handler};
 //! use serde_json::json;
 //!
 //! let offer = Offer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
@@ -13,7 +13,7 @@
 //!     log.line(&format!("to {}", run.tool_input["to"]));
 //!     Outcome::Completed(json!({ "sent": true }))
 //! });
-//! Executor::new(client, offer).run(send, std::future::pending()).await
+//! RemoteExecutor::new(client, offer).run(send, std::future::pending()).await
 //! # }
 //! ```
 
@@ -102,7 +102,7 @@ where
 
 /// A remote executor.
 #[derive(Debug, Clone)]
-pub struct Executor {
+pub struct RemoteExecutor {
     client: Client,
     offer: Offer,
     version: Option<String>,
@@ -124,22 +124,22 @@ enum Drain {
     Known,
 }
 
-impl Executor {
+impl RemoteExecutor {
     /// An executor that will register with this offer.
-    pub fn new(client: Client, offer: Offer) -> Executor {
-        Executor { client, offer, version: None, grace: GRACE }
+    pub fn new(client: Client, offer: Offer) -> RemoteExecutor {
+        RemoteExecutor { client, offer, version: None, grace: GRACE }
     }
 
     /// How long what runs may take to finish when it leaves.
     #[must_use]
-    pub fn with_grace(self, grace: Duration) -> Executor {
-        Executor { grace, ..self }
+    pub fn with_grace(self, grace: Duration) -> RemoteExecutor {
+        RemoteExecutor { grace, ..self }
     }
 
     /// The version that is shown in the list of executors.
     #[must_use]
-    pub fn with_version(self, version: impl Into<String>) -> Executor {
-        Executor { version: Some(version.into()), ..self }
+    pub fn with_version(self, version: impl Into<String>) -> RemoteExecutor {
+        RemoteExecutor { version: Some(version.into()), ..self }
     }
 
     /// Works until `leave` is ready, or the server asks it to leave; then takes nothing new, finishes what it has, and leaves.

@@ -3,7 +3,7 @@
 //!     ORDO_TOKEN=$(cat .ordo/token) cargo run -p ordo --example worker -- http://127.0.0.1:7070
 //!     ordo job add shout --group rust --tool shout --input '{"text": "hello"}'
 
-use ordo_client::executor::{Assigned, RemoteExecutor, Log, Offer, Outcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, Outcome, handler};
 use ordo_client::{Client, Error, Target};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ async fn main() -> Result<(), Error> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:7070".into());
     let client = Client::new(Target::Http { url }, std::env::var("ORDO_TOKEN").ok().as_deref());
     let name = format!("rust-{}", std::process::id());
-    let offer = Offer { name, group: "rust".into(), tools: vec!["shout".into()], capacity: 4 };
+    let offer = ExecutorOffer { name, group: "rust".into(), tools: vec!["shout".into()], capacity: 4 };
     // Heartbeats, timeouts, cancellations and reports are the executor's business; the work is ours.
     let shout = handler(|run: Assigned, log: Log| async move {
         log.line("working");

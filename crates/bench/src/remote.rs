@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
-use ordo_client::executor::{Assigned, RemoteExecutor, Log, Offer, Outcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, Outcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
@@ -29,7 +29,7 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     let socket = folder.join("s");
     let server = serve(&stage, &socket, &shutdown)?;
     let leave = shutdown.clone();
-    let offer = Offer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
+    let offer = ExecutorOffer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
     let executor = RemoteExecutor::new(Client::new(Target::Socket(socket), None), offer);
     let noop = handler(|_: Assigned, _: Log| async { Outcome::Completed(Value::Null) });
     let working = tokio::spawn(async move { executor.run(noop, leave.cancelled_owned()).await });

@@ -5,10 +5,10 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, Offer, Outcome, handler};
+//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, Outcome, handler};
 //! use serde_json::json;
 //!
-//! let offer = Offer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
+//! let offer = ExecutorOffer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
 //! let send = handler(|run: Assigned, log: Log| async move {
 //!     log.line(&format!("to {}", run.tool_input["to"]));
 //!     Outcome::Completed(json!({ "sent": true }))
@@ -48,7 +48,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// What the executor offers.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct ExecutorOffer {
     /// How people know it; best unique.
     pub name: String,
     /// Jobs of this group are its own.
@@ -104,7 +104,7 @@ where
 #[derive(Debug, Clone)]
 pub struct RemoteExecutor {
     client: Client,
-    offer: Offer,
+    offer: ExecutorOffer,
     version: Option<String>,
     grace: Duration,
 }
@@ -126,7 +126,7 @@ enum Drain {
 
 impl RemoteExecutor {
     /// An executor that will register with this offer.
-    pub fn new(client: Client, offer: Offer) -> RemoteExecutor {
+    pub fn new(client: Client, offer: ExecutorOffer) -> RemoteExecutor {
         RemoteExecutor { client, offer, version: None, grace: GRACE }
     }
 

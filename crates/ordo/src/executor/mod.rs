@@ -4,7 +4,7 @@ mod handler;
 
 use std::path::Path;
 
-use ordo_client::executor::{RemoteExecutor, Offer};
+use ordo_client::executor::{RemoteExecutor, ExecutorOffer};
 use ordo_engine::Tools;
 
 use crate::cli::Common;
@@ -28,7 +28,7 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     let mut signals = crate::daemon::signals::Signals::listen()?;
     let name = args.name.unwrap_or_else(default_name);
     let tools = tools(settings, &name, &args.tools).await?;
-    let offer = Offer {
+    let offer = ExecutorOffer {
         name: name.clone(),
         group: args.group.clone(),
         tools: tools.keys().cloned().collect(),

@@ -3,7 +3,7 @@
 //!     ORDO_TOKEN=$(cat .ordo/token) cargo run -p ordo --example worker -- http://127.0.0.1:7070
 //!     ordo job add shout --group rust --tool shout --input '{"text": "hello"}'
 
-use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, Outcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, RunOutcome, handler};
 use ordo_client::{Client, Error, Target};
 use serde_json::json;
 
@@ -17,8 +17,8 @@ async fn main() -> Result<(), Error> {
     let shout = handler(|run: Assigned, log: Log| async move {
         log.line("working");
         match run.tool_input["text"].as_str() {
-            Some(text) => Outcome::Completed(json!({ "text": text.to_uppercase() })),
-            None => Outcome::Failed("the input needs a text".into()),
+            Some(text) => RunOutcome::Completed(json!({ "text": text.to_uppercase() })),
+            None => RunOutcome::Failed("the input needs a text".into()),
         }
     });
     eprintln!("ready");

@@ -5,13 +5,13 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, Outcome, handler};
+//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, RunOutcome, handler};
 //! use serde_json::json;
 //!
 //! let offer = ExecutorOffer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
 //! let send = handler(|run: Assigned, log: Log| async move {
 //!     log.line(&format!("to {}", run.tool_input["to"]));
-//!     Outcome::Completed(json!({ "sent": true }))
+//!     RunOutcome::Completed(json!({ "sent": true }))
 //! });
 //! RemoteExecutor::new(client, offer).run(send, std::future::pending()).await
 //! # }
@@ -61,7 +61,7 @@ pub struct ExecutorOffer {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The work is done; the result is kept with the run.
     Completed(Value),
     /// The work was not done, for this reason.
@@ -71,7 +71,7 @@ pub enum Outcome {
 }
 
 /// The future of one run.
-pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type Running = Pin<Box<dyn Future<Output = RunOutcome> + Send>>;
 
 /// Does the work of one run.
 pub trait Handler: Send + Sync + 'static {
@@ -84,7 +84,7 @@ struct FnHandler<F>(F);
 impl<F, R> Handler for FnHandler<F>
 where
     F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
-    R: Future<Output = Outcome> + Send + 'static,
+    R: Future<Output = RunOutcome> + Send + 'static,
 {
     fn run(&self, run: Assigned, log: Log) -> Running {
         Box::pin(self.0(run, log))
@@ -95,7 +95,7 @@ where
 pub fn handler<F, R>(work: F) -> impl Handler
 where
     F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
-    R: Future<Output = Outcome> + Send + 'static,
+    R: Future<Output = RunOutcome> + Send + 'static,
 {
     FnHandler(work)
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::books::HeldRuns;
 use super::outgoing::Parcel;
-use super::{Handler, Outcome};
+use super::{Handler, RunOutcome};
 
 /// Says when to stop. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -110,10 +110,10 @@ async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &
         }
     };
     match outcome {
-        Ok(Outcome::Completed(result)) => ReportStatus::Completed { result },
-        Ok(Outcome::Failed(_)) if cancel.is_cancelled() => ReportStatus::Cancelled {},
-        Ok(Outcome::Failed(reason)) => failed(reason),
-        Ok(Outcome::GivenBack(delay)) => {
+        Ok(RunOutcome::Completed(result)) => ReportStatus::Completed { result },
+        Ok(RunOutcome::Failed(_)) if cancel.is_cancelled() => ReportStatus::Cancelled {},
+        Ok(RunOutcome::Failed(reason)) => failed(reason),
+        Ok(RunOutcome::GivenBack(delay)) => {
             let delay = Millis::from_ms(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
             ReportStatus::Nack { delay: Some(delay), reason: None }
         }

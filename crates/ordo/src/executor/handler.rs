@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, Outcome, Running};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, RunOutcome, Running};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
@@ -32,16 +32,16 @@ impl Handler for ToolHandler {
     }
 }
 
-async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
+async fn outcome(tools: &Tools, run: Assigned, log: Log) -> RunOutcome {
     let Some(tool) = tools.get(&run.tool_name).cloned() else {
-        return Outcome::Failed(format!("there is no tool {:?} here", run.tool_name));
+        return RunOutcome::Failed(format!("there is no tool {:?} here", run.tool_name));
     };
     let (lines, receive) = mpsc::unbounded_channel();
     let forwarding = tokio::spawn(forward(receive, log));
     let cancel = CancellationToken::new();
     let _bridge = AbortOnDropHandle::new(tokio::spawn(bridge(run.cancel.clone(), cancel.clone())));
     let Some(work) = work(run, lines, cancel) else {
-        return Outcome::Failed("the server sent a run that this version cannot read".to_owned());
+        return RunOutcome::Failed("the server sent a run that this version cannot read".to_owned());
     };
     let sink = work.log.clone();
     let done = tool.run(work).await;
@@ -49,8 +49,8 @@ async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
     drop(sink);
     drop(forwarding.await);
     match done {
-        Ok(result) => Outcome::Completed(result),
-        Err(failure) => Outcome::Failed(failure.reason),
+        Ok(result) => RunOutcome::Completed(result),
+        Err(failure) => RunOutcome::Failed(failure.reason),
     }
 }
 

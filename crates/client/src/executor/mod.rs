@@ -71,12 +71,12 @@ pub enum RunOutcome {
 }
 
 /// The future of one run.
-pub type Running = Pin<Box<dyn Future<Output = RunOutcome> + Send>>;
+pub type RunFuture = Pin<Box<dyn Future<Output = RunOutcome> + Send>>;
 
 /// Does the work of one run.
 pub trait Handler: Send + Sync + 'static {
     /// Runs it. Returns soon after `run.cancel` says so; its outcome does not matter then.
-    fn run(&self, run: Assigned, log: Log) -> Running;
+    fn run(&self, run: Assigned, log: Log) -> RunFuture;
 }
 
 struct FnHandler<F>(F);
@@ -86,7 +86,7 @@ where
     F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
     R: Future<Output = RunOutcome> + Send + 'static,
 {
-    fn run(&self, run: Assigned, log: Log) -> Running {
+    fn run(&self, run: Assigned, log: Log) -> RunFuture {
         Box::pin(self.0(run, log))
     }
 }

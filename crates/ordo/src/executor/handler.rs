@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, RunOutcome, Running};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, RunOutcome, RunFuture};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
@@ -26,7 +26,7 @@ impl ToolHandler {
 }
 
 impl Handler for ToolHandler {
-    fn run(&self, run: Assigned, log: Log) -> Running {
+    fn run(&self, run: Assigned, log: Log) -> RunFuture {
         let tools = self.tools.clone();
         Box::pin(async move { outcome(&tools, run, log).await })
     }

@@ -110,7 +110,7 @@ pub struct RemoteExecutor {
 }
 
 /// Why a generation of the executor ended.
-enum End {
+enum GenerationEnd {
     /// It was asked to leave, here or by the server.
     Leaving,
     /// The server does not know it any more.
@@ -154,8 +154,8 @@ impl RemoteExecutor {
                 () = &mut leave => return Ok(()),
             };
             match self.live(&registered, &handler, leave.as_mut()).await? {
-                End::Leaving => return Ok(()),
-                End::Forgotten => {}
+                GenerationEnd::Leaving => return Ok(()),
+                GenerationEnd::Forgotten => {}
             }
         }
     }
@@ -186,7 +186,7 @@ impl RemoteExecutor {
         registered: &Registered,
         handler: &Arc<dyn Handler>,
         mut leave: Pin<&mut impl Future<Output = ()>>,
-    ) -> Result<End, Error> {
+    ) -> Result<GenerationEnd, Error> {
         let books = Arc::new(HeldRuns::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
         let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
@@ -197,9 +197,9 @@ impl RemoteExecutor {
             let (end, polls) = tokio::select! {
                 end = self.beat(registered, &books, Drain::Heeded) => (end?, true),
                 end = &mut polling => (end?, false),
-                () = &mut leave => (End::Leaving, true),
+                () = &mut leave => (GenerationEnd::Leaving, true),
             };
-            if let End::Leaving = end {
+            if let GenerationEnd::Leaving = end {
                 leaving.fire();
                 self.leave(registered).await;
                 if polls {
@@ -211,14 +211,14 @@ impl RemoteExecutor {
         };
         match end {
             // Whatever runs has been settled by the server: its reports would be refused.
-            End::Forgotten => books.cancel_all(),
-            End::Leaving => self.wind_up(registered, &books).await,
+            GenerationEnd::Forgotten => books.cancel_all(),
+            GenerationEnd::Leaving => self.wind_up(registered, &books).await,
         }
         books.idle().await;
         drop(send);
         // It ends when the last report was taken.
         drop(outgoing.await);
-        if let End::Leaving = end {
+        if let GenerationEnd::Leaving = end {
             self.leave(registered).await;
         }
         Ok(end)
@@ -243,7 +243,7 @@ impl RemoteExecutor {
     }
 
     /// Lets itself be heard until the server has forgotten it, or wants it to leave.
-    async fn beat(&self, registered: &Registered, books: &Arc<HeldRuns>, drain: Drain) -> Result<End, Error> {
+    async fn beat(&self, registered: &Registered, books: &Arc<HeldRuns>, drain: Drain) -> Result<GenerationEnd, Error> {
         let path = format!("/v1/executors/{}/heartbeat", registered.id);
         let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -253,10 +253,10 @@ impl RemoteExecutor {
                 Ok(beat) => {
                     beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(*run));
                     if beat.drain && drain == Drain::Heeded {
-                        return Ok(End::Leaving);
+                        return Ok(GenerationEnd::Leaving);
                     }
                 }
-                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -271,12 +271,12 @@ impl RemoteExecutor {
         handler: &Arc<dyn Handler>,
         send: &mpsc::UnboundedSender<outgoing::Parcel>,
         leaving: &Cancel,
-    ) -> Result<End, Error> {
+    ) -> Result<GenerationEnd, Error> {
         let path = format!("/v1/executors/{}/poll", registered.id);
         loop {
             let free = tokio::select! {
                 biased;
-                () = leaving.cancelled() => return Ok(End::Leaving),
+                () = leaving.cancelled() => return Ok(GenerationEnd::Leaving),
                 free = books.free() => free,
             };
             let wanted = Poll { max: Some(free.min(1_000)), wait_ms: POLL_WAIT_MS };
@@ -286,10 +286,10 @@ impl RemoteExecutor {
                         work::begin(run, handler, books, send);
                     }
                     if polled.drain {
-                        return Ok(End::Leaving);
+                        return Ok(GenerationEnd::Leaving);
                     }
                 }
-                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
                 Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(error),
             }

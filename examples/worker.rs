@@ -3,7 +3,7 @@
 //!     ORDO_TOKEN=$(cat .ordo/token) cargo run -p ordo --example worker -- http://127.0.0.1:7070
 //!     ordo job add shout --group rust --tool shout --input '{"text": "hello"}'
 
-use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, RunOutcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
 use ordo_client::{Client, Error, Target};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Error> {
     let name = format!("rust-{}", std::process::id());
     let offer = ExecutorOffer { name, group: "rust".into(), tools: vec!["shout".into()], capacity: 4 };
     // Heartbeats, timeouts, cancellations and reports are the executor's business; the work is ours.
-    let shout = handler(|run: Assigned, log: Log| async move {
+    let shout = handler(|run: Assigned, log: RunLog| async move {
         log.line("working");
         match run.tool_input["text"].as_str() {
             Some(text) => RunOutcome::Completed(json!({ "text": text.to_uppercase() })),

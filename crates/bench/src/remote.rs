@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
-use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, RunOutcome, handler};
+use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
@@ -31,7 +31,7 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     let leave = shutdown.clone();
     let offer = ExecutorOffer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
     let executor = RemoteExecutor::new(Client::new(Target::Socket(socket), None), offer);
-    let noop = handler(|_: Assigned, _: Log| async { RunOutcome::Completed(Value::Null) });
+    let noop = handler(|_: Assigned, _: RunLog| async { RunOutcome::Completed(Value::Null) });
     let working = tokio::spawn(async move { executor.run(noop, leave.cancelled_owned()).await });
     while !stage.engine.offers("far", "noop") {
         tokio::time::sleep(Duration::from_millis(5)).await;

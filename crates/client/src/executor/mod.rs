@@ -5,11 +5,11 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, RemoteExecutor, Log, ExecutorOffer, RunOutcome, handler};
+//! use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
 //! use serde_json::json;
 //!
 //! let offer = ExecutorOffer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
-//! let send = handler(|run: Assigned, log: Log| async move {
+//! let send = handler(|run: Assigned, log: RunLog| async move {
 //!     log.line(&format!("to {}", run.tool_input["to"]));
 //!     RunOutcome::Completed(json!({ "sent": true }))
 //! });
@@ -35,7 +35,7 @@ use outgoing::Outgoing;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
 pub use ordo_api::reports::LogStream;
-pub use work::{Assigned, Cancel, Log};
+pub use work::{Assigned, Cancel, RunLog};
 
 /// How long a poll waits for work.
 const POLL_WAIT_MS: u64 = 20_000;
@@ -76,17 +76,17 @@ pub type RunFuture = Pin<Box<dyn Future<Output = RunOutcome> + Send>>;
 /// Does the work of one run.
 pub trait Handler: Send + Sync + 'static {
     /// Runs it. Returns soon after `run.cancel` says so; its outcome does not matter then.
-    fn run(&self, run: Assigned, log: Log) -> RunFuture;
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture;
 }
 
 struct FnHandler<F>(F);
 
 impl<F, R> Handler for FnHandler<F>
 where
-    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
+    F: Fn(Assigned, RunLog) -> R + Send + Sync + 'static,
     R: Future<Output = RunOutcome> + Send + 'static,
 {
-    fn run(&self, run: Assigned, log: Log) -> RunFuture {
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture {
         Box::pin(self.0(run, log))
     }
 }
@@ -94,7 +94,7 @@ where
 /// A handler made of an async function.
 pub fn handler<F, R>(work: F) -> impl Handler
 where
-    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
+    F: Fn(Assigned, RunLog) -> R + Send + Sync + 'static,
     R: Future<Output = RunOutcome> + Send + 'static,
 {
     FnHandler(work)

@@ -58,13 +58,13 @@ impl std::ops::Deref for Assigned {
 
 /// Where a run puts its lines; they are sent while it runs.
 #[derive(Debug, Clone)]
-pub struct Log {
+pub struct RunLog {
     run_id: RunId,
     token: Token,
     send: mpsc::UnboundedSender<Parcel>,
 }
 
-impl Log {
+impl RunLog {
     /// A line of standard output.
     pub fn line(&self, text: &str) {
         self.put(LogStream::Stdout, text, None);
@@ -85,7 +85,7 @@ pub(super) fn begin(
 ) {
     let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());
     books.begin(run_id, token, cancel.clone());
-    let log = Log { run_id, token, send: send.clone() };
+    let log = RunLog { run_id, token, send: send.clone() };
     let run = Assigned { assignment, cancel: cancel.clone() };
     let (handler, books, send) = (handler.clone(), books.clone(), send.clone());
     tokio::spawn(async move {
@@ -97,7 +97,7 @@ pub(super) fn begin(
     });
 }
 
-async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &Cancel) -> ReportStatus {
+async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: RunLog, cancel: &Cancel) -> ReportStatus {
     let failed = |reason: String| ReportStatus::Failed { reason };
     let timeout = run.timeout;
     let mut task = tokio::spawn(async move { handler.run(run, log).await });

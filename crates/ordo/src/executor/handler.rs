@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, RunOutcome, RunFuture};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, RunLog, LogStream, RunOutcome, RunFuture};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
@@ -26,13 +26,13 @@ impl ToolHandler {
 }
 
 impl Handler for ToolHandler {
-    fn run(&self, run: Assigned, log: Log) -> RunFuture {
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture {
         let tools = self.tools.clone();
         Box::pin(async move { outcome(&tools, run, log).await })
     }
 }
 
-async fn outcome(tools: &Tools, run: Assigned, log: Log) -> RunOutcome {
+async fn outcome(tools: &Tools, run: Assigned, log: RunLog) -> RunOutcome {
     let Some(tool) = tools.get(&run.tool_name).cloned() else {
         return RunOutcome::Failed(format!("there is no tool {:?} here", run.tool_name));
     };
@@ -86,7 +86,7 @@ fn payload(sent: HookPayload) -> Option<Payload> {
     Some(Payload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
 }
 
-async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Log) {
+async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: RunLog) {
     while let Some((_, line)) = receive.recv().await {
         let stream = match line.stream {
             Stream::Stdout => LogStream::Stdout,

@@ -31,7 +31,7 @@ use tokio::sync::mpsc;
 
 use crate::{Client, Error};
 use books::HeldRuns;
-use outgoing::Outgoing;
+use outgoing::OutgoingLogs;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
 pub use ordo_api::reports::LogStream;
@@ -189,7 +189,7 @@ impl RemoteExecutor {
     ) -> Result<GenerationEnd, Error> {
         let books = Arc::new(HeldRuns::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
-        let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
+        let outgoing = tokio::spawn(OutgoingLogs::new(self.client.clone(), receive).run());
         let leaving = Cancel::default();
         let end = {
             let polling = self.poll(registered, &books, handler, &send, &leaving);

@@ -28,16 +28,16 @@ pub(super) enum Parcel {
     Report(Report),
 }
 
-pub(super) struct Outgoing {
+pub(super) struct OutgoingLogs {
     client: Client,
     receive: mpsc::UnboundedReceiver<Parcel>,
     /// The next chunk of each attempt.
     seqs: HashMap<(RunId, Token), u64>,
 }
 
-impl Outgoing {
-    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> Outgoing {
-        Outgoing { client, receive, seqs: HashMap::new() }
+impl OutgoingLogs {
+    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> OutgoingLogs {
+        OutgoingLogs { client, receive, seqs: HashMap::new() }
     }
 
     pub(super) async fn run(mut self) {

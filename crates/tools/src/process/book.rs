@@ -41,7 +41,7 @@ pub(crate) struct Record {
 
 /// The record of an attempt under way.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct OpenRecord {
     path: PathBuf,
     file: File,
     record: Record,
@@ -61,7 +61,7 @@ impl ProcessBook {
     }
 
     /// Writes down that a process is about to be started.
-    pub(crate) fn intend(&self, work: &Work) -> io::Result<Entry> {
+    pub(crate) fn intend(&self, work: &Work) -> io::Result<OpenRecord> {
         let record = Record {
             run_id: work.run_id,
             attempt: work.attempt,
@@ -72,7 +72,7 @@ impl ProcessBook {
             leader: None,
         };
         let path = self.folder.join(format!("{}-{}", work.run_id, work.attempt));
-        let mut entry = Entry { file: File::create(&path)?, path, record };
+        let mut entry = OpenRecord { file: File::create(&path)?, path, record };
         entry.file.write_all(&line(&entry.record)?)?;
         Ok(entry)
     }
@@ -109,7 +109,7 @@ impl Record {
     }
 }
 
-impl Entry {
+impl OpenRecord {
     pub(crate) fn record(&self) -> &Record {
         &self.record
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use uuid::Uuid;
 
-use super::book::{Entry, ProcessBook, Record};
+use super::book::{OpenRecord, ProcessBook, Record};
 use super::group::{has_members, poll};
 use super::proc::{self, Identity, Mark, Seen};
 use crate::limits::SWEEP_GRACE;
@@ -72,7 +72,7 @@ impl ProcessBook {
     }
 }
 
-impl Entry {
+impl OpenRecord {
     /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
     pub(crate) async fn kill_strays(&self) -> usize {
         let record = self.record().clone();

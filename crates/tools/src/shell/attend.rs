@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::ending::Ending;
 use crate::limits::{KILL_GRACE, OUTPUT_GRACE};
-use crate::process::book::Entry;
+use crate::process::book::OpenRecord;
 use crate::process::group::Group;
 
 const OUTSIDER: &str = "a process outside the command's group keeps its output open: no longer read";
@@ -38,7 +38,7 @@ impl Attended {
         Attended { process: Process { group, child }, capture }
     }
 
-    pub(crate) async fn until_the_end(mut self, cancel: &CancellationToken, entry: &Entry) -> Result<Value, Failure> {
+    pub(crate) async fn until_the_end(mut self, cancel: &CancellationToken, entry: &OpenRecord) -> Result<Value, Failure> {
         let ending = match self.exit_or(cancel).await? {
             Some(status) => {
                 self.drain(cancel).await;
@@ -84,7 +84,7 @@ impl Attended {
         }
     }
 
-    async fn stop(&mut self, entry: &Entry) -> Ending {
+    async fn stop(&mut self, entry: &OpenRecord) -> Ending {
         self.say("cancelled: TERM to the process group");
         let ending = if self.signal_and_wait(Signal::TERM).await {
             Ending::Stopped

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attend::Attended;
 use super::environment::Environment;
-use crate::process::book::{Entry, ProcessBook};
+use crate::process::book::{OpenRecord, ProcessBook};
 use crate::process::group::Group;
 
 /// One command, ready to be started.
@@ -41,7 +41,7 @@ pub struct Runner {
 struct Started {
     group: Group,
     child: Child,
-    entry: Entry,
+    entry: OpenRecord,
 }
 
 impl Runner {

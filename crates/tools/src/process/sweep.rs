@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use uuid::Uuid;
 
-use super::book::{OpenRecord, ProcessBook, Record};
+use super::book::{OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
 use super::proc::{self, Identity, Mark, Seen};
 use crate::limits::SWEEP_GRACE;
@@ -94,7 +94,7 @@ impl Snapshot {
         Snapshot { me: proc::myself(), generation, boot: proc::boot(), processes }
     }
 
-    fn judge(&self, record: &Record) -> Verdict {
+    fn judge(&self, record: &ProcessRecord) -> Verdict {
         if record.generation == self.generation {
             return Verdict::InUse;
         }
@@ -112,7 +112,7 @@ impl Snapshot {
         self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
     }
 
-    fn left_of(&self, record: &Record) -> Vec<Target> {
+    fn left_of(&self, record: &ProcessRecord) -> Vec<Target> {
         let mark = record.mark();
         let ours = |seen: &Seen, its: &Option<Mark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
         let mut targets: Vec<Target> = (self.processes.iter())
@@ -177,9 +177,9 @@ mod tests {
         Snapshot { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
     }
 
-    fn record(leader: Option<(i32, u64)>) -> Record {
+    fn record(leader: Option<(i32, u64)>) -> ProcessRecord {
         let identity = |(pid, started_ticks)| Identity { pid, started_ticks };
-        Record {
+        ProcessRecord {
             run_id: RUN,
             attempt: 1,
             token: Token(7),
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn left(record: &Record, processes: &[(Seen, Option<Mark>)]) -> Vec<Target> {
+    fn left(record: &ProcessRecord, processes: &[(Seen, Option<Mark>)]) -> Vec<Target> {
         match snapshot(processes).judge(record) {
             Verdict::LeftBehind(targets) => targets,
             Verdict::InUse => panic!("in use"),
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn another_boot_leaves_nothing_behind() {
-        let old = Record { boot: Some("before".into()), ..record(Some((50, 99))) };
+        let old = ProcessRecord { boot: Some("before".into()), ..record(Some((50, 99))) };
         assert_eq!(left(&old, &[process(50, 50, 99, Some(7))]), []);
     }
 

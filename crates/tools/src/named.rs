@@ -12,7 +12,7 @@ use ordo_engine::tool::{Failure, Tool, Work};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fields::{Fields, InputError, kind};
+use crate::fields::{InputFields, InputError, kind};
 use crate::shell::environment::check_env;
 use crate::shell::runner::{Invocation, Runner};
 use crate::template::{Template, TemplateError};
@@ -97,7 +97,7 @@ impl NamedTool {
             return Ok(BTreeMap::new());
         }
         let known: Vec<&str> = wanted.iter().copied().collect();
-        let fields = Fields::of(&self.name, input, &known, &example(&known))?;
+        let fields = InputFields::of(&self.name, input, &known, &example(&known))?;
         wanted.into_iter().map(|name| Ok((name, self.value(name, fields.value(name))?))).collect()
     }
 

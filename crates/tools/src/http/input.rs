@@ -9,7 +9,7 @@ use reqwest::{Method, Url};
 use serde_json::Value;
 
 use super::expect::Expect;
-use crate::fields::{Fields, InputError};
+use crate::fields::{InputFields, InputError};
 use crate::near::did_you_mean;
 
 const FIELDS: [&str; 6] = ["method", "url", "headers", "body", "expect", "after"];
@@ -30,7 +30,7 @@ pub(crate) struct HttpInput {
 
 impl HttpInput {
     pub(crate) fn parse(input: &Value) -> Result<HttpInput, InputError> {
-        let fields = Fields::of("http", input, &FIELDS, EXAMPLE)?;
+        let fields = InputFields::of("http", input, &FIELDS, EXAMPLE)?;
         let url = fields.text("url")?.ok_or_else(|| {
             InputError::Incomplete(
                 "http needs \"url\", such as \"https://example.com/hook\": did you forget it?".into(),
@@ -99,7 +99,7 @@ pub(crate) fn check_scheme(url: &Url) -> Result<(), String> {
     }
 }
 
-fn parse_headers(fields: &Fields<'_>) -> Result<HeaderMap, InputError> {
+fn parse_headers(fields: &InputFields<'_>) -> Result<HeaderMap, InputError> {
     let mut headers = HeaderMap::new();
     for (name, value) in fields.text_map("headers")? {
         let refuse = |why: &str| InputError::invalid(format!("headers.{name}"), why);

@@ -14,13 +14,13 @@ use ordo_model::{RunId, Token};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::proc::{self, Identity, Mark};
+use super::proc::{self, ProcessIdentity, Mark};
 
 #[derive(Debug, Clone)]
 pub struct ProcessBook {
     folder: Arc<Path>,
     generation: Uuid,
-    owner: Option<Identity>,
+    owner: Option<ProcessIdentity>,
     boot: Option<Arc<str>>,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct ProcessRecord {
     pub(crate) token: Token,
     /// The executor's generation that started it, and the process that lived it.
     pub(crate) generation: Uuid,
-    pub(crate) owner: Option<Identity>,
+    pub(crate) owner: Option<ProcessIdentity>,
     pub(crate) boot: Option<String>,
     /// Leader of the process group; absent between the intent and the start.
     #[serde(skip)]
-    pub(crate) leader: Option<Identity>,
+    pub(crate) leader: Option<ProcessIdentity>,
 }
 
 /// The record of an attempt under way.
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_with_a_whole_a_torn_and_no_second_line() {
-        let leader = Some(Identity { pid: 5, started_ticks: 7 });
+        let leader = Some(ProcessIdentity { pid: 5, started_ticks: 7 });
         let intent = ProcessRecord {
             run_id: RunId(Uuid::from_u128(1)),
             attempt: 2,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process, distinguished from a later one with the same number: field 22 of its `stat`, in ticks since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
     pub(crate) started_ticks: u64,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Identity {
 /// One process, as `/proc/<pid>/stat` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
-    pub(crate) id: Identity,
+    pub(crate) id: ProcessIdentity,
     pub(crate) pgid: i32,
     pub(crate) alive: bool,
 }
@@ -62,7 +62,7 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Seen> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
-    let id = Identity { pid, started_ticks: fields.get(19)?.parse().ok()? };
+    let id = ProcessIdentity { pid, started_ticks: fields.get(19)?.parse().ok()? };
     Some(Seen { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
 }
 
@@ -85,7 +85,7 @@ mod tests {
             let seen = parse_stat(80, &format!("80 {name} {tail}")).unwrap();
             assert_eq!(
                 seen,
-                Seen { id: Identity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
+                Seen { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
                 "command name {name}"
             );
         }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::book::{OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
-use super::proc::{self, Identity, Mark, Seen};
+use super::proc::{self, ProcessIdentity, Mark, Seen};
 use crate::limits::SWEEP_GRACE;
 
 /// All processes at one moment, and who is looking.
@@ -108,7 +108,7 @@ impl Snapshot {
     }
 
     /// A second executor that shares the folder still attends to its own.
-    fn is_another_alive(&self, owner: Identity) -> bool {
+    fn is_another_alive(&self, owner: ProcessIdentity) -> bool {
         self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
     }
 
@@ -167,7 +167,7 @@ mod tests {
     const RUN: RunId = RunId(Uuid::from_u128(1));
 
     fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (Seen, Option<Mark>) {
-        let seen = Seen { id: Identity { pid, started_ticks }, pgid, alive: true };
+        let seen = Seen { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
         (seen, fence.map(|fence| Mark::of(RUN, Token(fence))))
     }
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn record(leader: Option<(i32, u64)>) -> ProcessRecord {
-        let identity = |(pid, started_ticks)| Identity { pid, started_ticks };
+        let identity = |(pid, started_ticks)| ProcessIdentity { pid, started_ticks };
         ProcessRecord {
             run_id: RUN,
             attempt: 1,

@@ -14,7 +14,7 @@ use ordo_model::{RunId, Token};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::proc::{self, ProcessIdentity, Mark};
+use super::proc::{self, ProcessIdentity, AttemptMark};
 
 #[derive(Debug, Clone)]
 pub struct ProcessBook {
@@ -98,8 +98,8 @@ fn line(content: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 impl ProcessRecord {
-    pub(crate) fn mark(&self) -> Mark {
-        Mark::of(self.run_id, self.token)
+    pub(crate) fn mark(&self) -> AttemptMark {
+        AttemptMark::of(self.run_id, self.token)
     }
 
     fn read(text: &str) -> io::Result<ProcessRecord> {

@@ -24,14 +24,14 @@ pub(crate) struct Seen {
 
 /// The attempt a process says it belongs to, by the environment it was started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct AttemptMark {
     pub(crate) run: String,
     pub(crate) fence: String,
 }
 
-impl Mark {
-    pub(crate) fn of(run: RunId, token: Token) -> Mark {
-        Mark { run: run.to_string(), fence: token.0.to_string() }
+impl AttemptMark {
+    pub(crate) fn of(run: RunId, token: Token) -> AttemptMark {
+        AttemptMark { run: run.to_string(), fence: token.0.to_string() }
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn see_all() -> Vec<Seen> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(see).collect()
 }
 
-pub(crate) fn mark(pid: i32) -> Option<Mark> {
+pub(crate) fn mark(pid: i32) -> Option<AttemptMark> {
     parse_mark(&fs::read(format!("/proc/{pid}/environ")).ok()?)
 }
 
@@ -66,12 +66,12 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Seen> {
     Some(Seen { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
 }
 
-fn parse_mark(environ: &[u8]) -> Option<Mark> {
+fn parse_mark(environ: &[u8]) -> Option<AttemptMark> {
     let find = |name: &[u8]| {
         let value = environ.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name))?;
         String::from_utf8(value.to_vec()).ok()
     };
-    Some(Mark { run: find(b"ORDO_RUN_ID=")?, fence: find(b"ORDO_FENCE=")? })
+    Some(AttemptMark { run: find(b"ORDO_RUN_ID=")?, fence: find(b"ORDO_FENCE=")? })
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_mark_needs_the_run_and_the_fence_at_the_start_of_an_entry() {
-        let mark = Mark { run: "r".into(), fence: "7".into() };
+        let mark = AttemptMark { run: "r".into(), fence: "7".into() };
         assert_eq!(parse_mark(b"A=1\0ORDO_RUN_ID=r\0ORDO_FENCE=7\0"), Some(mark));
         assert_eq!(parse_mark(b"ORDO_RUN_ID=r\0"), None);
         assert_eq!(parse_mark(b"XORDO_RUN_ID=r\0ORDO_FENCE=7\0"), None);

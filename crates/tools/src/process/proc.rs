@@ -16,7 +16,7 @@ pub(crate) struct ProcessIdentity {
 
 /// One process, as `/proc/<pid>/stat` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ProcessStat {
     pub(crate) id: ProcessIdentity,
     pub(crate) pgid: i32,
     pub(crate) alive: bool,
@@ -35,11 +35,11 @@ impl AttemptMark {
     }
 }
 
-pub(crate) fn see(pid: i32) -> Option<Seen> {
+pub(crate) fn see(pid: i32) -> Option<ProcessStat> {
     parse_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-pub(crate) fn see_all() -> Vec<Seen> {
+pub(crate) fn see_all() -> Vec<ProcessStat> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(see).collect()
 }
@@ -53,17 +53,17 @@ pub(crate) fn boot() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
-pub(crate) fn myself() -> Option<Seen> {
+pub(crate) fn myself() -> Option<ProcessStat> {
     see(i32::try_from(std::process::id()).ok()?)
 }
 
 /// The command's name stands in parentheses and may itself hold spaces and parentheses: fields count from the last one.
-fn parse_stat(pid: i32, stat: &str) -> Option<Seen> {
+fn parse_stat(pid: i32, stat: &str) -> Option<ProcessStat> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
     let id = ProcessIdentity { pid, started_ticks: fields.get(19)?.parse().ok()? };
-    Some(Seen { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
+    Some(ProcessStat { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
 }
 
 fn parse_mark(environ: &[u8]) -> Option<AttemptMark> {
@@ -85,7 +85,7 @@ mod tests {
             let seen = parse_stat(80, &format!("80 {name} {tail}")).unwrap();
             assert_eq!(
                 seen,
-                Seen { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
+                ProcessStat { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
                 "command name {name}"
             );
         }

@@ -11,15 +11,15 @@ use uuid::Uuid;
 
 use super::book::{OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
-use super::proc::{self, ProcessIdentity, AttemptMark, Seen};
+use super::proc::{self, ProcessIdentity, AttemptMark, ProcessStat};
 use crate::limits::SWEEP_GRACE;
 
 /// All processes at one moment, and who is looking.
 struct Snapshot {
-    me: Option<Seen>,
+    me: Option<ProcessStat>,
     generation: Uuid,
     boot: Option<String>,
-    processes: Vec<(Seen, Option<AttemptMark>)>,
+    processes: Vec<(ProcessStat, Option<AttemptMark>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +114,7 @@ impl Snapshot {
 
     fn left_of(&self, record: &ProcessRecord) -> Vec<Target> {
         let mark = record.mark();
-        let ours = |seen: &Seen, its: &Option<AttemptMark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
+        let ours = |seen: &ProcessStat, its: &Option<AttemptMark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
         let mut targets: Vec<Target> = (self.processes.iter())
             .filter(|(seen, its)| ours(seen, its))
             .map(|(seen, _)| match self.leader_of(seen.pgid) {
@@ -128,7 +128,7 @@ impl Snapshot {
         targets
     }
 
-    fn leader_of(&self, pgid: i32) -> Option<&(Seen, Option<AttemptMark>)> {
+    fn leader_of(&self, pgid: i32) -> Option<&(ProcessStat, Option<AttemptMark>)> {
         self.processes.iter().find(|(seen, _)| seen.id.pid == pgid)
     }
 
@@ -166,12 +166,12 @@ mod tests {
 
     const RUN: RunId = RunId(Uuid::from_u128(1));
 
-    fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (Seen, Option<AttemptMark>) {
-        let seen = Seen { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
+    fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (ProcessStat, Option<AttemptMark>) {
+        let seen = ProcessStat { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
         (seen, fence.map(|fence| AttemptMark::of(RUN, Token(fence))))
     }
 
-    fn snapshot(processes: &[(Seen, Option<AttemptMark>)]) -> Snapshot {
+    fn snapshot(processes: &[(ProcessStat, Option<AttemptMark>)]) -> Snapshot {
         let me = process(10, 10, 1, None);
         let processes = processes.iter().cloned().chain([me.clone()]).collect();
         Snapshot { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn left(record: &ProcessRecord, processes: &[(Seen, Option<AttemptMark>)]) -> Vec<Target> {
+    fn left(record: &ProcessRecord, processes: &[(ProcessStat, Option<AttemptMark>)]) -> Vec<Target> {
         match snapshot(processes).judge(record) {
             Verdict::LeftBehind(targets) => targets,
             Verdict::InUse => panic!("in use"),

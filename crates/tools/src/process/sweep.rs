@@ -23,7 +23,7 @@ struct Snapshot {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
+enum KillTarget {
     Group(i32),
     Process(i32),
 }
@@ -33,7 +33,7 @@ enum Verdict {
     /// The generation that wrote the record is going on.
     InUse,
     /// It has ended; what is left of it, if anything, is to be killed.
-    LeftBehind(Vec<Target>),
+    LeftBehind(Vec<KillTarget>),
 }
 
 impl ProcessBook {
@@ -55,7 +55,7 @@ impl ProcessBook {
     }
 
     /// Records of former generations, each with what is still alive of it.
-    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<Target>)>> {
+    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<KillTarget>)>> {
         let records = self.records()?;
         if records.is_empty() {
             return Ok(Vec::new());
@@ -112,14 +112,14 @@ impl Snapshot {
         self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
     }
 
-    fn left_of(&self, record: &ProcessRecord) -> Vec<Target> {
+    fn left_of(&self, record: &ProcessRecord) -> Vec<KillTarget> {
         let mark = record.mark();
         let ours = |seen: &ProcessStat, its: &Option<AttemptMark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
-        let mut targets: Vec<Target> = (self.processes.iter())
+        let mut targets: Vec<KillTarget> = (self.processes.iter())
             .filter(|(seen, its)| ours(seen, its))
             .map(|(seen, _)| match self.leader_of(seen.pgid) {
-                Some((leader, its)) if !ours(leader, its) => Target::Process(seen.id.pid),
-                None | Some(_) => Target::Group(seen.pgid),
+                Some((leader, its)) if !ours(leader, its) => KillTarget::Process(seen.id.pid),
+                None | Some(_) => KillTarget::Group(seen.pgid),
             })
             .filter(|target| self.may_kill(*target))
             .collect();
@@ -133,19 +133,19 @@ impl Snapshot {
     }
 
     /// Never ourselves, whoever started us; never everybody (0) nor init.
-    fn may_kill(&self, target: Target) -> bool {
+    fn may_kill(&self, target: KillTarget) -> bool {
         match target {
-            Target::Group(pgid) => pgid > 1 && self.me.is_some_and(|me| me.pgid != pgid),
-            Target::Process(pid) => pid > 1 && self.me.is_some_and(|me| me.id.pid != pid),
+            KillTarget::Group(pgid) => pgid > 1 && self.me.is_some_and(|me| me.pgid != pgid),
+            KillTarget::Process(pid) => pid > 1 && self.me.is_some_and(|me| me.id.pid != pid),
         }
     }
 }
 
-impl Target {
+impl KillTarget {
     fn kill(self) -> bool {
         let sent = match self {
-            Target::Group(pgid) => Pid::from_raw(pgid).map(|pgid| kill_process_group(pgid, Signal::KILL)),
-            Target::Process(pid) => Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL)),
+            KillTarget::Group(pgid) => Pid::from_raw(pgid).map(|pgid| kill_process_group(pgid, Signal::KILL)),
+            KillTarget::Process(pid) => Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL)),
         };
         tracing::info!(what = ?self, ?sent, "killed what an attempt left running");
         matches!(sent, Some(Ok(())))
@@ -153,8 +153,8 @@ impl Target {
 
     fn is_alive(self) -> bool {
         match self {
-            Target::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
-            Target::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
+            KillTarget::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
+            KillTarget::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
         }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn left(record: &ProcessRecord, processes: &[(ProcessStat, Option<AttemptMark>)]) -> Vec<Target> {
+    fn left(record: &ProcessRecord, processes: &[(ProcessStat, Option<AttemptMark>)]) -> Vec<KillTarget> {
         match snapshot(processes).judge(record) {
             Verdict::LeftBehind(targets) => targets,
             Verdict::InUse => panic!("in use"),
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_leader_is_proven_by_its_start_time_even_without_an_environment() {
-        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 99, None)]), [Target::Group(50)]);
+        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 99, None)]), [KillTarget::Group(50)]);
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn members_that_survive_their_leader_are_proven_by_run_and_fence() {
-        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(7))]), [Target::Group(50)]);
+        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(7))]), [KillTarget::Group(50)]);
         assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, None)]), []);
         assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(8))]), [], "a later attempt");
     }
@@ -217,18 +217,18 @@ mod tests {
     #[test]
     fn an_intent_without_a_group_finds_its_processes_by_their_mark() {
         let seen = [process(60, 60, 1, Some(7)), process(61, 60, 2, Some(7)), process(62, 62, 2, None)];
-        assert_eq!(left(&record(None), &seen), [Target::Group(60)]);
+        assert_eq!(left(&record(None), &seen), [KillTarget::Group(60)]);
     }
 
     #[test]
     fn a_marked_process_in_a_strangers_group_is_killed_alone() {
         let seen = [process(60, 60, 1, None), process(61, 60, 2, Some(7))];
-        assert_eq!(left(&record(None), &seen), [Target::Process(61)]);
+        assert_eq!(left(&record(None), &seen), [KillTarget::Process(61)]);
     }
 
     #[test]
     fn we_never_kill_ourselves_even_if_a_run_started_us() {
-        assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [Target::Process(11)]);
+        assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [KillTarget::Process(11)]);
         let mut started_by_a_run = snapshot(&[]);
         started_by_a_run.processes = vec![process(10, 10, 1, Some(7))];
         assert_eq!(started_by_a_run.judge(&record(None)), Verdict::LeftBehind(vec![]));
@@ -248,6 +248,6 @@ mod tests {
         let own = Snapshot { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
         assert_eq!(own.judge(&record), Verdict::InUse);
         let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
-        assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![Target::Group(50)]));
+        assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![KillTarget::Group(50)]));
     }
 }

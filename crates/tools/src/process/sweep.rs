@@ -29,7 +29,7 @@ enum KillTarget {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum RecordVerdict {
     /// The generation that wrote the record is going on.
     InUse,
     /// It has ended; what is left of it, if anything, is to be killed.
@@ -62,8 +62,8 @@ impl ProcessBook {
         }
         let snapshot = Snapshot::take(self.generation());
         let judged = records.into_iter().filter_map(|(path, record)| match snapshot.judge(&record) {
-            Verdict::InUse => None,
-            Verdict::LeftBehind(mut targets) => {
+            RecordVerdict::InUse => None,
+            RecordVerdict::LeftBehind(mut targets) => {
                 targets.retain(|target| target.is_alive());
                 Some((path, targets))
             }
@@ -94,17 +94,17 @@ impl Snapshot {
         Snapshot { me: proc::myself(), generation, boot: proc::boot(), processes }
     }
 
-    fn judge(&self, record: &ProcessRecord) -> Verdict {
+    fn judge(&self, record: &ProcessRecord) -> RecordVerdict {
         if record.generation == self.generation {
-            return Verdict::InUse;
+            return RecordVerdict::InUse;
         }
         if record.boot.is_none() || record.boot != self.boot {
-            return Verdict::LeftBehind(Vec::new());
+            return RecordVerdict::LeftBehind(Vec::new());
         }
         if record.owner.is_some_and(|owner| self.is_another_alive(owner)) {
-            return Verdict::InUse;
+            return RecordVerdict::InUse;
         }
-        Verdict::LeftBehind(self.left_of(record))
+        RecordVerdict::LeftBehind(self.left_of(record))
     }
 
     /// A second executor that shares the folder still attends to its own.
@@ -192,8 +192,8 @@ mod tests {
 
     fn left(record: &ProcessRecord, processes: &[(ProcessStat, Option<AttemptMark>)]) -> Vec<KillTarget> {
         match snapshot(processes).judge(record) {
-            Verdict::LeftBehind(targets) => targets,
-            Verdict::InUse => panic!("in use"),
+            RecordVerdict::LeftBehind(targets) => targets,
+            RecordVerdict::InUse => panic!("in use"),
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [KillTarget::Process(11)]);
         let mut started_by_a_run = snapshot(&[]);
         started_by_a_run.processes = vec![process(10, 10, 1, Some(7))];
-        assert_eq!(started_by_a_run.judge(&record(None)), Verdict::LeftBehind(vec![]));
+        assert_eq!(started_by_a_run.judge(&record(None)), RecordVerdict::LeftBehind(vec![]));
     }
 
     #[test]
@@ -244,10 +244,10 @@ mod tests {
     fn what_a_living_executor_looks_after_is_left_alone() {
         let record = record(Some((50, 99)));
         let neighbour = snapshot(&[process(9, 9, 5, None), process(50, 50, 99, Some(7))]);
-        assert_eq!(neighbour.judge(&record), Verdict::InUse);
+        assert_eq!(neighbour.judge(&record), RecordVerdict::InUse);
         let own = Snapshot { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
-        assert_eq!(own.judge(&record), Verdict::InUse);
+        assert_eq!(own.judge(&record), RecordVerdict::InUse);
         let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
-        assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![KillTarget::Group(50)]));
+        assert_eq!(reused.judge(&record), RecordVerdict::LeftBehind(vec![KillTarget::Group(50)]));
     }
 }

@@ -15,7 +15,7 @@ use super::proc::{self, ProcessIdentity, AttemptMark, ProcessStat};
 use crate::limits::SWEEP_GRACE;
 
 /// All processes at one moment, and who is looking.
-struct Snapshot {
+struct ProcessTable {
     me: Option<ProcessStat>,
     generation: Uuid,
     boot: Option<String>,
@@ -60,7 +60,7 @@ impl ProcessBook {
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        let snapshot = Snapshot::take(self.generation());
+        let snapshot = ProcessTable::take(self.generation());
         let judged = records.into_iter().filter_map(|(path, record)| match snapshot.judge(&record) {
             RecordVerdict::InUse => None,
             RecordVerdict::LeftBehind(mut targets) => {
@@ -76,7 +76,7 @@ impl OpenRecord {
     /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
     pub(crate) async fn kill_strays(&self) -> usize {
         let record = self.record().clone();
-        let targets = tokio::task::spawn_blocking(move || Snapshot::take(record.generation).left_of(&record)).await;
+        let targets = tokio::task::spawn_blocking(move || ProcessTable::take(record.generation).left_of(&record)).await;
         targets.unwrap_or_default().iter().filter(|target| target.is_alive() && target.kill()).count()
     }
 }
@@ -88,10 +88,10 @@ async fn forget(path: &PathBuf) -> io::Result<()> {
     }
 }
 
-impl Snapshot {
-    fn take(generation: Uuid) -> Snapshot {
+impl ProcessTable {
+    fn take(generation: Uuid) -> ProcessTable {
         let processes = proc::see_all().into_iter().map(|seen| (seen, proc::mark(seen.id.pid))).collect();
-        Snapshot { me: proc::myself(), generation, boot: proc::boot(), processes }
+        ProcessTable { me: proc::myself(), generation, boot: proc::boot(), processes }
     }
 
     fn judge(&self, record: &ProcessRecord) -> RecordVerdict {
@@ -171,10 +171,10 @@ mod tests {
         (seen, fence.map(|fence| AttemptMark::of(RUN, Token(fence))))
     }
 
-    fn snapshot(processes: &[(ProcessStat, Option<AttemptMark>)]) -> Snapshot {
+    fn snapshot(processes: &[(ProcessStat, Option<AttemptMark>)]) -> ProcessTable {
         let me = process(10, 10, 1, None);
         let processes = processes.iter().cloned().chain([me.clone()]).collect();
-        Snapshot { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
+        ProcessTable { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
     }
 
     fn record(leader: Option<(i32, u64)>) -> ProcessRecord {
@@ -245,7 +245,7 @@ mod tests {
         let record = record(Some((50, 99)));
         let neighbour = snapshot(&[process(9, 9, 5, None), process(50, 50, 99, Some(7))]);
         assert_eq!(neighbour.judge(&record), RecordVerdict::InUse);
-        let own = Snapshot { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
+        let own = ProcessTable { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
         assert_eq!(own.judge(&record), RecordVerdict::InUse);
         let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
         assert_eq!(reused.judge(&record), RecordVerdict::LeftBehind(vec![KillTarget::Group(50)]));

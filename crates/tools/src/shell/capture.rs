@@ -15,10 +15,10 @@ use crate::limits::{READ_BYTES, STDERR_SHOWN_BYTES};
 pub(crate) struct Capture {
     stdout: Pipe,
     stderr: Pipe,
-    kept: Kept,
+    kept: CapturedOutput,
 }
 
-struct Kept {
+struct CapturedOutput {
     log: LogSink,
     output: Tail,
     complaints: Tail,
@@ -41,7 +41,7 @@ pub(crate) struct Captured {
 
 impl Capture {
     pub(crate) fn of(child: &mut Child, log: LogSink) -> Capture {
-        let kept = Kept { log, output: Tail::of(OUTPUT_TAIL_BYTES), complaints: Tail::of(STDERR_SHOWN_BYTES) };
+        let kept = CapturedOutput { log, output: Tail::of(OUTPUT_TAIL_BYTES), complaints: Tail::of(STDERR_SHOWN_BYTES) };
         let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         Capture { stdout: Pipe::new(LogStream::Stdout, stdout), stderr: Pipe::new(LogStream::Stderr, stderr), kept }
@@ -92,7 +92,7 @@ impl Pipe {
         }
     }
 
-    fn take_in(&mut self, count: usize, kept: &mut Kept) {
+    fn take_in(&mut self, count: usize, kept: &mut CapturedOutput) {
         if count == 0 {
             self.from = None;
         }
@@ -100,7 +100,7 @@ impl Pipe {
     }
 }
 
-impl Kept {
+impl CapturedOutput {
     fn take_in(&mut self, stream: LogStream, piece: Piece<'_>) {
         // Before the tail cuts it: half of a secret would not be known for one.
         let text = self.log.masked(piece.text);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 
 use super::lines::{LineCutter, Piece};
-use super::tail::Tail;
+use super::tail::TextTail;
 use crate::limits::{READ_BYTES, STDERR_SHOWN_BYTES};
 
 pub(crate) struct Capture {
@@ -20,8 +20,8 @@ pub(crate) struct Capture {
 
 struct CapturedOutput {
     log: LogSink,
-    output: Tail,
-    complaints: Tail,
+    output: TextTail,
+    complaints: TextTail,
 }
 
 struct Pipe {
@@ -35,13 +35,13 @@ struct Pipe {
 /// What is known of the output when the command has ended.
 #[derive(Debug)]
 pub(crate) struct Captured {
-    pub(crate) output: Tail,
-    pub(crate) complaints: Tail,
+    pub(crate) output: TextTail,
+    pub(crate) complaints: TextTail,
 }
 
 impl Capture {
     pub(crate) fn of(child: &mut Child, log: LogSink) -> Capture {
-        let kept = CapturedOutput { log, output: Tail::of(OUTPUT_TAIL_BYTES), complaints: Tail::of(STDERR_SHOWN_BYTES) };
+        let kept = CapturedOutput { log, output: TextTail::of(OUTPUT_TAIL_BYTES), complaints: TextTail::of(STDERR_SHOWN_BYTES) };
         let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         Capture { stdout: Pipe::new(LogStream::Stdout, stdout), stderr: Pipe::new(LogStream::Stderr, stderr), kept }

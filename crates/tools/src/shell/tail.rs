@@ -5,14 +5,14 @@
 use super::lines::Piece;
 
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct TextTail {
     limit: usize,
     text: String,
 }
 
-impl Tail {
-    pub(crate) fn of(limit: usize) -> Tail {
-        Tail { limit, text: String::new() }
+impl TextTail {
+    pub(crate) fn of(limit: usize) -> TextTail {
+        TextTail { limit, text: String::new() }
     }
 
     pub(crate) fn push(&mut self, piece: Piece<'_>) {
@@ -46,8 +46,8 @@ fn end_of(text: &str, limit: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn tail(limit: usize, lines: &[&str]) -> Tail {
-        let mut tail = Tail::of(limit);
+    fn tail(limit: usize, lines: &[&str]) -> TextTail {
+        let mut tail = TextTail::of(limit);
         lines.iter().for_each(|text| tail.push(Piece { text, ends_line: true }));
         tail
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn little_is_held_however_much_comes() {
-        let mut tail = Tail::of(10);
+        let mut tail = TextTail::of(10);
         for _ in 0..1_000 {
             tail.push(Piece { text: "0123456789abcdef", ends_line: true });
             assert!(tail.text.len() <= 20 + 11);

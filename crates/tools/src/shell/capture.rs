@@ -8,7 +8,7 @@ use ordo_model::limits::OUTPUT_TAIL_BYTES;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 
-use super::lines::{LineCutter, Piece};
+use super::lines::{LineCutter, LinePiece};
 use super::tail::TextTail;
 use crate::limits::{READ_BYTES, STDERR_SHOWN_BYTES};
 
@@ -101,10 +101,10 @@ impl Pipe {
 }
 
 impl CapturedOutput {
-    fn take_in(&mut self, stream: LogStream, piece: Piece<'_>) {
+    fn take_in(&mut self, stream: LogStream, piece: LinePiece<'_>) {
         // Before the tail cuts it: half of a secret would not be known for one.
         let text = self.log.masked(piece.text);
-        let piece = Piece { text: &text, ends_line: piece.ends_line };
+        let piece = LinePiece { text: &text, ends_line: piece.ends_line };
         self.log.line(stream, piece.text);
         self.output.push(piece);
         if stream == LogStream::Stderr {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: never more than twice the limit is held.
 
-use super::lines::Piece;
+use super::lines::LinePiece;
 
 #[derive(Debug)]
 pub(crate) struct TextTail {
@@ -15,7 +15,7 @@ impl TextTail {
         TextTail { limit, text: String::new() }
     }
 
-    pub(crate) fn push(&mut self, piece: Piece<'_>) {
+    pub(crate) fn push(&mut self, piece: LinePiece<'_>) {
         self.text.push_str(end_of(piece.text, self.limit));
         if piece.ends_line {
             self.text.push('\n');
@@ -48,7 +48,7 @@ mod tests {
 
     fn tail(limit: usize, lines: &[&str]) -> TextTail {
         let mut tail = TextTail::of(limit);
-        lines.iter().for_each(|text| tail.push(Piece { text, ends_line: true }));
+        lines.iter().for_each(|text| tail.push(LinePiece { text, ends_line: true }));
         tail
     }
 
@@ -64,7 +64,7 @@ mod tests {
     fn little_is_held_however_much_comes() {
         let mut tail = TextTail::of(10);
         for _ in 0..1_000 {
-            tail.push(Piece { text: "0123456789abcdef", ends_line: true });
+            tail.push(LinePiece { text: "0123456789abcdef", ends_line: true });
             assert!(tail.text.len() <= 20 + 11);
         }
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::fields::{InputFields, InputError, kind};
 use crate::shell::environment::check_env;
-use crate::shell::runner::{Invocation, Runner};
+use crate::shell::runner::{Invocation, ProcessRunner};
 use crate::template::{Template, TemplateError};
 
 /// `[tools.named.NAME]` of the configuration. `args`, the values of `env` and `stdin` are templates.
@@ -46,14 +46,14 @@ pub struct NamedTool {
     env: BTreeMap<String, Template>,
     cwd: Option<PathBuf>,
     stdin: Option<Template>,
-    runner: Arc<Runner>,
+    runner: Arc<ProcessRunner>,
 }
 
 impl NamedTool {
     pub fn new(
         name: impl Into<String>,
         definition: NamedDefinition,
-        runner: Arc<Runner>,
+        runner: Arc<ProcessRunner>,
     ) -> Result<NamedTool, DefinitionError> {
         let NamedDefinition { command, args, env, cwd, stdin } = definition;
         check_env(&env)?;

@@ -32,7 +32,7 @@ pub struct Invocation {
 
 /// What every tool that starts processes shares.
 #[derive(Debug, Clone)]
-pub struct Runner {
+pub struct ProcessRunner {
     book: ProcessBook,
     environment: Environment,
 }
@@ -44,9 +44,9 @@ struct Started {
     entry: OpenRecord,
 }
 
-impl Runner {
-    pub fn new(book: ProcessBook, environment: Environment) -> Runner {
-        Runner { book, environment }
+impl ProcessRunner {
+    pub fn new(book: ProcessBook, environment: Environment) -> ProcessRunner {
+        ProcessRunner { book, environment }
     }
 
     pub async fn sweep(&self) -> io::Result<usize> {

@@ -51,11 +51,11 @@ struct Action {
     action_id: String,
     #[serde(default)]
     value: String,
-    selected_option: Option<Chosen>,
+    selected_option: Option<SelectedOption>,
 }
 
 #[derive(Deserialize)]
-struct Chosen {
+struct SelectedOption {
     value: String,
 }
 

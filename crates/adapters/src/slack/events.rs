@@ -47,14 +47,14 @@ enum Envelope {
     },
     EventCallback {
         event_id: String,
-        event: Event,
+        event: EventForm,
     },
     #[serde(other)]
     Other,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct EventForm {
     r#type: String,
     #[serde(default)]
     channel: String,
@@ -77,7 +77,7 @@ pub fn read(body: &[u8]) -> Result<SlackEvent, NotAnEvent> {
     }
 }
 
-fn about(event_id: String, event: Event) -> SlackEvent {
+fn about(event_id: String, event: EventForm) -> SlackEvent {
     if event.r#type != "app_mention" {
         return SlackEvent::Nothing("a kind of event that is not used");
     }

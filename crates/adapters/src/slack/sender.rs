@@ -28,7 +28,7 @@ pub struct SlackSender {
 
 /// Where the card of an incident stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct CardLocation {
     channel: String,
     /// The card.
     ts: String,
@@ -67,7 +67,7 @@ impl Sender for SlackSender {
 
 impl SlackSender {
     async fn incident(&self, incident: &IncidentSubject, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
-        let place = outgoing.remembered.and_then(|value| Place::deserialize(value).ok());
+        let place = outgoing.remembered.and_then(|value| CardLocation::deserialize(value).ok());
         let place = match place {
             None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),
             Some(place) => self.update_card(incident, place).await.map_err(|error| failure(&error))?,
@@ -76,7 +76,7 @@ impl SlackSender {
         Ok(sent(&place))
     }
 
-    async fn post_card(&self, incident: &IncidentSubject) -> Result<Place, CallError> {
+    async fn post_card(&self, incident: &IncidentSubject) -> Result<CardLocation, CallError> {
         let thread = thread_of(incident);
         let channel = thread.map_or(self.channel.as_str(), |(channel, _)| channel);
         let mut arguments = json!({
@@ -94,10 +94,10 @@ impl SlackSender {
         let ts = text("ts").ok_or_else(|| no_place("chat.postMessage"))?;
         let thread = thread.map_or_else(|| ts.clone(), |(_, thread)| thread.to_owned());
         // Updates want the id of the channel, whatever name it was found by.
-        Ok(Place { channel: text("channel").unwrap_or_else(|| channel.to_owned()), ts, thread })
+        Ok(CardLocation { channel: text("channel").unwrap_or_else(|| channel.to_owned()), ts, thread })
     }
 
-    async fn update_card(&self, incident: &IncidentSubject, place: Place) -> Result<Place, CallError> {
+    async fn update_card(&self, incident: &IncidentSubject, place: CardLocation) -> Result<CardLocation, CallError> {
         let arguments = json!({
             "channel": place.channel,
             "ts": place.ts,
@@ -113,7 +113,7 @@ impl SlackSender {
         }
     }
 
-    async fn tell_in_thread(&self, message: &Message, place: &Place) -> Result<(), CallError> {
+    async fn tell_in_thread(&self, message: &Message, place: &CardLocation) -> Result<(), CallError> {
         let mut text = card::timeline(&words(message));
         if let Some(channel) = message.notify(NAME).and_then(as_channel) {
             let news = json!({ "channel": channel, "text": card::news(&words(message)), "unfurl_links": false });
@@ -132,7 +132,7 @@ impl SlackSender {
     }
 }
 
-fn sent(place: &Place) -> Sent {
+fn sent(place: &CardLocation) -> Sent {
     let note = Some(format!("{} {}", place.channel, place.ts));
     Sent { note, remember: Some(json!(place)) }
 }

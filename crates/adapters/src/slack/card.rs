@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::interactions::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
 use super::mrkdwn::{self, code_block, line, plain, text};
-use crate::message::{Mood, Phrase, Piece, Words};
+use crate::message::{Mood, Phrase, PhrasePiece, Words};
 
 /// As Slack counts, after escaping: a header has at most 150 characters, an icon among them, a section 3,000.
 const TITLE_MAX_CHARS: usize = 140;
@@ -121,9 +121,9 @@ fn with_quote(text: String, words: &Words) -> String {
 }
 
 fn phrase(phrase: &Phrase) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(said) => text(said, QUOTE_MAX_CHARS),
-        Piece::Person(name) => person(name),
+    let piece = |piece: &PhrasePiece| match piece {
+        PhrasePiece::Text(said) => text(said, QUOTE_MAX_CHARS),
+        PhrasePiece::Person(name) => person(name),
     };
     phrase.pieces().iter().map(piece).collect()
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::payload;
 use super::request::{NotTaken, TIMEOUT, post};
 use super::schedule::{WAITS, wait_after};
-use super::signing::{Signed, SigningKey};
+use super::signing::{SignatureHeaders, SigningKey};
 use crate::message::event_type;
 
 /// What all subscriptions have in common.
@@ -56,7 +56,7 @@ impl WebhookSender {
     async fn attempt(&self, id: &str, body: Vec<u8>) -> Result<u16, SendError> {
         let now = self.transport.clock.now();
         let keys = self.keys(now).await?;
-        let signed = Signed::new(&keys, id, now, &body);
+        let signed = SignatureHeaders::new(&keys, id, now, &body);
         match post(&self.transport.guarded, &self.subscription.terms.url, &signed, body).await {
             Ok(status) => Ok(status),
             Err(NotTaken::Failed(error)) => Err(error),

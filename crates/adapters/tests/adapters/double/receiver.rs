@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
-use ordo_adapters::webhook::signing::{Signed, SigningKey};
+use ordo_adapters::webhook::signing::{SignatureHeaders, SigningKey};
 use ordo_model::Timestamp;
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ async fn take(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
     let at = Timestamp::from_ms(at.parse::<i64>().unwrap() * 1_000).unwrap();
     let given: Vec<&str> = signatures.split(' ').collect();
     let fits =
-        |key: &SigningKey| given.contains(&Signed::new(std::slice::from_ref(key), &id, at, &body).signature.as_str());
+        |key: &SigningKey| given.contains(&SignatureHeaders::new(std::slice::from_ref(key), &id, at, &body).signature.as_str());
     let signed_by = inside.keys.iter().map(fits).collect();
     inside.taken.push(Taken { id, signed_by, body: serde_json::from_slice(&body).unwrap() });
     match mischief {

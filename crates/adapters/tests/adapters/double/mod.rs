@@ -53,9 +53,9 @@ pub(crate) fn cut() -> Response {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Plan(pub(crate) VecDeque<Mischief>);
+pub(crate) struct MischiefPlan(pub(crate) VecDeque<Mischief>);
 
-impl Plan {
+impl MischiefPlan {
     pub(crate) fn next(&mut self) -> Option<Mischief> {
         self.0.pop_front()
     }

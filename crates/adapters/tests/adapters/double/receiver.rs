@@ -12,7 +12,7 @@ use ordo_adapters::webhook::signing::{SignatureHeaders, SigningKey};
 use ordo_model::Timestamp;
 use serde_json::Value;
 
-use super::{Mischief, Plan, cut, serve};
+use super::{Mischief, MischiefPlan, cut, serve};
 
 #[derive(Clone, Default)]
 pub(crate) struct Receiver(Arc<Mutex<Inside>>);
@@ -20,7 +20,7 @@ pub(crate) struct Receiver(Arc<Mutex<Inside>>);
 #[derive(Default)]
 struct Inside {
     keys: Vec<SigningKey>,
-    plan: Plan,
+    plan: MischiefPlan,
     /// Answered when the plan is done.
     status: u16,
     taken: Vec<Taken>,

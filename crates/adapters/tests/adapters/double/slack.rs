@@ -11,7 +11,7 @@ use axum::routing::post;
 use axum::{Json, body::Bytes};
 use serde_json::{Value, json};
 
-use super::{Mischief, Plan, cut, serve};
+use super::{Mischief, MischiefPlan, cut, serve};
 
 pub(crate) const TOKEN: &str = "xoxb-test";
 
@@ -20,7 +20,7 @@ pub(crate) struct Slack(Arc<Mutex<Inside>>);
 
 #[derive(Default)]
 struct Inside {
-    plan: Plan,
+    plan: MischiefPlan,
     /// Method and arguments of each call that was understood, in order.
     calls: Vec<(String, Value)>,
     requests: usize,

@@ -15,10 +15,10 @@ use serde_json::Value;
 use super::{Mischief, MischiefPlan, cut, serve};
 
 #[derive(Clone, Default)]
-pub(crate) struct Receiver(Arc<Mutex<Inside>>);
+pub(crate) struct Receiver(Arc<Mutex<ReceiverState>>);
 
 #[derive(Default)]
-struct Inside {
+struct ReceiverState {
     keys: Vec<SigningKey>,
     plan: MischiefPlan,
     /// Answered when the plan is done.

@@ -16,10 +16,10 @@ use super::{Mischief, MischiefPlan, cut, serve};
 pub(crate) const TOKEN: &str = "xoxb-test";
 
 #[derive(Clone, Default)]
-pub(crate) struct Slack(Arc<Mutex<Inside>>);
+pub(crate) struct Slack(Arc<Mutex<SlackState>>);
 
 #[derive(Default)]
-struct Inside {
+struct SlackState {
     plan: MischiefPlan,
     /// Method and arguments of each call that was understood, in order.
     calls: Vec<(String, Value)>,

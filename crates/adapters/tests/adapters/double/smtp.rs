@@ -6,10 +6,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 #[derive(Clone, Default)]
-pub(crate) struct Smtp(Arc<Mutex<Inside>>);
+pub(crate) struct Smtp(Arc<Mutex<SmtpState>>);
 
 #[derive(Default)]
-struct Inside {
+struct SmtpState {
     mails: Vec<Mail>,
     /// What is answered to the next mails, in the place of 250.
     refusals: Vec<&'static str>,

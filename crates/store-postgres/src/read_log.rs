@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ordo_model::EntityId;
-use ordo_store::{Event, Fault, History, PARTITIONS, Partition, Position, Version};
+use ordo_store::{StoredEvent, Fault, History, PARTITIONS, Partition, Position, Version};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -46,8 +46,8 @@ pub(crate) async fn history(
 }
 
 /// Kind, id, version, time, name and data from this column on; the position is added by the caller.
-fn event(row: &Found, first: usize) -> Result<Event, Fault> {
-    Ok(Event {
+fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
+    Ok(StoredEvent {
         entity: codes::entity(row.get(first), row.get(first + 1))?,
         version: codes::version_of(row.get(first + 2))?,
         position: Position::default(),
@@ -57,7 +57,7 @@ fn event(row: &Found, first: usize) -> Result<Event, Fault> {
     })
 }
 
-pub(crate) async fn events(database: &Database, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+pub(crate) async fn events(database: &Database, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
     let mut vector = Vector::read(after)?;
     let mut found = Vec::new();
     let mut look = FIRST_LOOK.max(2 * limit / PARTITIONS);
@@ -116,7 +116,7 @@ fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usiz
 }
 
 /// The events at these places; what was trimmed since is left out, and the reader goes on behind it.
-async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -> Result<Vec<Event>, Fault> {
+async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
     if places.is_empty() {
         return Ok(Vec::new());
     }

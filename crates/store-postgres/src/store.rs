@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot,
+    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot,
     Stats, Store, Version, View,
 };
 use uuid::Uuid;
@@ -103,7 +103,7 @@ impl Store for PostgresStore {
         read_log::history(&self.database, entity, from, limit).await
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         read_log::events(&self.database, after, limit).await
     }
 

@@ -124,7 +124,7 @@ struct Contents {
 }
 
 async fn contents(store: &dyn Store) -> Contents {
-    let tell = |event: ordo_store::Event| (event.entity, event.version, event.kind, event.data);
+    let tell = |event: ordo_store::StoredEvent| (event.entity, event.version, event.kind, event.data);
     let mut histories = Vec::new();
     for number in 1..=ENTITIES {
         let history = store.history(job(number), 0, 1_000).await.unwrap();

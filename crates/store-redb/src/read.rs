@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, Event, Fault, History, JournalStats, KeyRange, Order, Position, Row, Snapshot, Stats, Version,
+    Chunk, DueAlarm, StoredEvent, Fault, History, JournalStats, KeyRange, Order, Position, Row, Snapshot, Stats, Version,
     View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
@@ -59,7 +59,7 @@ pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, l
     Ok(History { events: found, oldest })
 }
 
-pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
     let after = position_of(after)?;
     let events = table(read, EVENTS)?;
     let range = (Bound::Excluded(after), Bound::<u64>::Unbounded);

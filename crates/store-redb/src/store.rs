@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use redb::StorageBackend;
@@ -117,7 +117,7 @@ impl Store for RedbStore {
         self.handle.read(|read| read::history(read, entity, from, limit))
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.handle.read(|read| read::events(read, after, limit))
     }
 

@@ -37,7 +37,7 @@ pub struct Position(pub String);
 
 /// An event as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct StoredEvent {
     pub entity: EntityId,
     pub version: Version,
     pub position: Position,
@@ -65,7 +65,7 @@ pub struct DueAlarm {
 /// A piece of one stream, in order. `oldest` is the version of the first event still kept (a checkpoint, after trimming).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
-    pub events: Vec<Event>,
+    pub events: Vec<StoredEvent>,
     pub oldest: Version,
 }
 
@@ -125,7 +125,7 @@ pub trait Store: Send + Sync + 'static {
     /// All events after a position, in an order that does not depend on how they are paged: those of one entity by
     /// version, those of different entities as the driver keeps them (about by time). A position that was trimmed or
     /// purged meanwhile is still good: the reader goes on with the next event that is kept.
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault>;
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault>;
 
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault>;

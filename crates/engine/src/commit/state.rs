@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Pool, Run};
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Event, Fault, NewEvent, RowWrite, Snapshot, Trim, Version};
+use ordo_store::{Alarm, StoredEvent, Fault, NewEvent, RowWrite, Snapshot, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -210,7 +210,7 @@ pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Res
     Ok(Arc::new(read::<T>(entity.id, snapshot)?))
 }
 
-pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &Event) -> Result<SharedState, Fault> {
+pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &StoredEvent) -> Result<SharedState, Fault> {
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
         let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
@@ -224,7 +224,7 @@ pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &Event) ->
 }
 
 /// The event as it was decided.
-pub(crate) fn decode_event<E: serde::de::DeserializeOwned>(stored: &Event) -> Result<E, Fault> {
+pub(crate) fn decode_event<E: serde::de::DeserializeOwned>(stored: &StoredEvent) -> Result<E, Fault> {
     let broken = |e: serde_json::Error| {
         Fault::damaged(format!("event {} of {} ({}) cannot be read: {e}", stored.version, stored.entity, stored.kind))
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Run};
 use ordo_model::{EntityId, Kind, RunId};
-use ordo_store::{Alarm, Event, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
+use ordo_store::{Alarm, StoredEvent, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
 
 use crate::commit::codec;
 use crate::commit::kinds;
@@ -98,7 +98,7 @@ impl Folded {
         own.chain(self.runs.values().flat_map(projection::run_rows)).collect()
     }
 
-    fn take(&mut self, event: &Event) -> Result<(), Fault> {
+    fn take(&mut self, event: &StoredEvent) -> Result<(), Fault> {
         self.events += 1;
         match (event.entity.kind, self.state.take()) {
             (Kind::Job, Some(FoldedState::Job(job))) => self.take_of_job(Some(*job), event),
@@ -114,7 +114,7 @@ impl Folded {
         }
     }
 
-    fn take_of_job(&mut self, mut job: Option<Job>, event: &Event) -> Result<(), Fault> {
+    fn take_of_job(&mut self, mut job: Option<Job>, event: &StoredEvent) -> Result<(), Fault> {
         let fresh = job.is_none();
         let moved = codec::fold(&mut job, event)?;
         self.runs.extend(moved.run.map(|run| (run.id, run)));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use uuid::Uuid;
@@ -57,7 +57,7 @@ impl Store for CountingStore {
         self.read().history(entity, from, limit).await
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.read().events(after, limit).await
     }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Event, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
     RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::Rng;
@@ -36,7 +36,7 @@ pub fn small_journal(seed: u64) -> Options {
 /// Everything a store holds.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub struct Dump {
-    events: Vec<Event>,
+    events: Vec<StoredEvent>,
     entities: Vec<(EntityId, Snapshot)>,
     alarms: Vec<DueAlarm>,
     rows: Vec<Vec<Row>>,

@@ -17,7 +17,7 @@ use ordo_model::incident::{
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
-use ordo_store::Order;
+use ordo_store::Direction;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -132,7 +132,7 @@ async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobo
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
     let mut watch = world.engine.watch();
     let dead_lettered = loop {
-        let section = Section { index: 0, prefix: &[2], after: None, order: Order::Ascending, limit: 10 };
+        let section = Section { index: 0, prefix: &[2], after: None, order: Direction::Ascending, limit: 10 };
         let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
         if !found.is_empty() {
             break found;

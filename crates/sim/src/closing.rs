@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ordo_engine::check;
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Order, Row, Snapshot, Store, View};
+use ordo_store::{DueAlarm, Fault, KeyRange, Direction, Row, Snapshot, Store, View};
 use ordo_store_redb::RedbStore;
 
 use crate::history::End;
@@ -52,7 +52,7 @@ impl Derived {
     async fn read(store: &dyn Store) -> Result<Derived, Fault> {
         let mut rows = Vec::new();
         for view in View::ALL {
-            rows.push((view, store.rows(view, &KeyRange::default(), Order::Ascending, ALL).await?));
+            rows.push((view, store.rows(view, &KeyRange::default(), Direction::Ascending, ALL).await?));
         }
         let alarms = store.due(Timestamp::MAX, None, ALL).await?;
         Ok(Derived { entities: store.entities(None, ALL).await?, alarms, rows })

@@ -3,7 +3,7 @@
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, DueAlarm, Fault, KeyRange, Order, Partition, Row, Snapshot, Stats, View};
+use ordo_store::{Alarm, Chunk, DueAlarm, Fault, KeyRange, Direction, Partition, Row, Snapshot, Stats, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -108,18 +108,18 @@ pub(crate) async fn rows(
     database: &Database,
     view: View,
     range: &KeyRange,
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let sql = match (order, &range.to) {
-        (Order::Ascending, None) => "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3",
-        (Order::Descending, None) => {
+        (Direction::Ascending, None) => "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3",
+        (Direction::Descending, None) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key DESC LIMIT $3"
         }
-        (Order::Ascending, Some(_)) => {
+        (Direction::Ascending, Some(_)) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key LIMIT $3"
         }
-        (Order::Descending, Some(_)) => {
+        (Direction::Descending, Some(_)) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key DESC LIMIT $3"
         }
     };
@@ -155,7 +155,7 @@ pub(crate) async fn rows_of_ranges(
     database: &Database,
     view: View,
     ranges: &[KeyRange],
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Vec<Row>>, Fault> {
     let bounds: Option<Vec<&[u8]>> = ranges.iter().map(|range| range.to.as_deref()).collect();
@@ -168,13 +168,13 @@ pub(crate) async fn rows_of_ranges(
     };
     let from: Vec<&[u8]> = ranges.iter().map(|range| range.from.as_slice()).collect();
     let sql = match order {
-        Order::Ascending => {
+        Direction::Ascending => {
             "SELECT k.place, r.key, r.value \
              FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
              LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \
                       ORDER BY key LIMIT $4) r ORDER BY k.place, r.key"
         }
-        Order::Descending => {
+        Direction::Descending => {
             "SELECT k.place, r.key, r.value \
              FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
              LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \

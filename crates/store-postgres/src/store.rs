@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot,
+    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot,
     Stats, Store, Version, View,
 };
 use uuid::Uuid;
@@ -123,7 +123,7 @@ impl Store for PostgresStore {
         read::row(&self.database, view, key).await
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         read::rows(&self.database, view, range, order, limit).await
     }
 
@@ -135,7 +135,7 @@ impl Store for PostgresStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         read::rows_of_ranges(&self.database, view, ranges, order, limit).await

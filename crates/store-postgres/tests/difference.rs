@@ -4,7 +4,7 @@
 
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
-use ordo_store::{Batch, Item, KeyRange, Order, Outcome, Position, Snapshot, Store, View};
+use ordo_store::{Batch, Item, KeyRange, Direction, Outcome, Position, Snapshot, Store, View};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 use ordo_store_redb::RedbStore;
@@ -135,7 +135,7 @@ async fn contents(store: &dyn Store) -> Contents {
     log.sort_by_key(|(entity, ..)| *entity);
     let (mut rows, mut chunks, mut dedup) = (Vec::new(), Vec::new(), Vec::new());
     for view in View::ALL {
-        rows.push(store.rows(view, &KeyRange::all(), Order::Descending, 1_000).await.unwrap());
+        rows.push(store.rows(view, &KeyRange::all(), Direction::Descending, 1_000).await.unwrap());
     }
     for owner in 1..4 {
         chunks.push(store.chunks(Uuid::from_u128(owner), 0, 100).await.unwrap());

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, StoredEvent, Fault, History, JournalStats, KeyRange, Order, Position, Row, Snapshot, Stats, Version,
+    Chunk, DueAlarm, StoredEvent, Fault, History, JournalStats, KeyRange, Direction, Position, Row, Snapshot, Stats, Version,
     View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
@@ -138,7 +138,7 @@ pub(crate) fn rows(
     read: &ReadTransaction,
     view: View,
     range: &KeyRange,
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let to = range.to.as_deref();
@@ -150,8 +150,8 @@ pub(crate) fn rows(
     let mut found = Vec::new();
     while found.len() < limit {
         let next = match order {
-            Order::Ascending => entries.next(),
-            Order::Descending => entries.next_back(),
+            Direction::Ascending => entries.next(),
+            Direction::Descending => entries.next_back(),
         };
         let Some(entry) = next else { break };
         let (key, value) = entry.map_err(during("reading rows"))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use redb::StorageBackend;
@@ -137,7 +137,7 @@ impl Store for RedbStore {
         self.handle.read(|read| read::row(read, view, key))
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         self.handle.read(|read| read::rows(read, view, range, order, limit))
     }
 
@@ -149,7 +149,7 @@ impl Store for RedbStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         self.handle.read(|read| ranges.iter().map(|range| read::rows(read, view, range, order, limit)).collect())

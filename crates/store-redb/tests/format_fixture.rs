@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Order, Outcome, Position, RowWrite,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Direction, Outcome, Position, RowWrite,
     Snapshot, Store, Trim, View,
 };
 use ordo_store_redb::{Options, RedbStore};
@@ -96,7 +96,7 @@ async fn expect_contents(store: &RedbStore) {
     assert_eq!(loaded, [Some(first), Some(second), None]);
     let due = DueAlarm { at: alarm.at, rank: 4, entity: job(1) };
     assert_eq!(store.due(Timestamp::MAX, None, 10).await.unwrap(), [due]);
-    let rows = store.rows(View::Runs, &KeyRange::all(), Order::Ascending, 10).await.unwrap();
+    let rows = store.rows(View::Runs, &KeyRange::all(), Direction::Ascending, 10).await.unwrap();
     assert_eq!((rows.len(), rows[0].value.as_slice()), (1, b"{\"run\":1}".as_slice()));
     assert_eq!(store.dedup(b"request-1", at(0)).await.unwrap(), Some(b"job-1".to_vec()));
     assert_eq!(store.chunks(Uuid::from_u128(9), 0, 10).await.unwrap()[0].bytes, b"a line of log\n");

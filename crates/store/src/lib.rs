@@ -22,7 +22,7 @@ pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
-pub use view::{KeyRange, Order, Row, RowWrite, View};
+pub use view::{KeyRange, Direction, Row, RowWrite, View};
 
 /// How many events a stream has had. 0: the stream does not exist.
 pub type Version = u64;
@@ -138,7 +138,7 @@ pub trait Store: Send + Sync + 'static {
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault>;
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault>;
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault>;
 
     /// The values under many keys of one view, in one read: one per key, in order. A key may be given twice.
     async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault>;
@@ -148,7 +148,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault>;
 

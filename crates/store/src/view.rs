@@ -72,7 +72,7 @@ pub struct KeyRange {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum Direction {
     Ascending,
     Descending,
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
-use ordo_store::{Chunk, Fault, KeyRange, Order, View};
+use ordo_store::{Chunk, Fault, KeyRange, Direction, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
@@ -134,7 +134,7 @@ impl Queries {
         let mut range = KeyRange::prefix(prefix);
         let mut jobs = Vec::new();
         loop {
-            let rows = self.store().rows(View::Index, &range, Order::Ascending, JOBS_PER_READ).await?;
+            let rows = self.store().rows(View::Index, &range, Direction::Ascending, JOBS_PER_READ).await?;
             jobs.extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId));
             match rows.last().filter(|_| rows.len() == JOBS_PER_READ) {
                 Some(last) => range.from = [last.key.as_slice(), &[0]].concat(),

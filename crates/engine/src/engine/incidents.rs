@@ -5,7 +5,7 @@
 
 use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, Start, Status};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Order, Version};
+use ordo_store::{Fault, Direction, Version};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
@@ -96,7 +96,7 @@ impl Queries {
             index: INCIDENTS_BY_IDENTIFIER,
             prefix: &prefix,
             after: None,
-            order: Order::Descending,
+            order: Direction::Descending,
             limit: 1,
         };
         Ok(self.objects::<Incident>(&section).await?.items.pop())
@@ -114,7 +114,7 @@ impl Queries {
             (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),
             (None, None) => (INCIDENTS, Vec::new()),
         };
-        let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit };
+        let section = Section { index, prefix: &prefix, after, order: Direction::Descending, limit };
         let judge = |incident: Versioned<Incident>| match filter.since {
             Some(since) if incident.created_at < since => Entry::End,
             Some(_) | None if filter.shows(&incident) => Entry::Shown(incident),

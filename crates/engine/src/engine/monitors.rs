@@ -1,7 +1,7 @@
 //! Monitors as callers use them: by name, by token.
 
 use ordo_model::monitor::Monitor;
-use ordo_store::{Fault, Order};
+use ordo_store::{Fault, Direction};
 
 use crate::commit::kinds::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
 use crate::commit::state::Versioned;
@@ -14,12 +14,12 @@ impl Queries {
     pub async fn monitor_of_token(&self, token: &str) -> Result<Option<Versioned<Monitor>>, Fault> {
         let prefix = token_prefix(token);
         let section =
-            Section { index: MONITORS_BY_TOKEN, prefix: &prefix, after: None, order: Order::Ascending, limit: 1 };
+            Section { index: MONITORS_BY_TOKEN, prefix: &prefix, after: None, order: Direction::Ascending, limit: 1 };
         Ok(self.objects::<Monitor>(&section).await?.items.pop())
     }
 
     /// Monitors by name.
     pub async fn monitors(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Monitor>>, Fault> {
-        self.objects(&Section { index: MONITORS, prefix: &[], after, order: Order::Ascending, limit }).await
+        self.objects(&Section { index: MONITORS, prefix: &[], after, order: Direction::Ascending, limit }).await
     }
 }

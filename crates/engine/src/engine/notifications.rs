@@ -2,7 +2,7 @@
 
 use ordo_model::EntityId;
 use ordo_model::notification::Notification;
-use ordo_store::{Fault, Order};
+use ordo_store::{Fault, Direction};
 
 use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;
@@ -19,7 +19,7 @@ impl Queries {
         limit: usize,
     ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = [state];
-        let order = Order::Descending;
+        let order = Direction::Descending;
         self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
@@ -31,7 +31,7 @@ impl Queries {
         limit: usize,
     ) -> Result<Page<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
-        let order = Order::Descending;
+        let order = Direction::Descending;
         self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
-use ordo_store::{Fault, KeyRange, Order, View};
+use ordo_store::{Fault, KeyRange, Direction, View};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -96,7 +96,7 @@ async fn jobs_with_running_runs(queries: &Queries) -> Result<BTreeSet<JobId>, Fa
     let mut jobs = BTreeSet::new();
     let mut range = KeyRange::prefix(&[RunStatus::Running { cancelling: None }.code()]);
     loop {
-        let rows = queries.store().rows(View::RunsByStatus, &range, Order::Ascending, RECOVERY_PAGE).await?;
+        let rows = queries.store().rows(View::RunsByStatus, &range, Direction::Ascending, RECOVERY_PAGE).await?;
         for row in &rows {
             let Some(id) = keys::trailing_id(&row.key) else { continue };
             jobs.extend(queries.run(RunId(id)).await?.map(|run| run.job_id));

@@ -8,7 +8,7 @@ use ordo_model::incident::{Incident, IncidentCommand};
 use ordo_model::limits::NOTIFICATION_RETRY_DELAY_MAX;
 use ordo_model::notification::{Message, Notification, NotificationCommand, NotificationState, Subject};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Order};
+use ordo_store::{Fault, Direction};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -124,7 +124,7 @@ async fn tell(
 /// The notification of this one's queue that goes next.
 async fn first_in_queue(engine: &Engine, notification: &Notification) -> Result<Option<Uuid>, Fault> {
     let queue = queue_prefix(&notification.sender, notification.message.entity());
-    let section = Section { index: QUEUES, prefix: &queue, after: None, order: Order::Ascending, limit: 1 };
+    let section = Section { index: QUEUES, prefix: &queue, after: None, order: Direction::Ascending, limit: 1 };
     Ok(engine.queries().object_ids::<Notification>(&section).await?.pop())
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use ordo_model::job::{Job, JobState};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Order, View};
+use ordo_store::{DueAlarm, Fault, KeyRange, Direction, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -43,7 +43,7 @@ enum Walked {
     Ids {
         view: View,
         prefixes: Vec<Vec<u8>>,
-        order: Order,
+        order: Direction,
     },
     /// All jobs that fit, with their keys, in the order of the list.
     Few(Vec<(Vec<u8>, Job)>, JobOrder),
@@ -81,8 +81,8 @@ impl<'a> JobSource<'a> {
                 others.extend(by_label);
                 Walked::Alarms
             }
-            (None, JobOrder::Newest) => by_age(by_label, &mut others, Order::Descending),
-            (None, JobOrder::Oldest) => by_age(by_label, &mut others, Order::Ascending),
+            (None, JobOrder::Newest) => by_age(by_label, &mut others, Direction::Descending),
+            (None, JobOrder::Oldest) => by_age(by_label, &mut others, Direction::Ascending),
         };
         let knows_label = matches!(walked, Walked::Labels(_));
         let has_label = !(filter.label_prefix.is_empty() && filter.label_parts.is_empty());
@@ -102,7 +102,7 @@ impl<'a> JobSource<'a> {
         }
         for (view, prefix) in &self.others {
             let range = KeyRange::prefix(prefix);
-            let rows = self.queries.store().rows(*view, &range, Order::Ascending, FEW + 1).await?;
+            let rows = self.queries.store().rows(*view, &range, Direction::Ascending, FEW + 1).await?;
             if rows.len() <= FEW {
                 let ids: Vec<JobId> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId).collect();
                 return self.few(&ids, order).await;
@@ -132,8 +132,8 @@ impl<'a> JobSource<'a> {
     }
 
     async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
-        let range = rest(range.clone(), after.map(<[u8]>::to_vec), Order::Ascending);
-        let rows = self.queries.store().rows(View::JobsByLabel, &range, Order::Ascending, count).await?;
+        let range = rest(range.clone(), after.map(<[u8]>::to_vec), Direction::Ascending);
+        let rows = self.queries.store().rows(View::JobsByLabel, &range, Direction::Ascending, count).await?;
         let fitting = |key: &[u8]| {
             keys::read_job_by_label(key).filter(|(label, _)| self.filter.shows_label(label)).map(|(_, job)| job)
         };
@@ -154,7 +154,7 @@ impl<'a> JobSource<'a> {
         &self,
         view: View,
         prefixes: &[Vec<u8>],
-        order: Order,
+        order: Direction,
         after: Option<&[u8]>,
         count: usize,
     ) -> Result<Vec<Candidate>, Fault> {
@@ -166,7 +166,7 @@ impl<'a> JobSource<'a> {
         let parts = self.queries.store().rows_of_ranges(view, &ranges, order, count).await?;
         let mut ids: Vec<Uuid> = parts.iter().flatten().filter_map(|row| keys::trailing_id(&row.key)).collect();
         ids.sort_unstable();
-        if order == Order::Descending {
+        if order == Direction::Descending {
             ids.reverse();
         }
         ids.truncate(count);
@@ -230,7 +230,7 @@ impl Source<Job> for JobSource<'_> {
 }
 
 /// By id, through the index that narrows most for certain; the filters that are left stay in `others`.
-fn by_age(by_label: Option<(View, Vec<u8>)>, others: &mut Vec<(View, Vec<u8>)>, order: Order) -> Walked {
+fn by_age(by_label: Option<(View, Vec<u8>)>, others: &mut Vec<(View, Vec<u8>)>, order: Direction) -> Walked {
     let every_state = || (View::JobsByState, JobState::ALL.map(|state| vec![state.code()]).to_vec());
     let first = |others: &mut Vec<(View, Vec<u8>)>| (!others.is_empty()).then(|| others.remove(0));
     let (view, prefixes) =

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, object::Object};
-use ordo_store::{Fault, KeyRange, Order, View};
+use ordo_store::{Fault, KeyRange, Direction, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -25,14 +25,14 @@ pub struct Section<'a> {
     /// Only keys that begin with this.
     pub prefix: &'a [u8],
     pub after: Option<&'a Cursor>,
-    pub order: Order,
+    pub order: Direction,
     pub limit: usize,
 }
 
 impl<'a> Section<'a> {
     /// A whole index from its beginning.
     pub fn all(index: u8, limit: usize) -> Section<'a> {
-        Section { index, prefix: &[], after: None, order: Order::Ascending, limit }
+        Section { index, prefix: &[], after: None, order: Direction::Ascending, limit }
     }
 
     fn list<T: Object>(&self) -> List {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ordo_model::Kind;
-use ordo_store::{Fault, KeyRange, Order};
+use ordo_store::{Fault, KeyRange, Direction};
 use sha2::{Digest, Sha256};
 
 use crate::read::job_list::JobOrder;
@@ -177,14 +177,14 @@ pub(crate) async fn read_page<T>(
 }
 
 /// What is left of a range behind a key. A key outside of the range does not widen it.
-pub(crate) fn rest(mut range: KeyRange, after: Option<Vec<u8>>, order: Order) -> KeyRange {
+pub(crate) fn rest(mut range: KeyRange, after: Option<Vec<u8>>, order: Direction) -> KeyRange {
     match (after, order) {
         (None, _) => {}
-        (Some(mut key), Order::Ascending) => {
+        (Some(mut key), Direction::Ascending) => {
             key.push(0);
             range.from = range.from.max(key);
         }
-        (Some(key), Order::Descending) => {
+        (Some(key), Direction::Descending) => {
             if range.to.as_ref().is_none_or(|to| key < *to) {
                 range.to = Some(key);
             }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_key_outside_of_a_range_does_not_widen_it() {
         let range = KeyRange::prefix(b"b");
-        for order in [Order::Ascending, Order::Descending] {
+        for order in [Direction::Ascending, Direction::Descending] {
             let (low, high) =
                 (rest(range.clone(), Some(b"a".to_vec()), order), rest(range.clone(), Some(b"z".to_vec()), order));
             assert!(low.from >= range.from && high.from >= range.from && low.to <= range.to && high.to <= range.to);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use ordo_model::job::{Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, Order, Row, View};
+use ordo_store::{Fault, KeyRange, Direction, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
@@ -48,7 +48,7 @@ impl Queries {
     /// The newest runs of each job, at most `limit` of each: one list per job, in order. Two reads, however many jobs.
     pub async fn recent_runs(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<Run>>, Fault> {
         let ranges: Vec<KeyRange> = jobs.iter().map(|job| KeyRange::prefix(job.0.as_bytes())).collect();
-        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Order::Descending, limit).await?;
+        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Direction::Descending, limit).await?;
         let ids: Vec<Vec<RunId>> = rows.iter().map(|rows| ids_of(rows)).collect();
         let mut runs = self.runs_by_id(&ids.concat()).await?.into_iter();
         Ok(ids.iter().map(|ids| runs.by_ref().take(ids.len()).flatten().collect()).collect())
@@ -85,8 +85,8 @@ impl Queries {
 
     async fn run_rows(&self, view: View, prefix: &[u8], after: Option<&[u8]>, count: usize) -> Result<Vec<Row>, Fault> {
         let after = after.map(|id| [prefix, id].concat());
-        let range = rest(KeyRange::prefix(prefix), after, Order::Descending);
-        self.store().rows(view, &range, Order::Descending, count).await
+        let range = rest(KeyRange::prefix(prefix), after, Direction::Descending);
+        self.store().rows(view, &range, Direction::Descending, count).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use uuid::Uuid;
@@ -78,7 +78,7 @@ impl Store for CountingStore {
         Ok(found.filter(|_| !self.hides(view, key)))
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         let mut rows = self.read().rows(view, range, order, limit).await?;
         rows.retain(|row| !self.hides(view, &row.key));
         Ok(rows)
@@ -93,7 +93,7 @@ impl Store for CountingStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         let mut found = self.read().rows_of_ranges(view, ranges, order, limit).await?;

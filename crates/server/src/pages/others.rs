@@ -8,7 +8,7 @@ use ordo_engine::object_queries::Section as Part;
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
-use ordo_store::Order;
+use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::http::params::{Cursor, Params};
@@ -123,7 +123,7 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
 /// The last of them: when, what they started, and once more.
 async fn deliveries(ctx: &PageContext, slug: &str) -> Result<Html, Problem> {
     let prefix = deliveries_prefix(slug);
-    let part = Part { prefix: &prefix, order: Order::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
+    let part = Part { prefix: &prefix, order: Direction::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
     let found = queries(ctx).objects::<Delivery>(&part).await?.items;
     if found.is_empty() {
         return Ok(quiet("none yet"));

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Direction, Outcome, Position, Row,
     RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::Rng;
@@ -49,7 +49,7 @@ const ALL: usize = 1_000_000;
 pub fn dump(store: &RedbStore) -> Result<Dump, ordo_store::Fault> {
     let mut rows = Vec::new();
     for view in View::ALL {
-        rows.push(now(store.rows(view, &KeyRange::all(), Order::Ascending, ALL))?);
+        rows.push(now(store.rows(view, &KeyRange::all(), Direction::Ascending, ALL))?);
     }
     Ok(Dump {
         events: now(store.events(&Position::default(), ALL))?,

@@ -11,7 +11,7 @@ use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
-use ordo_store::Order;
+use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::api::hooks;
@@ -32,7 +32,7 @@ pub(crate) async fn list(
     params.finish()?;
     hooks::find(&app, &slug).await?;
     let prefix = deliveries_prefix(&slug);
-    let order = Order::Descending;
+    let order = Direction::Descending;
     let section = Section { prefix: &prefix, after: after.as_ref(), order, ..Section::all(0, limit) };
     let found = app.engine.queries().objects::<Delivery>(&section).await?;
     let items = found.items.iter().map(|kept| DeliveryView::of(kept.id, kept)).collect();

@@ -8,7 +8,7 @@ use ordo_engine::core::Input;
 use ordo_engine::rounds::{self, Flight, Rounds, Settled};
 use ordo_engine::{Answer, Request, SubmitError};
 use ordo_model::{JobId, RunId};
-use ordo_store::{Batch, Fault, Outcome, Store};
+use ordo_store::{Batch, Fault, CommitOutcome, Store};
 use tokio::sync::oneshot;
 
 use crate::happening::Happening;
@@ -63,7 +63,7 @@ struct Journey {
     flight: Flight,
     batch: Option<Batch>,
     decided_at: i64,
-    outcomes: Option<Result<Vec<Outcome>, Fault>>,
+    outcomes: Option<Result<Vec<CommitOutcome>, Fault>>,
 }
 
 impl Commits {

@@ -6,7 +6,7 @@
 
 use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join_all};
-use ordo_store::{Batch, Fault, Outcome, Partition};
+use ordo_store::{Batch, Fault, CommitOutcome, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ const COUNT: &str = "UPDATE partitions s SET last = k.last FROM unnest($1::small
 /// What became of one try.
 pub(crate) enum Tried {
     /// Durable, or nothing was to be written.
-    Done { outcomes: Vec<Vec<Outcome>>, partitions: Vec<Partition> },
+    Done { outcomes: Vec<Vec<CommitOutcome>>, partitions: Vec<Partition> },
     /// An earlier try was durable after all.
     Earlier,
     /// It broke; when something was sent that may have been committed, `signed` says under which name.
@@ -66,7 +66,7 @@ pub(crate) enum Tried {
 /// A commit that was sent and of which nothing was heard.
 pub(crate) struct Signed {
     pub(crate) name: Uuid,
-    pub(crate) outcomes: Vec<Vec<Outcome>>,
+    pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) partitions: Vec<Partition>,
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, Outcome, Partition, RowWrite, Trim, Version, View};
+use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, CommitOutcome, Partition, RowWrite, Trim, Version, View};
 use uuid::Uuid;
 
 use crate::codes;
@@ -119,7 +119,7 @@ fn code_of(view: View) -> i32 {
 /// Outcomes by batch, and what they rest on.
 #[derive(Debug, Default)]
 pub(crate) struct Plan<'a> {
-    pub(crate) outcomes: Vec<Vec<Outcome>>,
+    pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) writes: Writes<'a>,
     known: Known,
 }
@@ -137,13 +137,13 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    fn take(&mut self, item: &'a Item) -> Outcome {
+    fn take(&mut self, item: &'a Item) -> CommitOutcome {
         if let Some(duplicate) = self.duplicate(&item.dedup) {
             return duplicate;
         }
         let actual = self.known.versions.get(&item.entity).copied().unwrap_or(0);
         if actual != item.expected {
-            return Outcome::Conflict { actual };
+            return CommitOutcome::Conflict { actual };
         }
         let outcome = match &item.disposition {
             Disposition::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
@@ -161,14 +161,14 @@ impl<'a> Plan<'a> {
         outcome
     }
 
-    fn duplicate(&self, entries: &[Dedup]) -> Option<Outcome> {
+    fn duplicate(&self, entries: &[Dedup]) -> Option<CommitOutcome> {
         entries.iter().find_map(|entry| {
             let (until, value) = self.known.taken.get(&entry.key)?;
-            (*until > entry.at).then(|| Outcome::Duplicate { key: entry.key.clone(), value: value.clone() })
+            (*until > entry.at).then(|| CommitOutcome::Duplicate { key: entry.key.clone(), value: value.clone() })
         })
     }
 
-    fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> Outcome {
+    fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> CommitOutcome {
         let partition = Partition::of(item.entity);
         let (mut version, mut last) = (item.expected, None);
         for event in &item.events {
@@ -182,7 +182,7 @@ impl<'a> Plan<'a> {
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }
-        Outcome::Committed { version, last: last.map(|number| Vector::single(partition, number).write()) }
+        CommitOutcome::Committed { version, last: last.map(|number| Vector::single(partition, number).write()) }
     }
 
     fn next_number(&mut self, partition: Partition) -> u64 {
@@ -192,13 +192,13 @@ impl<'a> Plan<'a> {
         *last
     }
 
-    fn purge(&mut self, entity: EntityId) -> Outcome {
+    fn purge(&mut self, entity: EntityId) -> CommitOutcome {
         self.known.versions.remove(&entity);
         self.writes.events.remove(&entity);
         self.writes.cuts.remove(&entity);
         self.writes.entities.insert(entity, None);
         self.writes.purged.insert(entity);
-        Outcome::Committed { version: 0, last: None }
+        CommitOutcome::Committed { version: 0, last: None }
     }
 
     fn cut(&mut self, entity: EntityId, trim: &'a Trim) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot,
+    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot,
     Stats, Store, Version, View,
 };
 use uuid::Uuid;
@@ -87,7 +87,7 @@ async fn sign_on(database: &Database, name: Uuid) -> Result<(), Fault> {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
         if batch.items.is_empty() && batch.chunks.is_empty() {
             return Ok(Vec::new());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, Fault, Outcome, Partition};
+use ordo_store::{Batch, Fault, CommitOutcome, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ const UNKNOWN_PAUSES_MS: [u64; 15] = [1_000; 15];
 /// A try that takes longer has lost its server.
 const TRY_PATIENCE: Duration = Duration::from_secs(60);
 
-type Answer = Result<Vec<Outcome>, Fault>;
+type Answer = Result<Vec<CommitOutcome>, Fault>;
 
 struct Waiting {
     batch: Batch,
@@ -94,7 +94,7 @@ fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>,
 
 impl Committing {
     /// One answer per batch. What is wrong with one of them must not keep the others from being written.
-    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<Outcome>>, Fault>) -> Vec<Answer> {
+    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<CommitOutcome>>, Fault>) -> Vec<Answer> {
         match together {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
             Err(Fault::Damaged { .. }) if batches.len() > 1 => {
@@ -109,7 +109,7 @@ impl Committing {
         }
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Vec<Outcome>>, Fault> {
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Vec<CommitOutcome>>, Fault> {
         let mut unknown: Option<Signed> = None;
         let mut tries = 0;
         loop {
@@ -149,7 +149,7 @@ impl Committing {
         tried
     }
 
-    fn done(&self, outcomes: Vec<Vec<Outcome>>, partitions: &[Partition]) -> Vec<Vec<Outcome>> {
+    fn done(&self, outcomes: Vec<Vec<CommitOutcome>>, partitions: &[Partition]) -> Vec<Vec<CommitOutcome>> {
         self.told.committed(partitions);
         outcomes
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
-use ordo_store::{Alarm, Beat, Cluster, DueAlarm, Hint, Item, Outcome, Partition, Store};
+use ordo_store::{Alarm, Beat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
@@ -52,8 +52,8 @@ async fn of_commits_of_several_nodes_one_wins_each_version() {
             tokio::join!(commit(&stores[0], items()), commit(&stores[1], items()), commit(&stores[2], items()));
         for place in 0..20 {
             let outcomes = [&one[place], &two[place], &three[place]];
-            let won = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Committed { .. })).count();
-            let lost = outcomes.iter().filter(|outcome| ***outcome == Outcome::Conflict { actual: round + 1 }).count();
+            let won = outcomes.iter().filter(|outcome| matches!(outcome, CommitOutcome::Committed { .. })).count();
+            let lost = outcomes.iter().filter(|outcome| ***outcome == CommitOutcome::Conflict { actual: round + 1 }).count();
             assert_eq!((won, lost), (1, 2), "{outcomes:?}");
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::Proxy;
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{accept, event, grow, item, job, version};
-use ordo_store::{Batch, Fault, Item, Outcome, Store};
+use ordo_store::{Batch, Fault, Item, CommitOutcome, Store};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 
@@ -39,7 +39,7 @@ async fn write(store: Arc<PostgresStore>, entity: EntityId) -> Heard {
             Batch { items: vec![Item { events: vec![event(&name)], ..item(entity, version) }], chunks: Vec::new() };
         match store.commit(batch).await {
             Ok(outcomes) => match &outcomes[0] {
-                Outcome::Committed { version: now, .. } => {
+                CommitOutcome::Committed { version: now, .. } => {
                     assert_eq!(*now, version + 1);
                     heard.acknowledged.push(name);
                     (version, sure) = (*now, true);

@@ -4,7 +4,7 @@
 
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
-use ordo_store::{Batch, Item, KeyRange, Direction, Outcome, Position, Snapshot, Store, View};
+use ordo_store::{Batch, Item, KeyRange, Direction, CommitOutcome, Position, Snapshot, Store, View};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 use ordo_store_redb::RedbStore;
@@ -98,11 +98,11 @@ fn batch(steps: &[Step], versions: &mut [u64; ENTITIES as usize + 1], turn: usiz
 }
 
 /// Positions are the driver's own.
-fn told(outcomes: Vec<Outcome>) -> Vec<String> {
+fn told(outcomes: Vec<CommitOutcome>) -> Vec<String> {
     let tell = |outcome| match outcome {
-        Outcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
-        Outcome::Conflict { actual } => format!("conflict {actual}"),
-        Outcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
+        CommitOutcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
+        CommitOutcome::Conflict { actual } => format!("conflict {actual}"),
+        CommitOutcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
     };
     outcomes.into_iter().map(tell).collect()
 }

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, Outcome, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
 use ordo_store_redb::simdisk::Rng;
 use ordo_store_redb::{Options, RedbStore};
 use redb::backends::FileBackend;
@@ -124,7 +124,7 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
         let (before, mut random, mut versions) = (mib(), Rng::new(1), vec![1; jobs as usize]);
         let measured = measure(seconds, 64, || {
             let outcomes = runtime.block_on(store.commit(updates(&mut random, &mut versions))).unwrap();
-            assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+            assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
         });
         let stats = runtime.block_on(store.stats()).unwrap().journal.unwrap_or_default();
         let (checkpoints, longest) = (stats.checkpoints, stats.checkpoint_micros_max);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, Outcome, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
 use ordo_store_redb::{Options, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;
@@ -98,7 +98,7 @@ fn through_store(runtime: &tokio::runtime::Runtime, store: &RedbStore, batches: 
     let watch = Watch::start();
     for batch in batches {
         let outcomes = runtime.block_on(store.commit(batch)).unwrap();
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
     }
     watch.stop()
 }

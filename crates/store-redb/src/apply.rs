@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Batch, Fault, Outcome};
+use ordo_store::{Batch, Fault, CommitOutcome};
 use redb::{Database, Durability, WriteTransaction};
 
 use crate::commit::Writing;
@@ -16,7 +16,7 @@ use crate::tables::META;
 use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
 
 /// What became of one batch.
-pub(crate) type Answer = Result<Vec<Outcome>, Fault>;
+pub(crate) type Answer = Result<Vec<CommitOutcome>, Fault>;
 
 /// What makes a transaction durable.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use redb::StorageBackend;
@@ -100,7 +100,7 @@ fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle),
 
 #[async_trait]
 impl Store for RedbStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
         match &self.writer {
             _ if batch.items.is_empty() && batch.chunks.is_empty() => Ok(Vec::new()),

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use ordo_store::{Batch, Fault, Outcome, Position, Store};
+use ordo_store::{Batch, Fault, CommitOutcome, Position, Store};
 use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
 use ordo_store_redb::{Options, RedbStore, StoreFile};
 
@@ -155,7 +155,7 @@ async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     }
     disk.heal();
     for task in commit_all(&store) {
-        assert!(matches!(task.await.unwrap().unwrap().as_slice(), [Outcome::Committed { version: 1, .. }]));
+        assert!(matches!(task.await.unwrap().unwrap().as_slice(), [CommitOutcome::Committed { version: 1, .. }]));
     }
     assert!(store.verify().unwrap().is_sound());
 }

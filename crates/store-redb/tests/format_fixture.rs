@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Direction, Outcome, Position, RowWrite,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, RowWrite,
     Snapshot, Store, Trim, View,
 };
 use ordo_store_redb::{Options, RedbStore};
@@ -114,7 +114,7 @@ async fn expect_good(fixture: &str, recovered: u64) {
     assert_eq!((stats.format, stats.journal.unwrap().recovered_records), (2, recovered));
     let next = Batch { items: vec![item(2, 1, &["run_fired"], None)], chunks: Vec::new() };
     let last = Some(Position("7".into()));
-    assert_eq!(store.commit(next).await.unwrap(), [Outcome::Committed { version: 2, last }]);
+    assert_eq!(store.commit(next).await.unwrap(), [CommitOutcome::Committed { version: 2, last }]);
     drop(store);
     let store = RedbStore::open(&path, Options::default()).unwrap();
     assert_eq!(store.stats().await.unwrap().events, 5);
@@ -143,7 +143,7 @@ async fn make_the_fixture() {
     store.compact().unwrap();
     for batch in rest {
         let outcomes = store.commit(batch).await.unwrap();
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
     }
     expect_contents(&store).await;
     copy_store(&path, &fixtures().join("format-2.redb"));

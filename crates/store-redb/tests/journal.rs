@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, JournalStats, Outcome, Store};
+use ordo_store::{Batch, Fault, JournalStats, CommitOutcome, Store};
 use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
 use ordo_store_redb::{Options, RedbStore, StoreFile};
 use tempfile::TempDir;
@@ -55,7 +55,7 @@ fn a_commit_costs_one_sync() {
     now(store.commit(one(0))).unwrap();
     let before = disk.syncs();
     for number in 1..=50 {
-        assert!(matches!(now(store.commit(one(number))).unwrap().as_slice(), [Outcome::Committed { .. }]));
+        assert!(matches!(now(store.commit(one(number))).unwrap().as_slice(), [CommitOutcome::Committed { .. }]));
     }
     assert_eq!(disk.syncs() - before, 50);
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, Outcome, Store};
+use ordo_store::{Batch, Fault, CommitOutcome, Store};
 use ordo_store_redb::simdisk::SimDisk;
 use ordo_store_redb::{Options, RedbStore};
 use redb::{Database, TableDefinition};
@@ -28,7 +28,7 @@ async fn many_waiting_batches_share_few_transactions() {
         })
         .collect();
     for task in tasks {
-        assert!(matches!(task.await.unwrap().as_slice(), [Outcome::Committed { version: 1, .. }]));
+        assert!(matches!(task.await.unwrap().as_slice(), [CommitOutcome::Committed { version: 1, .. }]));
     }
     let syncs = disk.syncs() - before;
     assert!(syncs < BATCHES as u64, "{syncs} syncs for {BATCHES} batches");

@@ -17,7 +17,7 @@ mod partition;
 mod transfer;
 mod view;
 
-pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Outcome, Trim};
+pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, CommitOutcome, Trim};
 pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
@@ -114,7 +114,7 @@ pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
     /// Several items of one batch may concern one entity: they apply in order. Chunks are written before the items.
     /// An item that is both a duplicate and a conflict is answered as a duplicate.
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault>;
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault>;
 
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use ordo_store::{Chunk, Fault, Outcome, Store};
+use ordo_store::{Chunk, Fault, CommitOutcome, Store};
 use tokio::sync::{broadcast, mpsc};
 
 use super::command::Submission;
@@ -43,7 +43,7 @@ pub(crate) struct Batcher {
     pub(crate) metrics: Arc<Metrics>,
 }
 
-type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, Result<Vec<Outcome>, Fault>)> + Send>>;
+type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, Result<Vec<CommitOutcome>, Fault>)> + Send>>;
 
 impl Batcher {
     pub(crate) async fn run(mut self) {
@@ -111,7 +111,7 @@ impl Batcher {
     }
 
     /// Lets everybody know what became of a round. Returns whether the store failed.
-    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
+    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: Result<Vec<CommitOutcome>, Fault>) -> bool {
         let commands = flight.len();
         let Settled { changes, hints, fault } = self.rounds.settle(flight, outcomes);
         self.metrics.round(commands, watch.elapsed_micros());

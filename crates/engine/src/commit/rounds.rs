@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Batch, Chunk, Fault, Outcome, Snapshot, Store};
+use ordo_store::{Batch, Chunk, Fault, CommitOutcome, Snapshot, Store};
 use tokio::sync::oneshot;
 
 use super::cache::Cache;
@@ -259,7 +259,7 @@ impl Rounds {
     }
 
     /// Joins a round with what became of its commit.
-    pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> Settled {
+    pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<CommitOutcome>, Fault>) -> Settled {
         let Flight { submissions, chunk_replies, has_deferred, holds: held_back, plan } = flight;
         if has_deferred {
             self.deferred.landed();
@@ -285,14 +285,14 @@ impl Rounds {
         settled
     }
 
-    fn settle_plan(&mut self, plan: Plan, submissions: Vec<Submission>, outcomes: Vec<Outcome>) -> Settled {
+    fn settle_plan(&mut self, plan: Plan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
         let tainted = plan.states.keys().filter(|entity| self.tainted.contains(entity));
-        let mut lost: BTreeMap<EntityId, Outcome> =
-            tainted.map(|entity| (*entity, Outcome::Conflict { actual: 0 })).collect();
+        let mut lost: BTreeMap<EntityId, CommitOutcome> =
+            tainted.map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })).collect();
         for (entity, outcome) in plan.item_entities.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Committed { .. } => {}
-                Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
+                CommitOutcome::Committed { .. } => {}
+                CommitOutcome::Conflict { .. } | CommitOutcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
             }
         }
         lost.keys().for_each(|entity| self.lose(*entity));
@@ -301,7 +301,7 @@ impl Rounds {
         for (submission, is_decided) in submissions.into_iter().zip(plan.decided) {
             let loss = match lost.get(&submission.command.entity()) {
                 None => (!is_decided).then_some(Lost::Contended),
-                Some(Outcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
+                Some(CommitOutcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
                     Some(Lost::Duplicate(value.clone()))
                 }
                 Some(_) => Some(Lost::Contended),
@@ -373,7 +373,7 @@ impl Rounds {
 }
 
 /// Commits a batch; an empty one needs no commit.
-pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
     if batch.items.is_empty() && batch.chunks.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
 }
 

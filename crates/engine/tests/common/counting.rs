@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use uuid::Uuid;
@@ -45,7 +45,7 @@ impl CountingStore {
 
 #[async_trait]
 impl Store for CountingStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         self.inner.commit(batch).await
     }
 

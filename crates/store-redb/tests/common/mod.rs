@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Direction, Outcome, Position, Row,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, Row,
     RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::Rng;
@@ -179,7 +179,7 @@ impl Workload {
 /// Commits a batch of a workload, none of whose items may be refused.
 pub fn commit(store: &RedbStore, batch: Batch) -> Result<(), ordo_store::Fault> {
     let outcomes = now(store.commit(batch))?;
-    let refused = outcomes.iter().find(|outcome| !matches!(outcome, Outcome::Committed { .. }));
+    let refused = outcomes.iter().find(|outcome| !matches!(outcome, CommitOutcome::Committed { .. }));
     assert_eq!(refused, None);
     Ok(())
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Place;
 use super::given::{chunk, grow, item, job};
-use crate::{Batch, Chunk, Item, Outcome, Store};
+use crate::{Batch, Chunk, Item, CommitOutcome, Store};
 
 pub async fn chunks_come_in_order_of_number_not_of_arrival(place: &dyn Place) {
     let store = place.open().await;
@@ -61,7 +61,7 @@ pub async fn chunks_are_written_even_where_all_items_are_refused(place: &dyn Pla
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
     let batch = Batch { items: vec![item(job(1), 0)], chunks: vec![chunk(1, 0, "log")] };
-    assert_eq!(store.commit(batch).await.unwrap(), [Outcome::Conflict { actual: 1 }]);
+    assert_eq!(store.commit(batch).await.unwrap(), [CommitOutcome::Conflict { actual: 1 }]);
     assert_eq!(texts(&*store, 1, 0, 10).await, ["log"]);
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Place;
 use super::given::{accept, alarm, chunk, commit, event, grow, item, job, kinds, positions, purge, put, version};
-use crate::{Batch, Disposition, Fault, Item, Outcome, Position, Store, View};
+use crate::{Batch, Disposition, Fault, Item, CommitOutcome, Position, Store, View};
 
 pub async fn a_new_stream_starts_at_version_one(place: &dyn Place) {
     let store = place.open().await;
@@ -26,26 +26,26 @@ pub async fn an_item_without_events_keeps_the_version(place: &dyn Place) {
     grow(&*store, job(1), 1).await;
     let quiet = Item { events: Vec::new(), disposition: keep("other"), ..item(job(1), 1) };
     let outcomes = commit(&*store, vec![quiet]).await;
-    assert_eq!(outcomes, [Outcome::Committed { version: 1, last: None }]);
+    assert_eq!(outcomes, [CommitOutcome::Committed { version: 1, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"other");
 }
 
 pub async fn a_stale_version_is_a_conflict_and_tells_the_actual_one(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
-    assert_eq!(commit(&*store, vec![item(job(1), 2)]).await, [Outcome::Conflict { actual: 3 }]);
-    assert_eq!(commit(&*store, vec![item(job(1), 4)]).await, [Outcome::Conflict { actual: 3 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 2)]).await, [CommitOutcome::Conflict { actual: 3 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 4)]).await, [CommitOutcome::Conflict { actual: 3 }]);
 }
 
 pub async fn creating_what_exists_is_a_conflict(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
-    assert_eq!(commit(&*store, vec![item(job(1), 0)]).await, [Outcome::Conflict { actual: 1 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 0)]).await, [CommitOutcome::Conflict { actual: 1 }]);
 }
 
 pub async fn changing_what_does_not_exist_is_a_conflict_with_zero(place: &dyn Place) {
     let store = place.open().await;
-    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [Outcome::Conflict { actual: 0 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [CommitOutcome::Conflict { actual: 0 }]);
 }
 
 pub async fn a_conflict_writes_nothing(place: &dyn Place) {
@@ -53,7 +53,7 @@ pub async fn a_conflict_writes_nothing(place: &dyn Place) {
     grow(&*store, job(1), 1).await;
     let before = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
     let late = item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Runs, b"k", b"v")]);
-    assert_eq!(commit(&*store, vec![late]).await, [Outcome::Conflict { actual: 1 }]);
+    assert_eq!(commit(&*store, vec![late]).await, [CommitOutcome::Conflict { actual: 1 }]);
     let after = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
     assert_eq!((before.0, before.1, before.2.events), (after.0, after.1, after.2.events));
     assert_eq!((after.2.alarms, store.row(View::Runs, b"k").await.unwrap()), (0, None));
@@ -62,19 +62,19 @@ pub async fn a_conflict_writes_nothing(place: &dyn Place) {
 pub async fn a_conflict_does_not_stop_the_other_items(place: &dyn Place) {
     let store = place.open().await;
     let outcomes = commit(&*store, vec![item(job(1), 0), item(job(2), 7), item(job(3), 0)]).await;
-    assert!(matches!(outcomes[0], Outcome::Committed { version: 1, .. }));
-    assert_eq!(outcomes[1], Outcome::Conflict { actual: 0 });
-    assert!(matches!(outcomes[2], Outcome::Committed { version: 1, .. }));
+    assert!(matches!(outcomes[0], CommitOutcome::Committed { version: 1, .. }));
+    assert_eq!(outcomes[1], CommitOutcome::Conflict { actual: 0 });
+    assert!(matches!(outcomes[2], CommitOutcome::Committed { version: 1, .. }));
     assert_eq!((version(&*store, job(2)).await, version(&*store, job(3)).await), (0, 1));
 }
 
 pub async fn items_of_one_entity_apply_in_order(place: &dyn Place) {
     let store = place.open().await;
     let outcomes = commit(&*store, vec![item(job(1), 0), item(job(1), 1), item(job(1), 2)]).await;
-    assert!(matches!(outcomes[2], Outcome::Committed { version: 3, .. }));
+    assert!(matches!(outcomes[2], CommitOutcome::Committed { version: 3, .. }));
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2", "e3"]);
     let again = commit(&*store, vec![purge(job(1), 3), item(job(1), 0)]).await;
-    assert!(matches!(again[1], Outcome::Committed { version: 1, .. }));
+    assert!(matches!(again[1], CommitOutcome::Committed { version: 1, .. }));
     assert_eq!(kinds(&*store, job(1)).await, ["e1"]);
 }
 
@@ -82,7 +82,7 @@ pub async fn of_two_items_with_one_version_the_first_wins(place: &dyn Place) {
     let store = place.open().await;
     let second = Item { disposition: keep("second"), ..item(job(1), 0) };
     let outcomes = commit(&*store, vec![item(job(1), 0), second]).await;
-    assert_eq!(outcomes[1], Outcome::Conflict { actual: 1 });
+    assert_eq!(outcomes[1], CommitOutcome::Conflict { actual: 1 });
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"e1");
 }
 
@@ -124,8 +124,8 @@ pub async fn of_many_concurrent_commits_to_one_entity_one_wins_each_version(plac
         let mut won = 0;
         for task in tasks {
             match task.await.unwrap().as_slice() {
-                [Outcome::Committed { .. }] => won += 1,
-                other => assert_eq!(other, [Outcome::Conflict { actual: round + 1 }]),
+                [CommitOutcome::Committed { .. }] => won += 1,
+                other => assert_eq!(other, [CommitOutcome::Conflict { actual: round + 1 }]),
             }
         }
         assert_eq!(won, 1);
@@ -167,7 +167,7 @@ pub async fn a_batch_of_thousands_of_items_is_committed(place: &dyn Place) {
     const ITEMS: u128 = 3_000;
     let store = place.open().await;
     let outcomes = commit(&*store, (1..=ITEMS).map(|number| item(job(number), 0)).collect()).await;
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { version: 1, .. })));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { version: 1, .. })));
     assert_eq!(store.stats().await.unwrap().entities, ITEMS as u64);
 }
 

@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::given::{accept, at, commit, item, job, once, positions, version};
-use crate::Outcome;
+use crate::CommitOutcome;
 
 pub async fn a_second_item_with_a_key_is_a_duplicate_and_gets_the_first_value(place: &dyn Place) {
     let store = place.open().await;
@@ -28,7 +28,7 @@ pub async fn a_duplicate_inside_one_batch_is_found(place: &dyn Place) {
         item(job(2), 0).with_dedup(vec![once("k", 0, 100, "second")]),
     ];
     let outcomes = commit(&*store, items).await;
-    assert!(matches!(outcomes[0], Outcome::Committed { .. }));
+    assert!(matches!(outcomes[0], CommitOutcome::Committed { .. }));
     assert_eq!(outcomes[1], duplicate("k", "first"));
 }
 
@@ -64,7 +64,7 @@ pub async fn a_duplicate_that_is_also_a_conflict_is_a_duplicate(place: &dyn Plac
 pub async fn a_key_of_a_refused_item_is_not_taken(place: &dyn Place) {
     let store = place.open().await;
     let refused = item(job(1), 5).with_dedup(vec![once("k", 0, 100, "refused")]);
-    assert_eq!(commit(&*store, vec![refused]).await, [Outcome::Conflict { actual: 0 }]);
+    assert_eq!(commit(&*store, vec![refused]).await, [CommitOutcome::Conflict { actual: 0 }]);
     accept(&*store, item(job(1), 0).with_dedup(vec![once("k", 0, 100, "taken")])).await;
 }
 
@@ -112,6 +112,6 @@ pub async fn keys_may_be_empty_or_prefixes_of_each_other(place: &dyn Place) {
     assert_eq!(store.forget_dedup(at(100), 10).await.unwrap(), 3);
 }
 
-fn duplicate(key: &str, value: &str) -> Outcome {
-    Outcome::Duplicate { key: key.into(), value: value.into() }
+fn duplicate(key: &str, value: &str) -> CommitOutcome {
+    CommitOutcome::Duplicate { key: key.into(), value: value.into() }
 }

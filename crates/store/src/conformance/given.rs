@@ -6,7 +6,7 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, NewEvent, Outcome, RowWrite, Store, Trim, Version, View,
+    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, NewEvent, CommitOutcome, RowWrite, Store, Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -87,14 +87,14 @@ impl Item {
 }
 
 /// Commits the items as one batch.
-pub async fn commit(store: &dyn Store, items: Vec<Item>) -> Vec<Outcome> {
+pub async fn commit(store: &dyn Store, items: Vec<Item>) -> Vec<CommitOutcome> {
     store.commit(Batch { items, chunks: Vec::new() }).await.unwrap()
 }
 
 /// Commits one item that must be accepted; returns the new version.
 pub async fn accept(store: &dyn Store, item: Item) -> Version {
     match commit(store, vec![item]).await.as_slice() {
-        [Outcome::Committed { version, .. }] => *version,
+        [CommitOutcome::Committed { version, .. }] => *version,
         other => panic!("not committed: {other:?}"),
     }
 }

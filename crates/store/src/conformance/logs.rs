@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::given::{accept, at, commit, event, grow, item, job, kinds, positions};
-use crate::{StoredEvent, Fault, Item, NewEvent, Outcome, Position};
+use crate::{StoredEvent, Fault, Item, NewEvent, CommitOutcome, Position};
 
 pub async fn history_pages_by_version(place: &dyn Place) {
     let store = place.open().await;
@@ -84,7 +84,7 @@ pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(plac
     let outcomes = commit(&*store, vec![two, item(job(2), 0)]).await;
     for (outcome, entity) in outcomes.into_iter().zip([job(1), job(2)]) {
         let event = store.history(entity, 0, 10).await.unwrap().events.pop().unwrap();
-        assert_eq!(outcome, Outcome::Committed { version: event.version, last: Some(event.position.clone()) });
+        assert_eq!(outcome, CommitOutcome::Committed { version: event.version, last: Some(event.position.clone()) });
         let after = store.events(&event.position, 10).await.unwrap();
         assert!(after.iter().all(|later| later.entity != entity), "{after:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::given::{accept, alarm, at, chunk, due, item, job, kinds, once, put};
-use crate::{Batch, Fault, Outcome, Rebuilt, Snapshot, Store, View};
+use crate::{Batch, Fault, CommitOutcome, Rebuilt, Snapshot, Store, View};
 
 pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn Place) {
     let store = place.open().await;
@@ -63,7 +63,7 @@ pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn Place) {
     assert_eq!(store.stats().await.unwrap().chunks, 1);
     let again = item(job(2), 0).with_dedup(vec![once("once", 2, 100, "")]);
     let outcomes = store.commit(Batch { items: vec![again], chunks: Vec::new() }).await.unwrap();
-    assert_eq!(outcomes, [Outcome::Duplicate { key: b"once".to_vec(), value: b"value".to_vec() }]);
+    assert_eq!(outcomes, [CommitOutcome::Duplicate { key: b"once".to_vec(), value: b"value".to_vec() }]);
 }
 
 async fn seed(store: &dyn Store) {

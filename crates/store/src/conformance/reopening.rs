@@ -4,7 +4,7 @@ use super::Place;
 use super::given::{
     accept, alarm, at, chunk, commit, due, grow, item, job, kinds, once, positions, purge, put, version,
 };
-use crate::{Batch, Outcome, View};
+use crate::{Batch, CommitOutcome, View};
 
 pub async fn what_was_committed_is_there_after_reopening(place: &dyn Place) {
     let store = place.open().await;
@@ -50,7 +50,7 @@ pub async fn versions_guard_across_reopening(place: &dyn Place) {
     grow(&*store, job(1), 2).await;
     drop(store);
     let store = place.open().await;
-    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [Outcome::Conflict { actual: 2 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [CommitOutcome::Conflict { actual: 2 }]);
     accept(&*store, item(job(1), 2)).await;
     assert_eq!(version(&*store, job(1)).await, 3);
 }

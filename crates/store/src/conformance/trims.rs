@@ -4,14 +4,14 @@ use super::Place;
 use super::given::{
     accept, alarm, at, commit, due, event, grow, item, job, kinds, positions, purge, put, trim, version,
 };
-use crate::{Batch, Fault, History, Item, Outcome, Position, View};
+use crate::{Batch, Fault, History, Item, CommitOutcome, Position, View};
 
 pub async fn a_checkpoint_replaces_the_prefix_and_keeps_version_and_position(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 5).await;
     let before = store.history(job(1), 0, 10).await.unwrap();
     let outcomes = commit(&*store, vec![trim(job(1), 5, 3)]).await;
-    assert_eq!(outcomes, [Outcome::Committed { version: 5, last: None }]);
+    assert_eq!(outcomes, [CommitOutcome::Committed { version: 5, last: None }]);
     let after = store.history(job(1), 0, 10).await.unwrap();
     assert_eq!(after.oldest, 3);
     assert_eq!(kinds(&*store, job(1)).await, ["checkpoint", "e4", "e5"]);
@@ -83,7 +83,7 @@ pub async fn events_after_a_trimmed_position_go_on_with_the_checkpoint(place: &d
 pub async fn a_refused_item_trims_nothing(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
-    assert_eq!(commit(&*store, vec![trim(job(1), 2, 2)]).await, [Outcome::Conflict { actual: 3 }]);
+    assert_eq!(commit(&*store, vec![trim(job(1), 2, 2)]).await, [CommitOutcome::Conflict { actual: 3 }]);
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2", "e3"]);
 }
 
@@ -106,7 +106,7 @@ pub async fn a_purge_leaves_no_trace(place: &dyn Place) {
     let mut gone = purge(job(1), 2);
     gone.events = vec![event("last words")];
     gone.rows = vec![super::given::delete(View::Runs, b"k")];
-    assert_eq!(commit(&*store, vec![gone]).await, [Outcome::Committed { version: 0, last: None }]);
+    assert_eq!(commit(&*store, vec![gone]).await, [CommitOutcome::Committed { version: 0, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
     assert_eq!(store.history(job(1), 0, 10).await.unwrap(), History::default());
     assert_eq!((due(&*store).await.len(), positions(&*store).await.len()), (0, 0));
@@ -128,7 +128,7 @@ pub async fn a_purge_keeps_the_neighbours(place: &dyn Place) {
 pub async fn a_purge_of_another_version_is_a_conflict(place: &dyn Place) {
     let store = place.open().await;
     grow(&*store, job(1), 2).await;
-    assert_eq!(commit(&*store, vec![purge(job(1), 1)]).await, [Outcome::Conflict { actual: 2 }]);
+    assert_eq!(commit(&*store, vec![purge(job(1), 1)]).await, [CommitOutcome::Conflict { actual: 2 }]);
     assert_eq!(version(&*store, job(1)).await, 2);
 }
 
@@ -147,5 +147,5 @@ pub async fn a_purged_stream_may_begin_again_at_new_positions(place: &dyn Place)
 pub async fn a_purge_of_nobody_is_harmless(place: &dyn Place) {
     let store = place.open().await;
     let outcomes = commit(&*store, vec![purge(job(1), 0)]).await;
-    assert_eq!(outcomes, [Outcome::Committed { version: 0, last: None }]);
+    assert_eq!(outcomes, [CommitOutcome::Committed { version: 0, last: None }]);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_store::Store;
-use ordo_store::conformance::Place;
+use ordo_store::conformance::StoreUnderTest;
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 
@@ -16,7 +16,7 @@ struct Schema {
 }
 
 #[async_trait]
-impl Place for Schema {
+impl StoreUnderTest for Schema {
     async fn open(&self) -> Arc<dyn Store> {
         Arc::new(PostgresStore::open(&self.url, Options::default()).await.unwrap())
     }

@@ -1,6 +1,6 @@
 //! The promises of the contract as tests. Every driver runs all of them: `ordo_store::conformance!(crate::place);`
 //!
-//! Invariant: a case knows nothing of the driver but [`Place`], has no clock and no chance, and is listed below
+//! Invariant: a case knows nothing of the driver but [`StoreUnderTest`], has no clock and no chance, and is listed below
 //! (a test compares the list with the sources).
 
 #![allow(clippy::unwrap_used, reason = "these are tests, compiled for other crates")]
@@ -25,12 +25,12 @@ pub mod trims;
 
 /// Where a case has its store: a folder, a database. New for each case, empty at first.
 #[async_trait]
-pub trait Place: Send + Sync {
+pub trait StoreUnderTest: Send + Sync {
     /// Opens the store; after the former one was dropped, what it committed is there.
     async fn open(&self) -> Arc<dyn Store>;
 }
 
-/// Makes a test of each case. `$place` is the path of a function that makes a new [`Place`].
+/// Makes a test of each case. `$place` is the path of a function that makes a new [`StoreUnderTest`].
 #[macro_export]
 macro_rules! conformance {
     ($place:path) => {

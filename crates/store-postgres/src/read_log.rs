@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ordo_model::EntityId;
-use ordo_store::{StoredEvent, Fault, History, PARTITIONS, Partition, Position, Version};
+use ordo_store::{StoredEvent, Fault, StreamPage, PARTITIONS, Partition, Position, Version};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ pub(crate) async fn history(
     entity: EntityId,
     from: Version,
     limit: usize,
-) -> Result<History, Fault> {
+) -> Result<StreamPage, Fault> {
     let (partition, kind) = (codes::partition(Partition::of(entity)), codes::kind(entity.kind));
     // The oldest stands in front of each event, and alone where there is none: one statement, one moment.
     let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.partition FROM \
@@ -34,7 +34,7 @@ pub(crate) async fn history(
     let params: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
         [&partition, &kind, &entity.id, &codes::version(from), &codes::limit(limit)];
     let rows = database.query("reading a stream", sql, &params).await?;
-    let Some(first) = rows.first() else { return Ok(History::default()) };
+    let Some(first) = rows.first() else { return Ok(StreamPage::default()) };
     let oldest = codes::version_of(first.get(0))?;
     let mut events = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(1).is_some()) {
@@ -42,7 +42,7 @@ pub(crate) async fn history(
         event.position = Vector::single(Partition::of(entity), codes::version_of(row.get(1))?).write();
         events.push(event);
     }
-    Ok(History { events, oldest })
+    Ok(StreamPage { events, oldest })
 }
 
 /// Kind, id, version, time, name and data from this column on; the position is added by the caller.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot,
+    Batch, Chunk, Cluster, DueAlarm, StoredEvent, Fault, StreamPage, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot,
     Stats, Store, Version, View,
 };
 use uuid::Uuid;
@@ -99,7 +99,7 @@ impl Store for PostgresStore {
         read::load(&self.database, entities).await
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         read_log::history(&self.database, entity, from, limit).await
     }
 

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, StoredEvent, Fault, History, JournalStats, KeyRange, Direction, Position, Row, Snapshot, Stats, Version,
+    Chunk, DueAlarm, StoredEvent, Fault, StreamPage, JournalStats, KeyRange, Direction, Position, Row, Snapshot, Stats, Version,
     View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
@@ -38,13 +38,13 @@ pub(crate) fn load(read: &ReadTransaction, entities: &[EntityId]) -> Result<Vec<
     entities.iter().map(load).collect()
 }
 
-pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
     let (streams, events) = (table(read, STREAMS)?, table(read, EVENTS)?);
     let end = stream_key(entity, Version::MAX);
     let first = streams.range::<&StreamKey>(&stream_key(entity, 0)..=&end).map_err(during("reading a stream"))?.next();
     let oldest = match first.transpose().map_err(during("reading a stream"))? {
         Some((key, _)) => stream_of(key.value())?.1,
-        None => return Ok(History::default()),
+        None => return Ok(StreamPage::default()),
     };
     let mut found = Vec::new();
     for entry in
@@ -56,7 +56,7 @@ pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, l
         let event = event.ok_or_else(|| Fault::damaged(format!("{entity} lacks its event at position {position}")))?;
         found.push(read_event(position, event.value())?);
     }
-    Ok(History { events: found, oldest })
+    Ok(StreamPage { events: found, oldest })
 }
 
 pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {

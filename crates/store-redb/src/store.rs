@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, StreamPage, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use redb::StorageBackend;
@@ -113,7 +113,7 @@ impl Store for RedbStore {
         self.handle.read(|read| read::load(read, entities))
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         self.handle.read(|read| read::history(read, entity, from, limit))
     }
 

@@ -64,7 +64,7 @@ pub struct DueAlarm {
 
 /// A piece of one stream, in order. `oldest` is the version of the first event still kept (a checkpoint, after trimming).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct History {
+pub struct StreamPage {
     pub events: Vec<StoredEvent>,
     pub oldest: Version,
 }
@@ -120,7 +120,7 @@ pub trait Store: Send + Sync + 'static {
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;
 
     /// Events of one stream with version `from` and up. `oldest` is returned even when no event is.
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault>;
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault>;
 
     /// All events after a position, in an order that does not depend on how they are paged: those of one entity by
     /// version, those of different entities as the driver keeps them (about by time). A position that was trimmed or

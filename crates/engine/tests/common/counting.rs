@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, History, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
+    Batch, Chunk, DueAlarm, StoredEvent, Fault, StreamPage, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
     Store, Version, View,
 };
 use uuid::Uuid;
@@ -53,7 +53,7 @@ impl Store for CountingStore {
         self.read().load(entities).await
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         self.read().history(entity, from, limit).await
     }
 

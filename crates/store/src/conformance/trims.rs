@@ -4,7 +4,7 @@ use super::StoreUnderTest;
 use super::given::{
     accept, alarm, at, commit, due, event, grow, item, job, kinds, positions, purge, put, trim, version,
 };
-use crate::{Batch, Fault, History, Item, CommitOutcome, Position, View};
+use crate::{Batch, Fault, StreamPage, Item, CommitOutcome, Position, View};
 
 pub async fn a_checkpoint_replaces_the_prefix_and_keeps_version_and_position(place: &dyn StoreUnderTest) {
     let store = place.open().await;
@@ -16,7 +16,7 @@ pub async fn a_checkpoint_replaces_the_prefix_and_keeps_version_and_position(pla
     assert_eq!(after.oldest, 3);
     assert_eq!(kinds(&*store, job(1)).await, ["checkpoint", "e4", "e5"]);
     let place_of =
-        |history: &History, index: usize| (history.events[index].version, history.events[index].position.clone());
+        |history: &StreamPage, index: usize| (history.events[index].version, history.events[index].position.clone());
     assert_eq!(place_of(&after, 0), place_of(&before, 2));
     assert_eq!(after.events[1..], before.events[3..]);
 }
@@ -108,7 +108,7 @@ pub async fn a_purge_leaves_no_trace(place: &dyn StoreUnderTest) {
     gone.rows = vec![super::given::delete(View::Runs, b"k")];
     assert_eq!(commit(&*store, vec![gone]).await, [CommitOutcome::Committed { version: 0, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
-    assert_eq!(store.history(job(1), 0, 10).await.unwrap(), History::default());
+    assert_eq!(store.history(job(1), 0, 10).await.unwrap(), StreamPage::default());
     assert_eq!((due(&*store).await.len(), positions(&*store).await.len()), (0, 0));
     let stats = store.stats().await.unwrap();
     assert_eq!((stats.events, stats.entities, stats.alarms), (0, 0, 0));

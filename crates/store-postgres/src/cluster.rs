@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use ordo_model::{Millis, Timestamp};
-use ordo_store::{Beat, Cluster, DueAlarm, Fault, Hints, Lease, Node, Partition};
+use ordo_store::{NodeHeartbeat, Cluster, DueAlarm, Fault, Hints, Lease, Node, Partition};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ impl Cluster for PostgresStore {
         codes::time(row.get(0))
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault> {
+    async fn beat(&self, beat: &NodeHeartbeat) -> Result<Vec<Node>, Fault> {
         let forget = format!("DELETE FROM nodes WHERE beat_at < {NOW} - {FORGOTTEN_AFTER_MS}");
         self.database.query("forgetting nodes", &forget, &[]).await?;
         let sql = format!(

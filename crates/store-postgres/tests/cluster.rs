@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
-use ordo_store::{Alarm, Beat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
+use ordo_store::{Alarm, NodeHeartbeat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
 use ordo_store_postgres::testing::Server;
 use ordo_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
@@ -27,8 +27,8 @@ fn generation(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-fn beat(number: u128, good_for: Millis) -> Beat {
-    Beat { generation: generation(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
+fn beat(number: u128, good_for: Millis) -> NodeHeartbeat {
+    NodeHeartbeat { generation: generation(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
 }
 
 async fn with_alarm(store: &PostgresStore, number: u128, at: ordo_model::Timestamp) -> DueAlarm {

@@ -28,7 +28,7 @@ pub struct Node {
 
 /// A node says that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct NodeHeartbeat {
     pub generation: Uuid,
     pub name: String,
     pub about: Vec<u8>,
@@ -69,7 +69,7 @@ pub trait Cluster: Send + Sync + 'static {
 
     /// Registers a node or renews its registration. Returns all nodes, itself among them, by name and generation;
     /// nodes that have been silent for a day are forgotten.
-    async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault>;
+    async fn beat(&self, beat: &NodeHeartbeat) -> Result<Vec<Node>, Fault>;
 
     async fn nodes(&self) -> Result<Vec<Node>, Fault>;
 

@@ -18,7 +18,7 @@ mod transfer;
 mod view;
 
 pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, CommitOutcome, Trim};
-pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
+pub use cluster::{NodeHeartbeat, Cluster, Hint, Hints, Lease, Node};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};

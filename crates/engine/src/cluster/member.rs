@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ordo_model::{Incarnation, Timestamp};
-use ordo_store::{Beat, Cluster, Fault, Node, Partition, Store};
+use ordo_store::{NodeHeartbeat, Cluster, Fault, Node, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
@@ -67,9 +67,9 @@ pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     }
 }
 
-fn beat(me: &Incarnation, about: &About) -> Beat {
+fn beat(me: &Incarnation, about: &About) -> NodeHeartbeat {
     let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
-    Beat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
+    NodeHeartbeat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
 
 impl Member {

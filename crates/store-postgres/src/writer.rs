@@ -30,11 +30,11 @@ const UNKNOWN_PAUSES_MS: [u64; 15] = [1_000; 15];
 /// A try that takes longer has lost its server.
 const TRY_PATIENCE: Duration = Duration::from_secs(60);
 
-type Answer = Result<Vec<CommitOutcome>, Fault>;
+type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 struct Waiting {
     batch: Batch,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<CommitResult>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Writer {
         Writer { queue }
     }
 
-    pub(crate) async fn commit(&self, batch: Batch) -> Answer {
+    pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
         self.queue.send(Waiting { batch, answer }).await.map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))
@@ -79,7 +79,7 @@ async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {
 }
 
 /// Takes what is queued behind the first batch, up to the limits.
-fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>, Vec<oneshot::Sender<Answer>>) {
+fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let (mut batches, mut answers) = (vec![first.batch], vec![first.answer]);
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {
@@ -94,7 +94,7 @@ fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>,
 
 impl Committing {
     /// One answer per batch. What is wrong with one of them must not keep the others from being written.
-    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<CommitOutcome>>, Fault>) -> Vec<Answer> {
+    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<CommitOutcome>>, Fault>) -> Vec<CommitResult> {
         match together {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
             Err(Fault::Damaged { .. }) if batches.len() > 1 => {

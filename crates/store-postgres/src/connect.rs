@@ -25,21 +25,21 @@ const ONE_MOMENT: &str =
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug, Clone)]
-pub(crate) struct Database {
+pub(crate) struct ConnectionPools {
     reading: Pool,
     writing: Pool,
 }
 
-impl Database {
-    pub(crate) fn new(target: &Target, readers: usize) -> Result<Database, Fault> {
+impl ConnectionPools {
+    pub(crate) fn new(target: &Target, readers: usize) -> Result<ConnectionPools, Fault> {
         let tls = MakeTls::of(target)?;
-        Ok(Database { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
+        Ok(ConnectionPools { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
     }
 
     /// Reads that all see one moment: one connection, in one transaction that never writes.
-    pub(crate) fn at_one_moment(&self, target: &Target) -> Result<Database, Fault> {
+    pub(crate) fn at_one_moment(&self, target: &Target) -> Result<ConnectionPools, Fault> {
         let reading = pool(target, &MakeTls::of(target)?, 1, ONE_MOMENT)?;
-        Ok(Database { reading, writing: self.writing.clone() })
+        Ok(ConnectionPools { reading, writing: self.writing.clone() })
     }
 
     pub(crate) async fn writer(&self) -> Result<Object, Trouble> {

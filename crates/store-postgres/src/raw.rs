@@ -10,7 +10,7 @@ use ordo_store::{Batch, Disposition, Fault, Partition};
 use uuid::Uuid;
 
 use crate::commit::write;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::migrate;
 use crate::plan::{Appended, Kept, Writes};
 use crate::url::{BadUrl, Target};
@@ -24,7 +24,7 @@ pub async fn drop_schema(url: &str) -> Result<(), Fault> {
 
 async fn connect(url: &str) -> Result<(Object, Target), Fault> {
     let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-    let client = Database::new(&target, 1)?.writer().await;
+    let client = ConnectionPools::new(&target, 1)?.writer().await;
     Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
 }
 

@@ -12,7 +12,7 @@ use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::position::Vector;
 use crate::read::edge;
 
@@ -20,7 +20,7 @@ use crate::read::edge;
 const FIRST_LOOK: usize = 4;
 
 pub(crate) async fn history(
-    database: &Database,
+    database: &ConnectionPools,
     entity: EntityId,
     from: Version,
     limit: usize,
@@ -57,7 +57,7 @@ fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
     })
 }
 
-pub(crate) async fn events(database: &Database, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
+pub(crate) async fn events(database: &ConnectionPools, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
     let mut vector = Vector::read(after)?;
     let mut found = Vec::new();
     let mut look = FIRST_LOOK.max(2 * limit / PARTITIONS);
@@ -76,7 +76,7 @@ type Place = (Partition, u64);
 
 /// Where the next events stand, in order; and whether there are no more than these.
 async fn next_places(
-    database: &Database,
+    database: &ConnectionPools,
     vector: &Vector,
     look: usize,
     limit: usize,
@@ -116,7 +116,7 @@ fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usiz
 }
 
 /// The events at these places; what was trimmed since is left out, and the reader goes on behind it.
-async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
+async fn at_places(database: &ConnectionPools, places: &[Place], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
@@ -142,7 +142,7 @@ async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -
 }
 
 pub(crate) async fn streams(
-    database: &Database,
+    database: &ConnectionPools,
     after: Option<EntityId>,
     limit: usize,
 ) -> Result<Vec<EntityId>, Fault> {

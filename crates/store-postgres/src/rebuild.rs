@@ -8,7 +8,7 @@ use ordo_store::{Fault, Partition, Rebuilt};
 use uuid::Uuid;
 
 use crate::commit::write;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
 use crate::plan::{Kept, Writes};
 
@@ -20,15 +20,15 @@ const CLEAR: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition 
 const END: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
      UPDATE partitions SET rebuilding = false; COMMIT";
 
-pub(crate) async fn clear(database: &Database) -> Result<(), Fault> {
+pub(crate) async fn clear(database: &ConnectionPools) -> Result<(), Fault> {
     run(database, Step::Command(CLEAR)).await
 }
 
-pub(crate) async fn end(database: &Database) -> Result<(), Fault> {
+pub(crate) async fn end(database: &ConnectionPools) -> Result<(), Fault> {
     run(database, Step::Command(END)).await
 }
 
-pub(crate) async fn put(database: &Database, found: &[Rebuilt]) -> Result<(), Fault> {
+pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result<(), Fault> {
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
         let kept = Kept { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
@@ -44,7 +44,7 @@ enum Step<'a> {
     Write(&'a Writes<'a>),
 }
 
-async fn run(database: &Database, step: Step<'_>) -> Result<(), Fault> {
+async fn run(database: &ConnectionPools, step: Step<'_>) -> Result<(), Fault> {
     let mut tries = 1;
     loop {
         match try_once(database, step).await {
@@ -54,7 +54,7 @@ async fn run(database: &Database, step: Step<'_>) -> Result<(), Fault> {
     }
 }
 
-async fn try_once(database: &Database, step: Step<'_>) -> Result<(), Trouble> {
+async fn try_once(database: &ConnectionPools, step: Step<'_>) -> Result<(), Trouble> {
     let client = database.writer().await?;
     let done = match step {
         Step::Command(sql) => client.batch_execute(sql).await.map_err(Trouble::from),

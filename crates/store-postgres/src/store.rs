@@ -12,7 +12,7 @@ use ordo_store::{
 };
 use uuid::Uuid;
 
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::hints::Told;
 use crate::url::{BadUrl, Target};
 use crate::writer::Writer;
@@ -33,7 +33,7 @@ impl Default for Options {
 /// A store in one schema of a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pub(crate) database: Database,
+    pub(crate) database: ConnectionPools,
     pub(crate) told: Arc<Told>,
     target: Target,
     writer: Writer,
@@ -43,7 +43,7 @@ impl PostgresStore {
     /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
     pub async fn open(url: &str, options: Options) -> Result<PostgresStore, Fault> {
         let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-        let database = Database::new(&target, options.readers.max(1))?;
+        let database = ConnectionPools::new(&target, options.readers.max(1))?;
         prepare(&database, &target.schema).await?;
         let name = Uuid::new_v4();
         sign_on(&database, name).await?;
@@ -64,7 +64,7 @@ impl PostgresStore {
     }
 }
 
-async fn prepare(database: &Database, schema: &str) -> Result<(), Fault> {
+async fn prepare(database: &ConnectionPools, schema: &str) -> Result<(), Fault> {
     let opening = |trouble: crate::fault::Trouble| trouble.into_fault("opening the database");
     let client = database.writer().await.map_err(opening)?;
     let migrated = migrate::run(&client, schema).await;
@@ -75,7 +75,7 @@ async fn prepare(database: &Database, schema: &str) -> Result<(), Fault> {
 }
 
 /// Writers that have not been seen for a week are forgotten: nobody asks for their last commit any more.
-async fn sign_on(database: &Database, name: Uuid) -> Result<(), Fault> {
+async fn sign_on(database: &ConnectionPools, name: Uuid) -> Result<(), Fault> {
     let now = crate::cluster::NOW;
     let forget = format!("DELETE FROM writers WHERE seen_at < {now} - 7 * 86400000");
     database.query("signing on", &forget, &[]).await?;

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use crate::commit::{Signed, Tried, try_once};
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
 use crate::hints::Told;
 
@@ -44,7 +44,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// `name` has its row in the table of writers.
-    pub(crate) fn start(database: Database, name: Uuid, told: Arc<Told>) -> Writer {
+    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<Told>) -> Writer {
         let (queue, waiting) = mpsc::channel(QUEUED_BATCHES_MAX);
         tokio::spawn(run(Committing { database, name, told }, waiting));
         Writer { queue }
@@ -62,7 +62,7 @@ fn gone() -> Fault {
 }
 
 struct Committing {
-    database: Database,
+    database: ConnectionPools,
     name: Uuid,
     told: Arc<Told>,
 }

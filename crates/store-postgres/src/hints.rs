@@ -107,7 +107,7 @@ async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut wo
             Ok((client, ended)) => {
                 // Nobody listened until now.
                 let _ = hints.send(Hint::Lost);
-                if tell(&told, &client, ended, &mut woken).await == End::Closed {
+                if tell(&told, &client, ended, &mut woken).await == ListenEnd::Closed {
                     return;
                 }
             }
@@ -139,24 +139,24 @@ async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client,
 }
 
 #[derive(PartialEq, Eq)]
-enum End {
+enum ListenEnd {
     /// The connection is gone.
     Lost,
     /// The store is closed.
     Closed,
 }
 
-async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, woken: &mut mpsc::Receiver<()>) -> End {
+async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
     loop {
         tokio::select! {
-            _ = &mut ended => return End::Lost,
-            changed = woken.recv() => if changed.is_none() { return End::Closed },
+            _ = &mut ended => return ListenEnd::Lost,
+            changed = woken.recv() => if changed.is_none() { return ListenEnd::Closed },
         }
         tokio::time::sleep(GATHERING).await;
-        let Some(open) = told.upgrade() else { return End::Closed };
+        let Some(open) = told.upgrade() else { return ListenEnd::Closed };
         let payload = write(open.name, &open.take());
         if client.query("SELECT pg_notify($1, $2)", &[&open.channel, &payload]).await.is_err() {
-            return End::Lost;
+            return ListenEnd::Lost;
         }
     }
 }

@@ -117,9 +117,9 @@ async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut wo
     }
 }
 
-type Ended = tokio::task::JoinHandle<()>;
+type ConnectionEnd = tokio::task::JoinHandle<()>;
 
-async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client, Ended), Trouble> {
+async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
     let (client, mut connection) = told.config.connect(told.tls.clone()).await?;
     let (name, channel) = (told.name, told.channel.clone());
     let ended = tokio::spawn(async move {
@@ -146,7 +146,7 @@ enum ListenEnd {
     Closed,
 }
 
-async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
+async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
     loop {
         tokio::select! {
             _ = &mut ended => return ListenEnd::Lost,

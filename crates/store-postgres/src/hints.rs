@@ -27,7 +27,7 @@ const AWAY_PAUSE: Duration = Duration::from_secs(1);
 const BEHIND_MAX: usize = 256;
 
 /// Notifies other nodes and listens to them, once somebody listens here: a process alone notifies nobody.
-pub(crate) struct Told {
+pub(crate) struct HintChannel {
     name: Uuid,
     config: Config,
     tls: MakeTls,
@@ -43,15 +43,15 @@ struct Running {
     wake: mpsc::Sender<()>,
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for HintChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HintChannel").field("channel", &self.channel).finish_non_exhaustive()
     }
 }
 
-impl Told {
-    pub(crate) fn new(name: Uuid, target: &Target) -> Result<Told, Fault> {
-        Ok(Told {
+impl HintChannel {
+    pub(crate) fn new(name: Uuid, target: &Target) -> Result<HintChannel, Fault> {
+        Ok(HintChannel {
             name,
             config: target.config.clone(),
             tls: MakeTls::of(target)?,
@@ -74,7 +74,7 @@ impl Told {
         std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn listen(self: &std::sync::Arc<Told>) -> Box<dyn Hints> {
+    pub(crate) fn listen(self: &std::sync::Arc<HintChannel>) -> Box<dyn Hints> {
         let running = self.running.get_or_init(|| {
             let (hints, _) = broadcast::channel(BEHIND_MAX);
             let (wake, woken) = mpsc::channel(1);
@@ -99,7 +99,7 @@ impl Hints for Listener {
 }
 
 /// As long as the store is open.
-async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
+async fn run(told: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
     while let Some(open) = told.upgrade() {
         let connected = connect(&open, hints.clone()).await;
         drop(open);
@@ -119,7 +119,7 @@ async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut wo
 
 type ConnectionEnd = tokio::task::JoinHandle<()>;
 
-async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
+async fn connect(told: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
     let (client, mut connection) = told.config.connect(told.tls.clone()).await?;
     let (name, channel) = (told.name, told.channel.clone());
     let ended = tokio::spawn(async move {
@@ -146,7 +146,7 @@ enum ListenEnd {
     Closed,
 }
 
-async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
+async fn tell(told: &std::sync::Weak<HintChannel>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
     loop {
         tokio::select! {
             _ = &mut ended => return ListenEnd::Lost,

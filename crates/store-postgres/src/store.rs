@@ -13,7 +13,7 @@ use ordo_store::{
 use uuid::Uuid;
 
 use crate::connect::ConnectionPools;
-use crate::hints::Told;
+use crate::hints::HintChannel;
 use crate::url::{BadUrl, Target};
 use crate::writer::Writer;
 use crate::{migrate, read, read_log, rebuild};
@@ -34,7 +34,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct PostgresStore {
     pub(crate) database: ConnectionPools,
-    pub(crate) told: Arc<Told>,
+    pub(crate) told: Arc<HintChannel>,
     target: Target,
     writer: Writer,
 }
@@ -47,7 +47,7 @@ impl PostgresStore {
         prepare(&database, &target.schema).await?;
         let name = Uuid::new_v4();
         sign_on(&database, name).await?;
-        let told = Arc::new(Told::new(name, &target)?);
+        let told = Arc::new(HintChannel::new(name, &target)?);
         let writer = Writer::start(database.clone(), name, told.clone());
         Ok(PostgresStore { database, told, target, writer })
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::commit::{Signed, Tried, try_once};
 use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
-use crate::hints::Told;
+use crate::hints::HintChannel;
 
 /// One transaction gathers at most this many items,
 const GATHERED_ITEMS_MAX: usize = 8_192;
@@ -44,7 +44,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// `name` has its row in the table of writers.
-    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<Told>) -> Writer {
+    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<HintChannel>) -> Writer {
         let (queue, waiting) = mpsc::channel(QUEUED_BATCHES_MAX);
         tokio::spawn(run(Committing { database, name, told }, waiting));
         Writer { queue }
@@ -64,7 +64,7 @@ fn gone() -> Fault {
 struct Committing {
     database: ConnectionPools,
     name: Uuid,
-    told: Arc<Told>,
+    told: Arc<HintChannel>,
 }
 
 async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {

@@ -33,11 +33,11 @@ pub(crate) struct HintChannel {
     tls: MakeTls,
     channel: String,
     changed: Mutex<BTreeSet<Partition>>,
-    running: OnceLock<Running>,
+    running: OnceLock<HintTasks>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct HintTasks {
     hints: broadcast::Sender<Hint>,
     /// Something changed; what, is gathered beside it.
     wake: mpsc::Sender<()>,
@@ -79,7 +79,7 @@ impl HintChannel {
             let (hints, _) = broadcast::channel(BEHIND_MAX);
             let (wake, woken) = mpsc::channel(1);
             tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
-            Running { hints, wake }
+            HintTasks { hints, wake }
         });
         Box::new(Listener(running.hints.subscribe()))
     }

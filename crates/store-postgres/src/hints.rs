@@ -81,14 +81,14 @@ impl HintChannel {
             tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
             HintTasks { hints, wake }
         });
-        Box::new(Listener(running.hints.subscribe()))
+        Box::new(HintListener(running.hints.subscribe()))
     }
 }
 
-struct Listener(broadcast::Receiver<Hint>);
+struct HintListener(broadcast::Receiver<Hint>);
 
 #[async_trait]
-impl Hints for Listener {
+impl Hints for HintListener {
     async fn next(&mut self) -> Option<Hint> {
         match self.0.recv().await {
             Ok(hint) => Some(hint),

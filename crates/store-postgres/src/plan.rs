@@ -44,7 +44,7 @@ pub(crate) struct Known {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptSnapshot<'a> {
     pub(crate) version: Version,
     pub(crate) alarm: Option<Alarm>,
     pub(crate) state: &'a [u8],
@@ -74,7 +74,7 @@ pub(crate) struct Writes<'a> {
     /// The last number given out in each partition that gave out any.
     pub(crate) last: BTreeMap<Partition, u64>,
     /// None: it goes.
-    pub(crate) entities: BTreeMap<EntityId, Option<Kept<'a>>>,
+    pub(crate) entities: BTreeMap<EntityId, Option<KeptSnapshot<'a>>>,
     /// Streams whose stored events all go.
     pub(crate) purged: BTreeSet<EntityId>,
     pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
@@ -178,7 +178,7 @@ impl<'a> Plan<'a> {
             self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
         }
         self.known.versions.insert(item.entity, version);
-        self.writes.entities.insert(item.entity, Some(Kept { version, alarm, state }));
+        self.writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm, state }));
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::commit::write;
 use crate::connect::ConnectionPools;
 use crate::migrate;
-use crate::plan::{Appended, Kept, Writes};
+use crate::plan::{Appended, KeptSnapshot, Writes};
 use crate::url::{BadUrl, Target};
 
 /// Removes a throw-away schema with everything in it.
@@ -55,7 +55,7 @@ impl RawLoop {
                 writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
             }
             if let Disposition::Keep { snapshot, alarm } = &item.disposition {
-                writes.entities.insert(item.entity, Some(Kept { version, alarm: *alarm, state: snapshot }));
+                writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm: *alarm, state: snapshot }));
             }
             writes.put_rows(partition, &item.rows);
         }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::commit::write;
 use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
-use crate::plan::{Kept, Writes};
+use crate::plan::{KeptSnapshot, Writes};
 
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) async fn end(database: &ConnectionPools) -> Result<(), Fault> {
 pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result<(), Fault> {
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
-        let kept = Kept { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
+        let kept = KeptSnapshot { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
         writes.entities.insert(*entity, Some(kept));
         writes.put_rows(Partition::of(*entity), rows);
     }

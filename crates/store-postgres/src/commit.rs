@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
-use crate::plan::{Concerned, Known, Plan, Writes};
+use crate::plan::{Concerned, KnownState, Plan, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";
@@ -109,7 +109,7 @@ async fn end(client: &Object, tried: Tried) -> Tried {
 struct Looked {
     committed: Option<Uuid>,
     rebuilding: bool,
-    known: Known,
+    known: KnownState,
 }
 
 async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Looked, Trouble> {
@@ -139,7 +139,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     if committed.is_none() {
         return Err(Fault::unavailable("committing", "this writer was forgotten: restart Ordo").into());
     }
-    let (mut known, mut rebuilding) = (Known::default(), false);
+    let (mut known, mut rebuilding) = (KnownState::default(), false);
     for row in locked? {
         known.last.insert(codes::partition_of(row.get(0))?, codes::version_of(row.get(1))?);
         rebuilding |= row.get::<_, bool>(2);

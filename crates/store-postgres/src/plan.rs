@@ -36,7 +36,7 @@ impl Concerned {
 
 /// What the database says.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownState {
     /// The last number given out in each partition.
     pub(crate) last: BTreeMap<Partition, u64>,
     pub(crate) versions: BTreeMap<EntityId, Version>,
@@ -121,11 +121,11 @@ fn code_of(view: View) -> i32 {
 pub(crate) struct Plan<'a> {
     pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) writes: Writes<'a>,
-    known: Known,
+    known: KnownState,
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn of(batches: &'a [Batch], known: Known) -> Plan<'a> {
+    pub(crate) fn of(batches: &'a [Batch], known: KnownState) -> Plan<'a> {
         let mut plan = Plan { known, ..Plan::default() };
         for batch in batches {
             for chunk in &batch.chunks {

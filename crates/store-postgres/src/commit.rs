@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
-use crate::plan::{Concerned, KnownState, Plan, Writes};
+use crate::plan::{Concerned, KnownState, CommitPlan, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";
@@ -86,7 +86,7 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
             Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again");
         return Tried::Broken { trouble: unfinished.into(), signed: None };
     }
-    let Plan { outcomes, writes, .. } = Plan::of(batches, looked.known);
+    let CommitPlan { outcomes, writes, .. } = CommitPlan::of(batches, looked.known);
     let partitions = writes.partitions();
     if writes.is_empty() {
         return end(client, Tried::Done { outcomes, partitions }).await;

@@ -118,15 +118,15 @@ fn code_of(view: View) -> i32 {
 
 /// Outcomes by batch, and what they rest on.
 #[derive(Debug, Default)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct CommitPlan<'a> {
     pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) writes: Writes<'a>,
     known: KnownState,
 }
 
-impl<'a> Plan<'a> {
-    pub(crate) fn of(batches: &'a [Batch], known: KnownState) -> Plan<'a> {
-        let mut plan = Plan { known, ..Plan::default() };
+impl<'a> CommitPlan<'a> {
+    pub(crate) fn of(batches: &'a [Batch], known: KnownState) -> CommitPlan<'a> {
+        let mut plan = CommitPlan { known, ..CommitPlan::default() };
         for batch in batches {
             for chunk in &batch.chunks {
                 plan.writes.chunks.insert((chunk.owner, chunk.seq), &chunk.bytes);

@@ -22,7 +22,7 @@ const READ_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_mi
 const ONE_MOMENT: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0";
 
-pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(crate) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionPools {
@@ -47,7 +47,7 @@ impl ConnectionPools {
     }
 
     /// One statement that changes nothing, or nothing that must not be done twice.
-    pub(crate) async fn query(&self, doing: &'static str, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Fault> {
+    pub(crate) async fn query(&self, doing: &'static str, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Fault> {
         let mut pauses = READ_PAUSES.into_iter();
         loop {
             match (self.ask(sql, params).await, pauses.next()) {
@@ -59,7 +59,7 @@ impl ConnectionPools {
     }
 
     /// Once, whatever comes of it.
-    pub(crate) async fn ask(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Trouble> {
+    pub(crate) async fn ask(&self, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Trouble> {
         let client = self.reading.get().await?;
         let statement = client.prepare_cached(sql).await?;
         Ok(client.query(&statement, params).await?)

@@ -72,7 +72,7 @@ pub(crate) async fn events(database: &ConnectionPools, after: &Position, limit: 
     Ok(found)
 }
 
-type Place = (Partition, u64);
+type EventLocation = (Partition, u64);
 
 /// Where the next events stand, in order; and whether there are no more than these.
 async fn next_places(
@@ -80,7 +80,7 @@ async fn next_places(
     vector: &Vector,
     look: usize,
     limit: usize,
-) -> Result<(Vec<Place>, bool), Fault> {
+) -> Result<(Vec<EventLocation>, bool), Fault> {
     let partitions: Vec<i16> = Partition::all().map(codes::partition).collect();
     let seen: Vec<i64> = Partition::all().map(|partition| codes::version(vector.at(partition))).collect();
     let sql = "SELECT e.partition, e.number, e.at FROM unnest($1::smallint[], $2::bigint[]) AS k (partition, seen) \
@@ -94,7 +94,7 @@ async fn next_places(
     Ok(merge(&queues, look, limit))
 }
 
-fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<Place>, bool) {
+fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<EventLocation>, bool) {
     let head = |partition: Partition, place: usize| {
         queues[&partition].get(place).map(|(_, at)| Reverse((*at, partition, place)))
     };
@@ -116,7 +116,7 @@ fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usiz
 }
 
 /// The events at these places; what was trimmed since is left out, and the reader goes on behind it.
-async fn at_places(database: &ConnectionPools, places: &[Place], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
+async fn at_places(database: &ConnectionPools, places: &[EventLocation], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
     if places.is_empty() {
         return Ok(Vec::new());
     }

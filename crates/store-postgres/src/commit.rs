@@ -153,12 +153,12 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     Ok(Looked { committed, rebuilding, known })
 }
 
-type Sent<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
+type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
 
 /// Statements to be sent together, in order.
 struct Pipeline<'a> {
     client: &'a Object,
-    sent: Vec<Sent<'a>>,
+    sent: Vec<SentStatement<'a>>,
 }
 
 impl<'a> Pipeline<'a> {

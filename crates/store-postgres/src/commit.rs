@@ -60,11 +60,11 @@ pub(crate) enum Tried {
     /// An earlier try was durable after all.
     Earlier,
     /// It broke; when something was sent that may have been committed, `signed` says under which name.
-    Broken { trouble: Trouble, signed: Option<Signed> },
+    Broken { trouble: Trouble, signed: Option<UnconfirmedCommit> },
 }
 
 /// A commit that was sent and of which nothing was heard.
-pub(crate) struct Signed {
+pub(crate) struct UnconfirmedCommit {
     pub(crate) name: Uuid,
     pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) partitions: Vec<Partition>,
@@ -94,7 +94,7 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
     let name = Uuid::new_v4();
     match write(client, &writes, name, Some(writer)).await {
         Ok(()) => Tried::Done { outcomes, partitions },
-        Err(trouble) => Tried::Broken { trouble, signed: Some(Signed { name, outcomes, partitions }) },
+        Err(trouble) => Tried::Broken { trouble, signed: Some(UnconfirmedCommit { name, outcomes, partitions }) },
     }
 }
 

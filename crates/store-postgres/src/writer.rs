@@ -11,7 +11,7 @@ use ordo_store::{Batch, Fault, CommitOutcome, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use crate::commit::{Signed, Tried, try_once};
+use crate::commit::{UnconfirmedCommit, Tried, try_once};
 use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
 use crate::hints::HintChannel;
@@ -110,13 +110,13 @@ impl Committing {
     }
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Vec<CommitOutcome>>, Fault> {
-        let mut unknown: Option<Signed> = None;
+        let mut unknown: Option<UnconfirmedCommit> = None;
         let mut tries = 0;
         loop {
             let trouble = match self.try_once(batches, unknown.as_ref().map(|signed| signed.name)).await {
                 Tried::Done { outcomes, partitions } => return Ok(self.done(outcomes, &partitions)),
                 Tried::Earlier => {
-                    let Signed { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
+                    let UnconfirmedCommit { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
                     return Ok(self.done(outcomes, &partitions));
                 }
                 Tried::Broken { trouble, signed } => {

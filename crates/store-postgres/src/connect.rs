@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::fault::Trouble;
 use crate::tls::MakeTls;
-use crate::url::Target;
+use crate::url::ConnectTarget;
 
 /// How long a caller waits for a free connection.
 const POOL_PATIENCE: Duration = Duration::from_secs(10);
@@ -31,13 +31,13 @@ pub(crate) struct ConnectionPools {
 }
 
 impl ConnectionPools {
-    pub(crate) fn new(target: &Target, readers: usize) -> Result<ConnectionPools, Fault> {
+    pub(crate) fn new(target: &ConnectTarget, readers: usize) -> Result<ConnectionPools, Fault> {
         let tls = MakeTls::of(target)?;
         Ok(ConnectionPools { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
     }
 
     /// Reads that all see one moment: one connection, in one transaction that never writes.
-    pub(crate) fn at_one_moment(&self, target: &Target) -> Result<ConnectionPools, Fault> {
+    pub(crate) fn at_one_moment(&self, target: &ConnectTarget) -> Result<ConnectionPools, Fault> {
         let reading = pool(target, &MakeTls::of(target)?, 1, ONE_MOMENT)?;
         Ok(ConnectionPools { reading, writing: self.writing.clone() })
     }
@@ -66,7 +66,7 @@ impl ConnectionPools {
     }
 }
 
-fn pool(target: &Target, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
+fn pool(target: &ConnectTarget, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(target.config.clone(), tls.clone(), recycling);
     let session = session(&target.schema);

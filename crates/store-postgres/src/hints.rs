@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::fault::Trouble;
 use crate::tls::MakeTls;
-use crate::url::Target;
+use crate::url::ConnectTarget;
 
 /// What is committed within this time is announced together.
 const GATHERING: Duration = Duration::from_millis(15);
@@ -50,7 +50,7 @@ impl fmt::Debug for HintChannel {
 }
 
 impl HintChannel {
-    pub(crate) fn new(name: Uuid, target: &Target) -> Result<HintChannel, Fault> {
+    pub(crate) fn new(name: Uuid, target: &ConnectTarget) -> Result<HintChannel, Fault> {
         Ok(HintChannel {
             name,
             config: target.config.clone(),

@@ -13,7 +13,7 @@ use crate::commit::write;
 use crate::connect::ConnectionPools;
 use crate::migrate;
 use crate::plan::{Appended, KeptSnapshot, Writes};
-use crate::url::{BadUrl, Target};
+use crate::url::{BadUrl, ConnectTarget};
 
 /// Removes a throw-away schema with everything in it.
 pub async fn drop_schema(url: &str) -> Result<(), Fault> {
@@ -22,8 +22,8 @@ pub async fn drop_schema(url: &str) -> Result<(), Fault> {
     dropped.map_err(|error| crate::fault::Trouble::from(error).into_fault("removing a schema"))
 }
 
-async fn connect(url: &str) -> Result<(Object, Target), Fault> {
-    let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+async fn connect(url: &str) -> Result<(Object, ConnectTarget), Fault> {
+    let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
     let client = ConnectionPools::new(&target, 1)?.writer().await;
     Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::connect::ConnectionPools;
 use crate::hints::HintChannel;
-use crate::url::{BadUrl, Target};
+use crate::url::{BadUrl, ConnectTarget};
 use crate::writer::Writer;
 use crate::{migrate, read, read_log, rebuild};
 
@@ -35,14 +35,14 @@ impl Default for Options {
 pub struct PostgresStore {
     pub(crate) database: ConnectionPools,
     pub(crate) told: Arc<HintChannel>,
-    target: Target,
+    target: ConnectTarget,
     writer: Writer,
 }
 
 impl PostgresStore {
     /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
     pub async fn open(url: &str, options: Options) -> Result<PostgresStore, Fault> {
-        let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+        let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
         let database = ConnectionPools::new(&target, options.readers.max(1))?;
         prepare(&database, &target.schema).await?;
         let name = Uuid::new_v4();

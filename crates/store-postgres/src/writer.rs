@@ -32,14 +32,14 @@ const TRY_PATIENCE: Duration = Duration::from_secs(60);
 
 type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
-struct Waiting {
+struct PendingBatch {
     batch: Batch,
     answer: oneshot::Sender<CommitResult>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
-    queue: mpsc::Sender<Waiting>,
+    queue: mpsc::Sender<PendingBatch>,
 }
 
 impl Writer {
@@ -52,7 +52,7 @@ impl Writer {
 
     pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
-        self.queue.send(Waiting { batch, answer }).await.map_err(|_| gone())?;
+        self.queue.send(PendingBatch { batch, answer }).await.map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 }
@@ -67,7 +67,7 @@ struct Committing {
     told: Arc<HintChannel>,
 }
 
-async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {
+async fn run(committing: Committing, mut waiting: mpsc::Receiver<PendingBatch>) {
     while let Some(first) = waiting.recv().await {
         let (batches, answers) = gather(first, &mut waiting);
         let together = committing.commit(&batches).await;
@@ -79,11 +79,11 @@ async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {
 }
 
 /// Takes what is queued behind the first batch, up to the limits.
-fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
+fn gather(first: PendingBatch, waiting: &mut mpsc::Receiver<PendingBatch>) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let (mut batches, mut answers) = (vec![first.batch], vec![first.answer]);
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {
-        let Ok(Waiting { batch, answer }) = waiting.try_recv() else { break };
+        let Ok(PendingBatch { batch, answer }) = waiting.try_recv() else { break };
         items += batch.items.len();
         bytes += batch.bytes();
         batches.push(batch);

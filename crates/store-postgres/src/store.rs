@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::connect::ConnectionPools;
 use crate::hints::HintChannel;
 use crate::url::{BadUrl, ConnectTarget};
-use crate::writer::Writer;
+use crate::writer::PostgresWriter;
 use crate::{migrate, read, read_log, rebuild};
 
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct PostgresStore {
     pub(crate) database: ConnectionPools,
     pub(crate) told: Arc<HintChannel>,
     target: ConnectTarget,
-    writer: Writer,
+    writer: PostgresWriter,
 }
 
 impl PostgresStore {
@@ -48,7 +48,7 @@ impl PostgresStore {
         let name = Uuid::new_v4();
         sign_on(&database, name).await?;
         let told = Arc::new(HintChannel::new(name, &target)?);
-        let writer = Writer::start(database.clone(), name, told.clone());
+        let writer = PostgresWriter::start(database.clone(), name, told.clone());
         Ok(PostgresStore { database, told, target, writer })
     }
 

@@ -38,16 +38,16 @@ struct PendingBatch {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Writer {
+pub(crate) struct PostgresWriter {
     queue: mpsc::Sender<PendingBatch>,
 }
 
-impl Writer {
+impl PostgresWriter {
     /// `name` has its row in the table of writers.
-    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<HintChannel>) -> Writer {
+    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<HintChannel>) -> PostgresWriter {
         let (queue, waiting) = mpsc::channel(QUEUED_BATCHES_MAX);
         tokio::spawn(run(Committing { database, name, told }, waiting));
-        Writer { queue }
+        PostgresWriter { queue }
     }
 
     pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
 use ordo_store::{Alarm, NodeHeartbeat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
 
 const LONG: Millis = Millis::from_secs(60);
 
-async fn nodes(count: usize) -> (Server, Vec<PostgresStore>) {
-    let server = Server::join();
+async fn nodes(count: usize) -> (TestServer, Vec<PostgresStore>) {
+    let server = TestServer::join();
     let url = server.fresh_url();
     let mut stores = Vec::new();
     for _ in 0..count {

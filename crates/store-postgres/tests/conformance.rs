@@ -7,11 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_store::Store;
 use ordo_store::conformance::StoreUnderTest;
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{Options, PostgresStore};
 
 struct Schema {
-    _server: Server,
+    _server: TestServer,
     url: String,
 }
 
@@ -23,7 +23,7 @@ impl StoreUnderTest for Schema {
 }
 
 fn schema() -> Schema {
-    let server = Server::join();
+    let server = TestServer::join();
     Schema { url: server.fresh_url(), _server: server }
 }
 

@@ -11,7 +11,7 @@ use common::Proxy;
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{accept, event, grow, item, job, version};
 use ordo_store::{Batch, Fault, Item, CommitOutcome, Store};
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{Options, PostgresStore};
 
 const WRITERS: u128 = 6;
@@ -57,7 +57,7 @@ async fn write(store: Arc<PostgresStore>, entity: EntityId) -> Heard {
 }
 
 async fn story(seed: u64) {
-    let server = Server::join();
+    let server = TestServer::join();
     let proxy = Proxy::before(server.port(), seed).await;
     let schema = server.fresh_url().rsplit_once("schema=").unwrap().1.to_owned();
     let url = server.url_on(proxy.port, &schema);
@@ -105,7 +105,7 @@ async fn and_again_with_other_luck() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_says_that_the_database_is_away_and_recovers_by_itself() {
-    let server = Server::join();
+    let server = TestServer::join();
     let proxy = Proxy::before(server.port(), 1).await;
     let schema = server.fresh_url().rsplit_once("schema=").unwrap().1.to_owned();
     let store = PostgresStore::open(&server.url_on(proxy.port, &schema), Options::default()).await.unwrap();

@@ -5,7 +5,7 @@
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
 use ordo_store::{Batch, Item, KeyRange, Direction, CommitOutcome, Position, Snapshot, Store, View};
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{Options, PostgresStore};
 use ordo_store_redb::RedbStore;
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ async fn contents(store: &dyn Store) -> Contents {
     }
 }
 
-async fn play(history: &[Vec<Step>], server: &Server) {
+async fn play(history: &[Vec<Step>], server: &TestServer) {
     let redb = RedbStore::in_memory().unwrap();
     let postgres = PostgresStore::open(&server.fresh_url(), Options { readers: 2 }).await.unwrap();
     let mut versions = [0; ENTITIES as usize + 1];
@@ -175,7 +175,7 @@ async fn play(history: &[Vec<Step>], server: &Server) {
 
 #[test]
 fn one_history_on_two_stores_gives_the_same_answers() {
-    let server = Server::join();
+    let server = TestServer::join();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
     let played = runner.run(&steps(), |history| {

@@ -4,7 +4,7 @@
 
 use ordo_store::conformance::given::{accept, item, job, version};
 use ordo_store::{Fault, Store};
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{Options, PostgresStore};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -37,15 +37,15 @@ impl Authority {
 }
 
 /// A server that says it is called so, and its authority.
-fn server_called(name: &str) -> (TempDir, Server, Authority) {
+fn server_called(name: &str) -> (TempDir, TestServer, Authority) {
     let folder = tempfile::Builder::new().prefix("ordo-tls-").tempdir().unwrap();
     let authority = Authority::new();
     let (certificate, key) = authority.certify(name);
-    let server = Server::start_with_tls(folder.path(), &certificate, &key);
+    let server = TestServer::start_with_tls(folder.path(), &certificate, &key);
     (folder, server, authority)
 }
 
-fn url(host: &str, server: &Server, options: &str) -> String {
+fn url(host: &str, server: &TestServer, options: &str) -> String {
     format!("postgres://ordo@{host}:{}/postgres?{options}", server.port())
 }
 
@@ -54,7 +54,7 @@ async fn open(url: &str) -> Result<PostgresStore, Fault> {
 }
 
 /// Opened, used, and found encrypted by the server itself.
-async fn works_encrypted(server: &Server, url: &str) {
+async fn works_encrypted(server: &TestServer, url: &str) {
     let store = open(url).await.unwrap();
     let before = version(&store, job(1)).await;
     accept(&store, item(job(1), before)).await;
@@ -104,7 +104,7 @@ async fn a_server_is_spoken_to_encrypted_and_must_prove_its_name_where_that_is_a
 
 #[tokio::test]
 async fn a_server_without_tls_is_refused_where_encryption_is_asked_for() {
-    let server = Server::join();
+    let server = TestServer::join();
     let plain = server.fresh_url();
     assert!(open(&plain).await.is_ok());
     assert!(open(&plain.replace("sslmode=disable", "sslmode=prefer")).await.is_ok());

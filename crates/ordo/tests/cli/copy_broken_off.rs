@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use ordo_store_postgres::testing::{Server, programs};
+use ordo_store_postgres::testing::{TestServer, programs};
 use serde_json::{Value, json};
 
 use crate::common::{World, eventually};
@@ -72,7 +72,7 @@ fn fill(world: &World) -> String {
 
 #[test]
 fn a_copy_that_was_killed_goes_on_where_it_was_and_is_compared_at_the_end() {
-    let (server, world) = (Server::join(), World::new());
+    let (server, world) = (TestServer::join(), World::new());
     let url = server.fresh_url();
     let last = fill(&world);
     world.ordo(&["store", "stats", "--store", &url]).done();

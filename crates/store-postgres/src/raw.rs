@@ -29,18 +29,18 @@ async fn connect(url: &str) -> Result<(Object, ConnectTarget), Fault> {
 }
 
 #[derive(Debug)]
-pub struct RawLoop {
+pub struct PostgresRawLoop {
     client: Object,
     last: BTreeMap<Partition, u64>,
 }
 
-impl RawLoop {
+impl PostgresRawLoop {
     /// On new tables.
-    pub async fn open(url: &str) -> Result<RawLoop, Fault> {
+    pub async fn open(url: &str) -> Result<PostgresRawLoop, Fault> {
         let (client, target) = connect(url).await?;
         let made = migrate::run(&client, &target.schema).await;
         made.map_err(|trouble| trouble.into_fault("opening the database"))?;
-        Ok(RawLoop { client, last: BTreeMap::new() })
+        Ok(PostgresRawLoop { client, last: BTreeMap::new() })
     }
 
     /// Writes one batch in one durable transaction.

@@ -19,14 +19,14 @@ use crate::writer::PostgresWriter;
 use crate::{migrate, read, read_log, rebuild};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct PostgresOptions {
     /// How many connections read; two more write, and one carries hints where nodes work together.
     pub readers: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { readers: 8 }
+impl Default for PostgresOptions {
+    fn default() -> PostgresOptions {
+        PostgresOptions { readers: 8 }
     }
 }
 
@@ -41,7 +41,7 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
-    pub async fn open(url: &str, options: Options) -> Result<PostgresStore, Fault> {
+    pub async fn open(url: &str, options: PostgresOptions) -> Result<PostgresStore, Fault> {
         let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
         let database = ConnectionPools::new(&target, options.readers.max(1))?;
         prepare(&database, &target.schema).await?;

@@ -8,7 +8,7 @@ use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
 use ordo_store::{Alarm, NodeHeartbeat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use uuid::Uuid;
 
 const LONG: Millis = Millis::from_secs(60);
@@ -18,7 +18,7 @@ async fn nodes(count: usize) -> (TestServer, Vec<PostgresStore>) {
     let url = server.fresh_url();
     let mut stores = Vec::new();
     for _ in 0..count {
-        stores.push(PostgresStore::open(&url, Options { readers: 2 }).await.unwrap());
+        stores.push(PostgresStore::open(&url, PostgresOptions { readers: 2 }).await.unwrap());
     }
     (server, stores)
 }

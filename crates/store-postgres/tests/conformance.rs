@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ordo_store::Store;
 use ordo_store::conformance::StoreUnderTest;
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 
 struct Schema {
     _server: TestServer,
@@ -18,7 +18,7 @@ struct Schema {
 #[async_trait]
 impl StoreUnderTest for Schema {
     async fn open(&self) -> Arc<dyn Store> {
-        Arc::new(PostgresStore::open(&self.url, Options::default()).await.unwrap())
+        Arc::new(PostgresStore::open(&self.url, PostgresOptions::default()).await.unwrap())
     }
 }
 

@@ -6,7 +6,7 @@ use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
 use ordo_store::{Batch, Item, KeyRange, Direction, CommitOutcome, Position, Snapshot, Store, View};
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use ordo_store_redb::RedbStore;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -159,7 +159,7 @@ async fn contents(store: &dyn Store) -> Contents {
 
 async fn play(history: &[Vec<Step>], server: &TestServer) {
     let redb = RedbStore::in_memory().unwrap();
-    let postgres = PostgresStore::open(&server.fresh_url(), Options { readers: 2 }).await.unwrap();
+    let postgres = PostgresStore::open(&server.fresh_url(), PostgresOptions { readers: 2 }).await.unwrap();
     let mut versions = [0; ENTITIES as usize + 1];
     for (turn, steps) in history.iter().enumerate() {
         let batch = batch(steps, &mut versions, turn);

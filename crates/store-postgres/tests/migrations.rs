@@ -5,11 +5,11 @@
 use ordo_store::conformance::given::{grow, job, version};
 use ordo_store::{Fault, Store};
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{LAYOUT, Options, PostgresStore};
+use ordo_store_postgres::{LAYOUT, PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
 
 async fn open(url: &str) -> PostgresStore {
-    PostgresStore::open(url, Options::default()).await.unwrap()
+    PostgresStore::open(url, PostgresOptions::default()).await.unwrap()
 }
 
 /// Speaks to the schema directly.
@@ -46,7 +46,7 @@ async fn a_newer_layout_is_refused_and_left_alone() {
     let url = server.fresh_url();
     drop(open(&url).await);
     sql(&url, "UPDATE meta SET layout = 1000").await;
-    let refused = PostgresStore::open(&url, Options::default()).await;
+    let refused = PostgresStore::open(&url, PostgresOptions::default()).await;
     let Err(Fault::Damaged { what }) = refused else { panic!("{refused:?}") };
     assert!(what.contains("layout 1000") && what.contains("newer"), "{what}");
 }
@@ -74,9 +74,9 @@ async fn an_event_without_its_snapshot_is_damage_and_stops_nobody_else() {
 
 #[tokio::test]
 async fn a_database_that_is_away_is_unavailable_and_says_so() {
-    let away = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=disable", Options::default()).await;
+    let away = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=disable", PostgresOptions::default()).await;
     assert!(matches!(away, Err(Fault::Unavailable { .. })), "{away:?}");
-    let bad = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=maybe", Options::default()).await;
+    let bad = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=maybe", PostgresOptions::default()).await;
     let Err(Fault::Misuse { what }) = bad else { panic!("{bad:?}") };
     assert!(what.contains("verify-full"), "{what}");
 }

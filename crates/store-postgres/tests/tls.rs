@@ -5,7 +5,7 @@
 use ordo_store::conformance::given::{accept, item, job, version};
 use ordo_store::{Fault, Store};
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -50,7 +50,7 @@ fn url(host: &str, server: &TestServer, options: &str) -> String {
 }
 
 async fn open(url: &str) -> Result<PostgresStore, Fault> {
-    PostgresStore::open(url, Options::default()).await
+    PostgresStore::open(url, PostgresOptions::default()).await
 }
 
 /// Opened, used, and found encrypted by the server itself.

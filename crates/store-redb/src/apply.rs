@@ -16,7 +16,7 @@ use crate::tables::META;
 use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
 
 /// What became of one batch.
-pub(crate) type Answer = Result<Vec<CommitOutcome>, Fault>;
+pub(crate) type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 /// What makes a transaction durable.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl<'j> Log<'j> {
 }
 
 /// One answer per batch. A fault means that none of them is known to be durable.
-pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut Log<'_>) -> Result<Vec<Answer>, Fault> {
+pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut Log<'_>) -> Result<Vec<CommitResult>, Fault> {
     let mut damaged = BTreeMap::new();
     loop {
         let transaction = log.begin_write(database)?;
@@ -109,7 +109,7 @@ fn try_all(
     writing: &mut Writing<'_>,
     batches: &[Batch],
     damaged: &BTreeMap<usize, Fault>,
-) -> Result<Vec<Answer>, (usize, Fault)> {
+) -> Result<Vec<CommitResult>, (usize, Fault)> {
     let each = |(index, batch): (usize, &Batch)| match damaged.get(&index) {
         Some(fault) => Ok(Err(fault.clone())),
         None => writing.apply(batch).map(Ok).map_err(|fault| (index, fault)),

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use ordo_store::{Batch, Fault, JournalStats};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
-use crate::apply::{Answer, Log, apply, begin_durable, put_number};
+use crate::apply::{CommitResult, Log, apply, begin_durable, put_number};
 use crate::fault::during;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
 use crate::open::Options;
@@ -81,7 +81,7 @@ impl Handle {
 
     /// Commits batches together, one answer for each: all of it is durable when this returns, or nothing is
     /// acknowledged.
-    pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<Answer>, Fault> {
+    pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
         self.make_room(&mut writing)?;

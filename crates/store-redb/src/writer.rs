@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use ordo_store::{Batch, Fault};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::apply::Answer;
+use crate::apply::CommitResult;
 use crate::handle::Handle;
 
 /// One transaction gathers at most this many items,
@@ -28,7 +28,7 @@ enum Work {
 
 struct Waiting {
     batch: Batch,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<CommitResult>,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Writer {
         Ok(Writer { queue: Some(queue), thread: Some(thread) })
     }
 
-    pub(crate) async fn commit(&self, batch: Batch) -> Answer {
+    pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
         self.send(Work::Commit(Waiting { batch, answer })).await?;
         answered.await.unwrap_or_else(|_| Err(gone()))
@@ -131,6 +131,6 @@ fn commit_gathered(handle: &Handle, gathered: Vec<Waiting>) {
     }
 }
 
-pub(crate) fn commit_one(handle: &Handle, batch: &Batch) -> Answer {
+pub(crate) fn commit_one(handle: &Handle, batch: &Batch) -> CommitResult {
     handle.commit(std::slice::from_ref(batch))?.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))
 }

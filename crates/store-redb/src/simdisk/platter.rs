@@ -11,7 +11,7 @@ const SECTOR: usize = 512;
 
 /// What was asked for since the last sync, in order.
 #[derive(Debug, Clone)]
-enum Change {
+enum UnsyncedChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetLen(usize),
 }
@@ -21,7 +21,7 @@ pub(super) struct Platter {
     durable: Vec<u8>,
     /// What a running process reads back.
     cached: Vec<u8>,
-    unsynced: Vec<Change>,
+    unsynced: Vec<UnsyncedChange>,
 }
 
 impl Platter {
@@ -43,22 +43,22 @@ impl Platter {
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let offset = index(offset)?;
         put(&mut self.cached, offset, bytes);
-        self.unsynced.push(Change::Write { offset, bytes: bytes.to_vec() });
+        self.unsynced.push(UnsyncedChange::Write { offset, bytes: bytes.to_vec() });
         Ok(())
     }
 
     pub(super) fn set_len(&mut self, len: u64) -> io::Result<()> {
         let len = index(len)?;
         self.cached.resize(len, 0);
-        self.unsynced.push(Change::SetLen(len));
+        self.unsynced.push(UnsyncedChange::SetLen(len));
         Ok(())
     }
 
     pub(super) fn sync(&mut self) {
         for change in std::mem::take(&mut self.unsynced) {
             match change {
-                Change::Write { offset, bytes } => put(&mut self.durable, offset, &bytes),
-                Change::SetLen(len) => self.durable.resize(len, 0),
+                UnsyncedChange::Write { offset, bytes } => put(&mut self.durable, offset, &bytes),
+                UnsyncedChange::SetLen(len) => self.durable.resize(len, 0),
             }
         }
     }
@@ -87,9 +87,9 @@ impl Platter {
         let mut image = self.durable.clone();
         for change in &self.unsynced[..end] {
             match change {
-                Change::Write { offset, bytes } => keep_sectors(&mut image, *offset, bytes, kept, rng),
-                Change::SetLen(len) if rng.chance(kept) => image.resize(*len, 0),
-                Change::SetLen(_) => {}
+                UnsyncedChange::Write { offset, bytes } => keep_sectors(&mut image, *offset, bytes, kept, rng),
+                UnsyncedChange::SetLen(len) if rng.chance(kept) => image.resize(*len, 0),
+                UnsyncedChange::SetLen(_) => {}
             }
         }
         image

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_store_redb::simdisk::{self, Failing, Op, SimDisk, SimFile};
+use ordo_store_redb::simdisk::{self, FailurePlan, Op, SimDisk, SimFile};
 use ordo_store_redb::{Disk, StoreFile};
 use redb::StorageBackend;
 
@@ -160,7 +160,7 @@ impl StorageBackend for PluggedFile {
             Some(Burst::Fails { .. }) => Err(failed()),
             Some(Burst::DoneButFails) => self.file.sync_data().and(Err(failed())),
             Some(Burst::Loses) => {
-                state.disk.fail(Failing { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
+                state.disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
                 let lost = self.file.sync_data();
                 state.disk.heal();
                 lost

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use ordo_store::{Batch, Fault, CommitOutcome, Position, Store};
-use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
+use ordo_store_redb::simdisk::{FailurePlan, Op, Rng, SimDisk};
 use ordo_store_redb::{Options, RedbStore, StoreFile};
 
 mod common;
@@ -19,7 +19,7 @@ const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 
 /// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was reported.
 /// Returns whether the failure was met.
-fn run(seed: u64, at: usize, failing: Failing, right: &[Dump]) -> bool {
+fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
     let told = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);
     let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
@@ -57,7 +57,7 @@ fn fail_everywhere(op: Op, afters: &[u64]) {
         let right = right_contents(seed, BATCHES);
         for kind in KINDS {
             for after in afters {
-                met += usize::from(run(seed, 2 + *after as usize % 5, Failing { op, after: *after, kind }, &right));
+                met += usize::from(run(seed, 2 + *after as usize % 5, FailurePlan { op, after: *after, kind }, &right));
             }
         }
     }
@@ -78,7 +78,7 @@ fn a_sync_that_fails_is_not_acknowledged_even_if_the_disk_forgot_what_it_was_giv
 fn a_file_that_cannot_grow_is_a_full_disk() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
-    disk.fail(Failing { op: Op::SetLen, after: 0, kind: ErrorKind::StorageFull });
+    disk.fail(FailurePlan { op: Op::SetLen, after: 0, kind: ErrorKind::StorageFull });
     let large = |seq| Batch {
         items: Vec::new(),
         chunks: vec![ordo_store::Chunk { owner: uuid::Uuid::nil(), seq, bytes: vec![7; 1024 * 1024] }],
@@ -101,7 +101,7 @@ fn as_long_as_the_disk_fails_every_commit_says_so() {
     let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
     let mut workload = Workload::new(1);
     let given = workload.batch();
-    disk.fail(Failing { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
+    disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
     for _ in 0..5 {
         assert!(matches!(commit(&store, given.clone()), Err(Fault::Unavailable { .. })));
     }
@@ -115,7 +115,7 @@ async fn a_read_that_fails_is_told_and_the_next_one_succeeds() {
     let store = RedbStore::open_on(disk.clone(), Options { cache_bytes: 0, ..Options::default() }).unwrap();
     let item = |version| ordo_store::conformance::given::item(common::job(1), version);
     store.commit(Batch { items: vec![item(0)], chunks: Vec::new() }).await.unwrap();
-    disk.fail(Failing { op: Op::Read, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Read, after: 0, kind: ErrorKind::Other });
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
     disk.heal();
@@ -128,7 +128,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline(disk.file(StoreFile::Data)).unwrap();
     let mut workload = Workload::new(1);
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     let given = workload.batch();
     assert!(commit(&store, given.clone()).is_err());
     disk.heal();
@@ -141,7 +141,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
 async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     let disk = SimDisk::new(1);
     let store = Arc::new(RedbStore::open_on(disk.clone(), Options::default()).unwrap());
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });
     let commit_all = |store: &Arc<RedbStore>| {
         let commit = |number| {
             let store = Arc::clone(store);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_store::conformance::given::{item, job};
 use ordo_store::{Batch, Fault, JournalStats, CommitOutcome, Store};
-use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
+use ordo_store_redb::simdisk::{FailurePlan, Op, Rng, SimDisk};
 use ordo_store_redb::{Options, RedbStore, StoreFile};
 use tempfile::TempDir;
 
@@ -81,7 +81,7 @@ fn what_redb_holds_beyond_its_last_checkpoint_is_not_replayed() {
     let store = open_on(&disk).unwrap();
     let mut workload = Workload::new(7);
     (0..5).for_each(|_| commit(&store, workload.batch()).unwrap());
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     assert!(matches!(commit(&store, workload.batch()), Err(Fault::Unavailable { .. })));
     disk.heal();
     assert!(right[5..].contains(&dump(&store).unwrap()));

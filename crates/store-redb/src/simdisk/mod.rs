@@ -28,7 +28,7 @@ pub enum Op {
 
 /// From the `after`-th such operation on (0: the next), it fails with `kind`, until the disk is healed.
 #[derive(Debug, Clone, Copy)]
-pub struct Failing {
+pub struct FailurePlan {
     pub op: Op,
     pub after: u64,
     pub kind: io::ErrorKind,
@@ -52,7 +52,7 @@ const FILES: usize = StoreFile::ALL.len();
 struct Inside {
     platters: [Platter; FILES],
     rng: Rng,
-    failing: Option<Failing>,
+    failing: Option<FailurePlan>,
     lies_per_mille: u64,
     images_per_sync: usize,
     images_per_mille_writes: u64,
@@ -127,7 +127,7 @@ impl SimDisk {
         self.lock().lies_per_mille = per_mille;
     }
 
-    pub fn fail(&self, failing: Failing) {
+    pub fn fail(&self, failing: FailurePlan) {
         self.lock().failing = Some(failing);
     }
 

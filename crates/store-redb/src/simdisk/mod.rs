@@ -36,7 +36,7 @@ pub struct FailurePlan {
 
 #[derive(Debug, Clone)]
 pub struct SimDisk {
-    inside: Arc<Mutex<Inside>>,
+    inside: Arc<Mutex<DiskState>>,
 }
 
 /// One file of a disk.
@@ -49,7 +49,7 @@ pub struct SimFile {
 const FILES: usize = StoreFile::ALL.len();
 
 #[derive(Debug)]
-struct Inside {
+struct DiskState {
     platters: [Platter; FILES],
     rng: Rng,
     failing: Option<FailurePlan>,
@@ -67,7 +67,7 @@ impl SimDisk {
     }
 
     fn holding(platters: [Platter; FILES], seed: u64) -> SimDisk {
-        let inside = Inside {
+        let inside = DiskState {
             platters,
             rng: Rng::new(seed),
             failing: None,
@@ -135,7 +135,7 @@ impl SimDisk {
         self.lock().failing = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -151,7 +151,7 @@ fn after_crash(platters: &[Platter; FILES], rng: &mut Rng) -> [Platter; FILES] {
     std::array::from_fn(|file| Platter::holding(platters[file].after_crash(rng)))
 }
 
-impl Inside {
+impl DiskState {
     fn meet_fault(&mut self, op: Op) -> io::Result<()> {
         match &mut self.failing {
             Some(failing) if failing.op == op && failing.after == 0 => Err(failing.kind.into()),
@@ -199,7 +199,7 @@ impl Inside {
 }
 
 impl SimFile {
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.disk.lock()
     }
 }

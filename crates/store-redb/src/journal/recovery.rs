@@ -7,14 +7,14 @@ use ordo_store::{Batch, Fault};
 
 use super::payload::read_batches;
 use super::record::{BLOCK, Record};
-use super::segment::Found;
+use super::segment::SegmentContents;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
 use crate::source::Source;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    segments: Vec<Found>,
+    segments: Vec<SegmentContents>,
     applied: u64,
 }
 
@@ -36,7 +36,7 @@ impl Tail {
         self.records_after_applied().map(|(found, record)| (record.number, &found.bytes[record.payload.clone()]))
     }
 
-    fn records_after_applied(&self) -> impl Iterator<Item = (&Found, &Record)> {
+    fn records_after_applied(&self) -> impl Iterator<Item = (&SegmentContents, &Record)> {
         let all = self.segments.iter().flat_map(|found| found.records.iter().map(move |record| (found, record)));
         all.filter(|(_, record)| record.number > self.applied)
     }
@@ -50,7 +50,7 @@ pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) 
     let mut journal = Journal::on(source, keeping, id, applied)?;
     let mut segments = Vec::with_capacity(SEGMENTS);
     for (index, segment) in journal.segments.iter().enumerate() {
-        segments.extend(Found::read(index, &**segment.file(), id, applied)?);
+        segments.extend(SegmentContents::read(index, &**segment.file(), id, applied)?);
     }
     segments.sort_by_key(|found| found.first);
     refuse_gaps(source, &segments, applied)?;
@@ -60,7 +60,7 @@ pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) 
 }
 
 /// The segments must lead from what redb holds to the last record without a gap.
-fn refuse_gaps(source: &Source, segments: &[Found], applied: u64) -> Result<(), Fault> {
+fn refuse_gaps(source: &Source, segments: &[SegmentContents], applied: u64) -> Result<(), Fault> {
     let mut next = applied + 1;
     for found in segments {
         if found.first > next {

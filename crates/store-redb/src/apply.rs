@@ -11,7 +11,7 @@ use redb::{Database, Durability, WriteTransaction};
 
 use crate::commit::Writing;
 use crate::fault::during;
-use crate::journal::{Journal, Tail};
+use crate::journal::{Journal, JournalTail};
 use crate::tables::META;
 use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
 
@@ -118,7 +118,7 @@ fn try_all(
 }
 
 /// Applies what a journal holds and redb does not, many records to a transaction.
-pub(crate) fn replay(database: &Database, tail: &Tail) -> Result<(), Fault> {
+pub(crate) fn replay(database: &Database, tail: &JournalTail) -> Result<(), Fault> {
     let mut gathered: Vec<Batch> = Vec::new();
     let (mut last, mut items, mut bytes) = (0, 0, 0);
     for record in tail.batches() {

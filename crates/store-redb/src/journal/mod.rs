@@ -24,7 +24,7 @@ pub(crate) use counters::Counters;
 pub(crate) use opening::{Journaling, open};
 use payload::write_batches;
 use record::{BLOCK, SegmentHeader, write_record};
-pub(crate) use recovery::Tail;
+pub(crate) use recovery::JournalTail;
 use recovery::recover;
 use segment::Segment;
 use syncer::Syncer;

@@ -13,12 +13,12 @@ use crate::source::Source;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct JournalTail {
     segments: Vec<SegmentContents>,
     applied: u64,
 }
 
-impl Tail {
+impl JournalTail {
     pub(crate) fn records(&self) -> u64 {
         self.payloads().count() as u64
     }
@@ -43,7 +43,7 @@ impl Tail {
 }
 
 /// Opens the journal `id`, of which redb durably holds the records up to `applied`.
-pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, Tail), Fault> {
+pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, JournalTail), Fault> {
     if !source.journal_exists() {
         return Err(missing(source));
     }
@@ -54,7 +54,7 @@ pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) 
     }
     segments.sort_by_key(|found| found.first);
     refuse_gaps(source, &segments, applied)?;
-    let tail = Tail { segments, applied };
+    let tail = JournalTail { segments, applied };
     journal.go_on_after(&tail)?;
     Ok((journal, tail))
 }
@@ -85,7 +85,7 @@ fn missing(source: &Source) -> Fault {
 
 impl Journal {
     /// Goes on behind the last record that was found, in its segment.
-    fn go_on_after(&mut self, tail: &Tail) -> Result<(), Fault> {
+    fn go_on_after(&mut self, tail: &JournalTail) -> Result<(), Fault> {
         for found in &tail.segments {
             let last = found.next() - 1;
             self.segments[found.index].continue_after(found.end() as u64, last);
@@ -97,7 +97,7 @@ impl Journal {
         self.make_durable_again(tail)
     }
 
-    fn make_durable_again(&self, tail: &Tail) -> Result<(), Fault> {
+    fn make_durable_again(&self, tail: &JournalTail) -> Result<(), Fault> {
         let writing = |error| failed("recovering the journal", error);
         for found in &tail.segments {
             let file = self.segments[found.index].file();

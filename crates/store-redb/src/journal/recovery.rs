@@ -6,7 +6,7 @@
 use ordo_store::{Batch, Fault};
 
 use super::payload::read_batches;
-use super::record::{BLOCK, Record};
+use super::record::{BLOCK, JournalRecord};
 use super::segment::SegmentContents;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
 use crate::source::Source;
@@ -36,7 +36,7 @@ impl JournalTail {
         self.records_after_applied().map(|(found, record)| (record.number, &found.bytes[record.payload.clone()]))
     }
 
-    fn records_after_applied(&self) -> impl Iterator<Item = (&SegmentContents, &Record)> {
+    fn records_after_applied(&self) -> impl Iterator<Item = (&SegmentContents, &JournalRecord)> {
         let all = self.segments.iter().flat_map(|found| found.records.iter().map(move |record| (found, record)));
         all.filter(|(_, record)| record.number > self.applied)
     }

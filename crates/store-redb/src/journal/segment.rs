@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ordo_store::Fault;
 use redb::StorageBackend;
 
-use super::record::{BLOCK, Record, SegmentHeader, read_record};
+use super::record::{BLOCK, JournalRecord, SegmentHeader, read_record};
 
 /// A segment grows by what it has, within these bounds: then zeros are written with a record.
 const GROWTH_BYTES_MIN: u64 = 256 * 1024;
@@ -97,7 +97,7 @@ pub(crate) struct SegmentContents {
     pub(crate) bytes: Vec<u8>,
     pub(crate) first: u64,
     /// One after the other, without a gap.
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<JournalRecord>,
 }
 
 impl SegmentContents {

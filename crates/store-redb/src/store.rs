@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::commit::Writing;
 use crate::handle::{Done, Handle};
-use crate::held::Held;
+use crate::held::StoreLock;
 use crate::open::Options;
 use crate::source::{Disk, Source};
 use crate::writer::{Writer, commit_one};
@@ -30,7 +30,7 @@ pub struct RedbStore {
     /// None: whoever commits does it on its own thread.
     writer: Option<Writer>,
     pub(crate) handle: Arc<Handle>,
-    _held: Option<Held>,
+    _held: Option<StoreLock>,
 }
 
 impl RedbStore {
@@ -87,8 +87,8 @@ impl RedbStore {
 }
 
 /// The file, opened by this process alone.
-fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle), Fault> {
-    let held = Held::take(path)?;
+fn hold(path: &Path, options: Options, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
+    let held = StoreLock::take(path)?;
     match Handle::open(Source::File(path.to_owned()), options, threaded) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {

@@ -20,7 +20,7 @@ pub(crate) type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 /// What makes a transaction durable.
 #[derive(Debug)]
-pub(crate) struct Log<'j> {
+pub(crate) struct CommitLog<'j> {
     way: Way<'j>,
     begun: bool,
 }
@@ -35,13 +35,13 @@ enum Way<'j> {
     Replay(u64),
 }
 
-impl<'j> Log<'j> {
-    pub(crate) fn without() -> Log<'j> {
-        Log { way: Way::Redb, begun: false }
+impl<'j> CommitLog<'j> {
+    pub(crate) fn without() -> CommitLog<'j> {
+        CommitLog { way: Way::Redb, begun: false }
     }
 
-    pub(crate) fn append_to(journal: &'j mut Journal) -> Log<'j> {
-        Log { way: Way::Append(journal), begun: false }
+    pub(crate) fn append_to(journal: &'j mut Journal) -> CommitLog<'j> {
+        CommitLog { way: Way::Append(journal), begun: false }
     }
 
     /// Whether something of it may last, whatever becomes of the tables.
@@ -81,7 +81,7 @@ impl<'j> Log<'j> {
 }
 
 /// One answer per batch. A fault means that none of them is known to be durable.
-pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut Log<'_>) -> Result<Vec<CommitResult>, Fault> {
+pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut CommitLog<'_>) -> Result<Vec<CommitResult>, Fault> {
     let mut damaged = BTreeMap::new();
     loop {
         let transaction = log.begin_write(database)?;
@@ -138,7 +138,7 @@ pub(crate) fn replay(database: &Database, tail: &JournalTail) -> Result<(), Faul
 
 /// Whoever waited for the outcomes is gone.
 fn replay_gathered(database: &Database, batches: &[Batch], last: u64) -> Result<(), Fault> {
-    apply(database, batches, &mut Log { way: Way::Replay(last), begun: false }).map(drop)
+    apply(database, batches, &mut CommitLog { way: Way::Replay(last), begun: false }).map(drop)
 }
 
 /// A transaction that redb itself makes durable: in two phases, and such that an opening after a crash does not walk

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use ordo_store::{Batch, Fault, JournalStats};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
-use crate::apply::{CommitResult, Log, apply, begin_durable, put_number};
+use crate::apply::{CommitResult, CommitLog, apply, begin_durable, put_number};
 use crate::fault::during;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
 use crate::open::Options;
@@ -86,8 +86,8 @@ impl Handle {
         self.open_anew(&mut writing)?;
         self.make_room(&mut writing)?;
         let mut log = match &mut *writing {
-            Journaling::Open(journal) => Log::append_to(journal),
-            Journaling::Without | Journaling::Idle { .. } => Log::without(),
+            Journaling::Open(journal) => CommitLog::append_to(journal),
+            Journaling::Without | Journaling::Idle { .. } => CommitLog::without(),
         };
         let (number, answers) = self.with_database(|database| apply(database, batches, &mut log));
         if answers.is_err() && log.is_begun() {

@@ -21,12 +21,12 @@ pub(crate) type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 /// What makes a transaction durable.
 #[derive(Debug)]
 pub(crate) struct CommitLog<'j> {
-    way: Way<'j>,
+    way: CommitPath<'j>,
     begun: bool,
 }
 
 #[derive(Debug)]
-enum Way<'j> {
+enum CommitPath<'j> {
     /// redb itself.
     Redb,
     /// A record in the journal.
@@ -37,11 +37,11 @@ enum Way<'j> {
 
 impl<'j> CommitLog<'j> {
     pub(crate) fn without() -> CommitLog<'j> {
-        CommitLog { way: Way::Redb, begun: false }
+        CommitLog { way: CommitPath::Redb, begun: false }
     }
 
     pub(crate) fn append_to(journal: &'j mut Journal) -> CommitLog<'j> {
-        CommitLog { way: Way::Append(journal), begun: false }
+        CommitLog { way: CommitPath::Append(journal), begun: false }
     }
 
     /// Whether something of it may last, whatever becomes of the tables.
@@ -51,8 +51,8 @@ impl<'j> CommitLog<'j> {
 
     fn begin_write(&self, database: &Database) -> Result<WriteTransaction, Fault> {
         match &self.way {
-            Way::Redb => begin_durable(database),
-            Way::Append(_) | Way::Replay(_) => {
+            CommitPath::Redb => begin_durable(database),
+            CommitPath::Append(_) | CommitPath::Replay(_) => {
                 let mut transaction = database.begin_write().map_err(during("beginning to write"))?;
                 transaction.set_durability(Durability::None).map_err(during("beginning to write"))?;
                 Ok(transaction)
@@ -64,18 +64,18 @@ impl<'j> CommitLog<'j> {
     fn begin(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         let begun = std::mem::replace(&mut self.begun, true);
         match &mut self.way {
-            Way::Redb => Ok(0),
-            Way::Append(journal) if begun => Ok(journal.last()),
-            Way::Append(journal) => journal.append(batches),
-            Way::Replay(number) => Ok(*number),
+            CommitPath::Redb => Ok(0),
+            CommitPath::Append(journal) if begun => Ok(journal.last()),
+            CommitPath::Append(journal) => journal.append(batches),
+            CommitPath::Replay(number) => Ok(*number),
         }
     }
 
     /// Waits until they are.
     fn end(&mut self) -> Result<(), Fault> {
         match &mut self.way {
-            Way::Redb | Way::Replay(_) => Ok(()),
-            Way::Append(journal) => journal.synced(),
+            CommitPath::Redb | CommitPath::Replay(_) => Ok(()),
+            CommitPath::Append(journal) => journal.synced(),
         }
     }
 }
@@ -138,7 +138,7 @@ pub(crate) fn replay(database: &Database, tail: &JournalTail) -> Result<(), Faul
 
 /// Whoever waited for the outcomes is gone.
 fn replay_gathered(database: &Database, batches: &[Batch], last: u64) -> Result<(), Fault> {
-    apply(database, batches, &mut CommitLog { way: Way::Replay(last), begun: false }).map(drop)
+    apply(database, batches, &mut CommitLog { way: CommitPath::Replay(last), begun: false }).map(drop)
 }
 
 /// A transaction that redb itself makes durable: in two phases, and such that an opening after a crash does not walk

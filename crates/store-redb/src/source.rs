@@ -225,18 +225,18 @@ fn wipe_unfinished(backend: &dyn StorageBackend) -> io::Result<()> {
 }
 
 fn build_on(builder: &Builder, inner: Box<dyn StorageBackend>, len: &Arc<AtomicU64>) -> Result<Database, Fault> {
-    let backend = Measured { inner, len: Arc::clone(len) };
+    let backend = MeasuredBackend { inner, len: Arc::clone(len) };
     builder.create_with_backend(backend).map_err(during("opening the store"))
 }
 
 /// A backend whose length can be asked for from outside.
 #[derive(Debug)]
-struct Measured {
+struct MeasuredBackend {
     inner: Box<dyn StorageBackend>,
     len: Arc<AtomicU64>,
 }
 
-impl StorageBackend for Measured {
+impl StorageBackend for MeasuredBackend {
     fn len(&self) -> io::Result<u64> {
         let len = self.inner.len()?;
         self.len.store(len, Ordering::Relaxed);

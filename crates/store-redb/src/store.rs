@@ -19,7 +19,7 @@ use crate::commit::Writing;
 use crate::handle::{Done, Handle};
 use crate::held::StoreLock;
 use crate::open::Options;
-use crate::source::{Disk, Source};
+use crate::source::{Disk, BackendSource};
 use crate::writer::{Writer, commit_one};
 use crate::{read, rebuild};
 
@@ -50,17 +50,17 @@ impl RedbStore {
 
     /// On a backend that cannot be opened again, and without a journal: after a failure of it, every call says so.
     pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::once(backend), Options::default())
+        RedbStore::inline(BackendSource::once(backend), Options::default())
     }
 
     /// On a disk that can be opened again, as after a failure of the disk.
     pub fn open_inline_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::disk(disk), options)
+        RedbStore::inline(BackendSource::disk(disk), options)
     }
 
     /// On a disk, with the writer thread: for tests of the writer.
     pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
-        let handle = Arc::new(Handle::open(Source::disk(disk), options, true)?);
+        let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, true)?);
         let writer = Writer::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
     }
@@ -70,7 +70,7 @@ impl RedbStore {
         RedbStore::open_inline(InMemoryBackend::new())
     }
 
-    fn inline(source: Source, options: Options) -> Result<RedbStore, Fault> {
+    fn inline(source: BackendSource, options: Options) -> Result<RedbStore, Fault> {
         let handle = Handle::open(source, options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
@@ -89,7 +89,7 @@ impl RedbStore {
 /// The file, opened by this process alone.
 fn hold(path: &Path, options: Options, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
     let held = StoreLock::take(path)?;
-    match Handle::open(Source::File(path.to_owned()), options, threaded) {
+    match Handle::open(BackendSource::File(path.to_owned()), options, threaded) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {
             held.let_go();

@@ -9,7 +9,7 @@ use crate::commit::number;
 use crate::fault::during;
 use crate::open::{Options, prepare};
 use crate::read::table;
-use crate::source::Source;
+use crate::source::BackendSource;
 use crate::tables::{META, META_JOURNAL, META_JOURNAL_RECORD};
 
 /// What makes a commit durable.
@@ -36,7 +36,7 @@ impl Journaling {
 
 /// Opens the database and brings it up to what its journal holds.
 pub(crate) fn open(
-    source: &Source,
+    source: &BackendSource,
     options: Options,
     keeping: Keeping,
     counters: &Counters,

@@ -9,7 +9,7 @@ use super::payload::read_batches;
 use super::record::{BLOCK, JournalRecord};
 use super::segment::SegmentContents;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
-use crate::source::Source;
+use crate::source::BackendSource;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl JournalTail {
 }
 
 /// Opens the journal `id`, of which redb durably holds the records up to `applied`.
-pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, JournalTail), Fault> {
+pub(crate) fn recover(source: &BackendSource, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, JournalTail), Fault> {
     if !source.journal_exists() {
         return Err(missing(source));
     }
@@ -60,7 +60,7 @@ pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) 
 }
 
 /// The segments must lead from what redb holds to the last record without a gap.
-fn refuse_gaps(source: &Source, segments: &[SegmentContents], applied: u64) -> Result<(), Fault> {
+fn refuse_gaps(source: &BackendSource, segments: &[SegmentContents], applied: u64) -> Result<(), Fault> {
     let mut next = applied + 1;
     for found in segments {
         if found.first > next {
@@ -75,7 +75,7 @@ fn refuse_gaps(source: &Source, segments: &[SegmentContents], applied: u64) -> R
     }
 }
 
-fn missing(source: &Source) -> Fault {
+fn missing(source: &BackendSource) -> Fault {
     let journal = source.journal_name();
     Fault::damaged(format!(
         "{journal} is missing or older than the store, which was not closed: put back what belongs to it, or restore a \

@@ -22,11 +22,11 @@ pub const QUEUED_BATCHES_MAX: usize = 1_024;
 type Task = Box<dyn FnOnce(&Handle) + Send>;
 
 enum Work {
-    Commit(Waiting),
+    Commit(QueuedBatch),
     Task(Task),
 }
 
-struct Waiting {
+struct QueuedBatch {
     batch: Batch,
     answer: oneshot::Sender<CommitResult>,
 }
@@ -50,7 +50,7 @@ impl Writer {
 
     pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
-        self.send(Work::Commit(Waiting { batch, answer })).await?;
+        self.send(Work::Commit(QueuedBatch { batch, answer })).await?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -104,7 +104,7 @@ fn run(handle: &Handle, mut work: mpsc::Receiver<Work>) {
 }
 
 /// Takes what is queued behind the first batch, up to the limits or to a task.
-fn gather(first: Waiting, work: &mut mpsc::Receiver<Work>) -> (Vec<Waiting>, Option<Task>) {
+fn gather(first: QueuedBatch, work: &mut mpsc::Receiver<Work>) -> (Vec<QueuedBatch>, Option<Task>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let mut gathered = vec![first];
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {
@@ -121,7 +121,7 @@ fn gather(first: Waiting, work: &mut mpsc::Receiver<Work>) -> (Vec<Waiting>, Opt
     (gathered, None)
 }
 
-fn commit_gathered(handle: &Handle, gathered: Vec<Waiting>) {
+fn commit_gathered(handle: &Handle, gathered: Vec<QueuedBatch>) {
     let (batches, waiting): (Vec<Batch>, Vec<_>) =
         gathered.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
     let answers = handle.commit(&batches).unwrap_or_else(|fault| vec![Err(fault); batches.len()]);

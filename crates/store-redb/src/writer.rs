@@ -21,7 +21,7 @@ pub const QUEUED_BATCHES_MAX: usize = 1_024;
 
 type Task = Box<dyn FnOnce(&Handle) + Send>;
 
-enum Work {
+enum WriterTask {
     Commit(QueuedBatch),
     Task(Task),
 }
@@ -34,7 +34,7 @@ struct QueuedBatch {
 #[derive(Debug)]
 pub(crate) struct Writer {
     /// None once the writer is to end.
-    queue: Option<mpsc::Sender<Work>>,
+    queue: Option<mpsc::Sender<WriterTask>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -50,7 +50,7 @@ impl Writer {
 
     pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
-        self.send(Work::Commit(QueuedBatch { batch, answer })).await?;
+        self.send(WriterTask::Commit(QueuedBatch { batch, answer })).await?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -64,11 +64,11 @@ impl Writer {
             // Whoever asked may be gone; the work is done all the same.
             let _ = answer.send(task(handle));
         };
-        self.send(Work::Task(Box::new(task))).await?;
+        self.send(WriterTask::Task(Box::new(task))).await?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    async fn send(&self, work: Work) -> Result<(), Fault> {
+    async fn send(&self, work: WriterTask) -> Result<(), Fault> {
         let queue = self.queue.as_ref().ok_or_else(gone)?;
         queue.send(work).await.map_err(|_| gone())
     }
@@ -88,11 +88,11 @@ fn gone() -> Fault {
     Fault::unavailable("committing", "the writer has ended: restart Ordo")
 }
 
-fn run(handle: &Handle, mut work: mpsc::Receiver<Work>) {
+fn run(handle: &Handle, mut work: mpsc::Receiver<WriterTask>) {
     while let Some(first) = work.blocking_recv() {
         match first {
-            Work::Task(task) => task(handle),
-            Work::Commit(waiting) => {
+            WriterTask::Task(task) => task(handle),
+            WriterTask::Commit(waiting) => {
                 let (gathered, task) = gather(waiting, &mut work);
                 commit_gathered(handle, gathered);
                 if let Some(task) = task {
@@ -104,17 +104,17 @@ fn run(handle: &Handle, mut work: mpsc::Receiver<Work>) {
 }
 
 /// Takes what is queued behind the first batch, up to the limits or to a task.
-fn gather(first: QueuedBatch, work: &mut mpsc::Receiver<Work>) -> (Vec<QueuedBatch>, Option<Task>) {
+fn gather(first: QueuedBatch, work: &mut mpsc::Receiver<WriterTask>) -> (Vec<QueuedBatch>, Option<Task>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let mut gathered = vec![first];
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {
         match work.try_recv() {
-            Ok(Work::Commit(next)) => {
+            Ok(WriterTask::Commit(next)) => {
                 items += next.batch.items.len();
                 bytes += next.batch.bytes();
                 gathered.push(next);
             }
-            Ok(Work::Task(task)) => return (gathered, Some(task)),
+            Ok(WriterTask::Task(task)) => return (gathered, Some(task)),
             Err(_) => break,
         }
     }

@@ -20,7 +20,7 @@ use crate::handle::{Done, Handle};
 use crate::held::StoreLock;
 use crate::open::Options;
 use crate::source::{Disk, BackendSource};
-use crate::writer::{Writer, commit_one};
+use crate::writer::{RedbWriter, commit_one};
 use crate::{read, rebuild};
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
@@ -28,7 +28,7 @@ use crate::{read, rebuild};
 #[derive(Debug)]
 pub struct RedbStore {
     /// None: whoever commits does it on its own thread.
-    writer: Option<Writer>,
+    writer: Option<RedbWriter>,
     pub(crate) handle: Arc<Handle>,
     _held: Option<StoreLock>,
 }
@@ -38,7 +38,7 @@ impl RedbStore {
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
         let (held, handle) = hold(path.as_ref(), options, true)?;
         let handle = Arc::new(handle);
-        let writer = Writer::start(Arc::clone(&handle))?;
+        let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
     }
 
@@ -61,7 +61,7 @@ impl RedbStore {
     /// On a disk, with the writer thread: for tests of the writer.
     pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
         let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, true)?);
-        let writer = Writer::start(Arc::clone(&handle))?;
+        let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
     }
 

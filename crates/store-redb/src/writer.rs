@@ -32,20 +32,20 @@ struct QueuedBatch {
 }
 
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct RedbWriter {
     /// None once the writer is to end.
     queue: Option<mpsc::Sender<WriterTask>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
-    pub(crate) fn start(handle: Arc<Handle>) -> Result<Writer, Fault> {
+impl RedbWriter {
+    pub(crate) fn start(handle: Arc<Handle>) -> Result<RedbWriter, Fault> {
         let (queue, work) = mpsc::channel(QUEUED_BATCHES_MAX);
         let thread = std::thread::Builder::new()
             .name("ordo-writer".into())
             .spawn(move || run(&handle, work))
             .map_err(|error| Fault::unavailable("starting the writer", error))?;
-        Ok(Writer { queue: Some(queue), thread: Some(thread) })
+        Ok(RedbWriter { queue: Some(queue), thread: Some(thread) })
     }
 
     pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
@@ -75,7 +75,7 @@ impl Writer {
 }
 
 /// What was queued is still committed; then the thread ends.
-impl Drop for Writer {
+impl Drop for RedbWriter {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {

@@ -11,7 +11,7 @@ use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
 use ordo_store::{Fault, JournalStats, Stats, Store};
 use ordo_store_postgres::PostgresStore;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use tokio::sync::Mutex;
 
 use crate::folder::StateFolder;
@@ -153,7 +153,7 @@ impl Maintenance for StoreKeeper {
         let path = copy.0.clone();
         let runtime = tokio::runtime::Handle::current();
         let checked = tokio::task::spawn_blocking(move || {
-            let store = RedbStore::open_file_inline(&path, Options::default())?;
+            let store = RedbStore::open_file_inline(&path, RedbOptions::default())?;
             runtime.block_on(check(&store, &mut |_, _| {}))
         });
         Ok(checked.await.map_err(|error| broken_off(&error))??.view())

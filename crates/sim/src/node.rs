@@ -13,7 +13,7 @@ use ordo_engine::{Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 use crate::closing;
@@ -97,7 +97,7 @@ impl World {
 
     fn start(&mut self) -> Result<(), Fault> {
         let generation = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
-        let options = Options { journal_bytes: JOURNAL_BYTES, ..Options::default() };
+        let options = RedbOptions { journal_bytes: JOURNAL_BYTES, ..RedbOptions::default() };
         let store = Arc::new(RedbStore::open_inline_on(self.plug.clone(), options)?);
         self.trouble(self.mono);
         self.tail(store.as_ref(), None);

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
 use ordo_store_redb::simdisk::Rng;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::backends::FileBackend;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -111,7 +111,7 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
     for journal in [false, true] {
         let path = folder.join(format!("large-{journal}.db"));
         let store = if journal {
-            RedbStore::open(&path, Options { micros, ..Options::default() }).unwrap()
+            RedbStore::open(&path, RedbOptions { micros, ..RedbOptions::default() }).unwrap()
         } else {
             let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
             RedbStore::open_inline(FileBackend::new(file).unwrap()).unwrap()
@@ -161,10 +161,10 @@ fn main() {
         let redb = RedbStore::open_inline(FileBackend::new(redb_file).unwrap()).unwrap();
         println!("{items:>5} redb            {}", store(seconds, items, &redb).show());
         drop(redb);
-        let inline = RedbStore::open_file_inline(path("inline", items), Options::default()).unwrap();
+        let inline = RedbStore::open_file_inline(path("inline", items), RedbOptions::default()).unwrap();
         println!("{items:>5} journal, inline {}", store(seconds, items, &inline).show());
         drop(inline);
-        let journal = RedbStore::open(path("journal", items), Options::default()).unwrap();
+        let journal = RedbStore::open(path("journal", items), RedbOptions::default()).unwrap();
         println!("{items:>5} journal         {}", store(seconds, items, &journal).show());
         drop(journal);
         println!("{items:>5} disk            {}", disk(folder.path(), seconds, items).show());

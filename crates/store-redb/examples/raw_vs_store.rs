@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
 use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;
 
@@ -177,9 +177,9 @@ fn measure(folder: &Path, batch: usize) -> serde_json::Value {
     let items = if batch == 1 { 2_000 } else { 40_000.max(batch * 20) };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let place = tempfile::tempdir_in(folder).unwrap();
-    let store = RedbStore::open_file_inline(place.path().join("store.redb"), Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(place.path().join("store.redb"), RedbOptions::default()).unwrap();
     let mut builder = Database::builder();
-    builder.set_cache_size(Options::default().cache_bytes);
+    builder.set_cache_size(RedbOptions::default().cache_bytes);
     let raw = builder.create(place.path().join("raw.redb")).unwrap();
     let per_second = |seconds: f64| (items as f64 / seconds).round();
     let mut line = serde_json::json!({ "batch": batch, "items": items });

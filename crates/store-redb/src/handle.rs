@@ -14,7 +14,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use crate::apply::{CommitResult, CommitLog, apply, begin_durable, put_number};
 use crate::fault::during;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
-use crate::open::Options;
+use crate::open::RedbOptions;
 use crate::source::BackendSource;
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
 use crate::unfinished::Unfinished;
@@ -22,7 +22,7 @@ use crate::unfinished::Unfinished;
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) source: BackendSource,
-    options: Options,
+    options: RedbOptions,
     keeping: Keeping,
     current: RwLock<Generation>,
     /// The newest generation that is known to have failed.
@@ -46,7 +46,7 @@ pub(crate) enum Done<T> {
 
 impl Handle {
     /// `threaded`: a thread of its own syncs the journal while redb takes the batches.
-    pub(crate) fn open(source: BackendSource, options: Options, threaded: bool) -> Result<Handle, Fault> {
+    pub(crate) fn open(source: BackendSource, options: RedbOptions, threaded: bool) -> Result<Handle, Fault> {
         let keeping = Keeping { bytes_max: options.journal_bytes as u64, threaded };
         let counters = Counters::default();
         let (database, journaling) = open(&source, options, keeping, &counters)?;

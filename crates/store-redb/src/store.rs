@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::commit::Writing;
 use crate::handle::{Done, Handle};
 use crate::held::StoreLock;
-use crate::open::Options;
+use crate::open::RedbOptions;
 use crate::source::{Disk, BackendSource};
 use crate::writer::{RedbWriter, commit_one};
 use crate::{read, rebuild};
@@ -35,7 +35,7 @@ pub struct RedbStore {
 
 impl RedbStore {
     /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
         let (held, handle) = hold(path.as_ref(), options, true)?;
         let handle = Arc::new(handle);
         let writer = RedbWriter::start(Arc::clone(&handle))?;
@@ -43,23 +43,23 @@ impl RedbStore {
     }
 
     /// The same file without a writer thread.
-    pub fn open_file_inline(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open_file_inline(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
         let (held, handle) = hold(path.as_ref(), options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
     }
 
     /// On a backend that cannot be opened again, and without a journal: after a failure of it, every call says so.
     pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
-        RedbStore::inline(BackendSource::once(backend), Options::default())
+        RedbStore::inline(BackendSource::once(backend), RedbOptions::default())
     }
 
     /// On a disk that can be opened again, as after a failure of the disk.
-    pub fn open_inline_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open_inline_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
         RedbStore::inline(BackendSource::disk(disk), options)
     }
 
     /// On a disk, with the writer thread: for tests of the writer.
-    pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
         let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, true)?);
         let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
@@ -70,7 +70,7 @@ impl RedbStore {
         RedbStore::open_inline(InMemoryBackend::new())
     }
 
-    fn inline(source: BackendSource, options: Options) -> Result<RedbStore, Fault> {
+    fn inline(source: BackendSource, options: RedbOptions) -> Result<RedbStore, Fault> {
         let handle = Handle::open(source, options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
@@ -87,7 +87,7 @@ impl RedbStore {
 }
 
 /// The file, opened by this process alone.
-fn hold(path: &Path, options: Options, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
+fn hold(path: &Path, options: RedbOptions, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
     let held = StoreLock::take(path)?;
     match Handle::open(BackendSource::File(path.to_owned()), options, threaded) {
         Ok(handle) => Ok((held, handle)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ordo_store::{Batch, Fault, CommitOutcome, Position, Store};
 use ordo_store_redb::simdisk::{FailurePlan, Op, Rng, SimDisk};
-use ordo_store_redb::{Options, RedbStore, StoreFile};
+use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;
 use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
@@ -77,7 +77,7 @@ fn a_sync_that_fails_is_not_acknowledged_even_if_the_disk_forgot_what_it_was_giv
 #[test]
 fn a_file_that_cannot_grow_is_a_full_disk() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
     disk.fail(FailurePlan { op: Op::SetLen, after: 0, kind: ErrorKind::StorageFull });
     let large = |seq| Batch {
         items: Vec::new(),
@@ -98,7 +98,7 @@ fn a_file_that_cannot_grow_is_a_full_disk() {
 #[test]
 fn as_long_as_the_disk_fails_every_commit_says_so() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
     let mut workload = Workload::new(1);
     let given = workload.batch();
     disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
@@ -112,7 +112,7 @@ fn as_long_as_the_disk_fails_every_commit_says_so() {
 #[tokio::test]
 async fn a_read_that_fails_is_told_and_the_next_one_succeeds() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_on(disk.clone(), Options { cache_bytes: 0, ..Options::default() }).unwrap();
+    let store = RedbStore::open_on(disk.clone(), RedbOptions { cache_bytes: 0, ..RedbOptions::default() }).unwrap();
     let item = |version| ordo_store::conformance::given::item(common::job(1), version);
     store.commit(Batch { items: vec![item(0)], chunks: Vec::new() }).await.unwrap();
     disk.fail(FailurePlan { op: Op::Read, after: 0, kind: ErrorKind::Other });
@@ -140,7 +140,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     let disk = SimDisk::new(1);
-    let store = Arc::new(RedbStore::open_on(disk.clone(), Options::default()).unwrap());
+    let store = Arc::new(RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap());
     disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });
     let commit_all = |store: &Arc<RedbStore>| {
         let commit = |number| {

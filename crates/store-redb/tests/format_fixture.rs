@@ -13,7 +13,7 @@ use ordo_store::{
     Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, RowWrite,
     Snapshot, Store, Trim, View,
 };
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -107,7 +107,7 @@ async fn expect_good(fixture: &str, recovered: u64) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
     copy_store(&fixtures().join(fixture), &path);
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     expect_contents(&store).await;
     assert_eq!(store.verify().unwrap().findings, Vec::<String>::new());
     let stats = store.stats().await.unwrap();
@@ -116,7 +116,7 @@ async fn expect_good(fixture: &str, recovered: u64) {
     let last = Some(Position("7".into()));
     assert_eq!(store.commit(next).await.unwrap(), [CommitOutcome::Committed { version: 2, last }]);
     drop(store);
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     assert_eq!(store.stats().await.unwrap().events, 5);
 }
 
@@ -136,7 +136,7 @@ async fn a_store_of_layout_2_opens_is_brought_up_to_its_journal_and_holds_what_i
 async fn make_the_fixture() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
-    let options = Options { journal_bytes: 64 * 1024, ..Options::default() };
+    let options = RedbOptions { journal_bytes: 64 * 1024, ..RedbOptions::default() };
     let [first, rest @ ..] = batches();
     let store = RedbStore::open(&path, options).unwrap();
     store.commit(first).await.unwrap();

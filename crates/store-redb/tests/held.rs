@@ -6,12 +6,12 @@ use std::error::Error;
 use std::path::Path;
 
 use ordo_store::Fault;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::TableDefinition;
 use tempfile::TempDir;
 
 fn open(path: &Path) -> Result<RedbStore, Fault> {
-    RedbStore::open(path, Options::default())
+    RedbStore::open(path, RedbOptions::default())
 }
 
 fn damage(fault: Result<RedbStore, Fault>) -> String {

@@ -16,7 +16,7 @@ use ordo_store::{
     RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::Rng;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 /// An inline store never waits: its futures are ready at the first look.
@@ -28,9 +28,9 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Journals so small that a workload meets checkpoints and new segments, some at every batch, some hardly ever.
-pub fn small_journal(seed: u64) -> Options {
+pub fn small_journal(seed: u64) -> RedbOptions {
     const BYTES: [usize; 6] = [8 * 1024, 16 * 1024, 32 * 1024, 64 * 1024, 128 * 1024, 1024 * 1024];
-    Options { journal_bytes: BYTES[(seed % 6) as usize], ..Options::default() }
+    RedbOptions { journal_bytes: BYTES[(seed % 6) as usize], ..RedbOptions::default() }
 }
 
 /// Everything a store holds.

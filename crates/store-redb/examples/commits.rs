@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
-use ordo_store_redb::simdisk::Rng;
+use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::backends::FileBackend;
 use tempfile::TempDir;
@@ -94,7 +94,7 @@ fn store(seconds: u64, items: usize, store: &RedbStore) -> Measured {
 }
 
 /// Another event of 64 jobs drawn at random.
-fn updates(random: &mut Rng, versions: &mut [u64]) -> Batch {
+fn updates(random: &mut DiskRng, versions: &mut [u64]) -> Batch {
     let change = |_| {
         let number = random.below(versions.len() as u64);
         let expected = versions[number as usize];
@@ -121,7 +121,7 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
             runtime.block_on(store.commit(new.batch(4_096))).unwrap();
         }
         let mib = || std::fs::metadata(&path).unwrap().len() >> 20;
-        let (before, mut random, mut versions) = (mib(), Rng::new(1), vec![1; jobs as usize]);
+        let (before, mut random, mut versions) = (mib(), DiskRng::new(1), vec![1; jobs as usize]);
         let measured = measure(seconds, 64, || {
             let outcomes = runtime.block_on(store.commit(updates(&mut random, &mut versions))).unwrap();
             assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));

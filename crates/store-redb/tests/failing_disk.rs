@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use ordo_store::{Batch, Fault, CommitOutcome, Position, Store};
-use ordo_store_redb::simdisk::{FailurePlan, Op, Rng, SimDisk};
+use ordo_store_redb::simdisk::{FailurePlan, Op, DiskRng, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;
@@ -33,7 +33,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
         if let Err(fault) = commit(&store, given.clone()) {
             met = true;
             assert!(matches!(fault, Fault::Unavailable { .. }), "{told}: {fault:?}");
-            let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(seed)), small_journal(seed)).unwrap();
+            let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
             assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{told}: a crash after the fault");
             disk.heal();
             let held = dump(&store).unwrap_or_else(|fault| panic!("{told}: does not recover: {fault:?}"));
@@ -43,7 +43,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
             }
         }
         assert_eq!(dump(&store).unwrap(), right[batch], "{told}");
-        let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(seed)), small_journal(seed)).unwrap();
+        let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
         assert_eq!(dump(&crashed).unwrap(), right[batch], "{told}: acknowledged, then lost in a crash");
         disk.heal();
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_store::conformance::given::{item, job};
 use ordo_store::{Batch, Fault, JournalStats, CommitOutcome, Store};
-use ordo_store_redb::simdisk::{FailurePlan, Op, Rng, SimDisk};
+use ordo_store_redb::simdisk::{FailurePlan, Op, DiskRng, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ fn crashed_after(batches: usize) -> SimDisk {
     let store = open_on(&disk).unwrap();
     let mut workload = Workload::new(7);
     (0..batches).for_each(|_| commit(&store, workload.batch()).unwrap());
-    let crashed = disk.crash(&mut Rng::new(7));
+    let crashed = disk.crash(&mut DiskRng::new(7));
     drop(store);
     crashed
 }
@@ -120,7 +120,7 @@ fn the_journal_is_bounded_by_checkpoints() {
     for seq in 0..3 {
         now(store.commit(Batch { items: Vec::new(), chunks: vec![chunk(seq)] })).unwrap();
     }
-    let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(3)), options).unwrap();
+    let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(3)), options).unwrap();
     assert_eq!(now(crashed.stats()).unwrap().chunks, 3);
 }
 
@@ -255,7 +255,7 @@ async fn whatever_a_reader_saw_is_there_after_a_crash() {
             writer.commit(one(number)).await.unwrap();
         }
     });
-    let mut rng = Rng::new(5);
+    let mut rng = DiskRng::new(5);
     while !writing.is_finished() {
         let seen = store.stats().await.unwrap().entities;
         let crashed = RedbStore::open_inline_on(disk.crash(&mut rng), RedbOptions::default()).unwrap();

@@ -15,7 +15,7 @@ mod platter;
 mod rng;
 
 use platter::Platter;
-pub use rng::Rng;
+pub use rng::DiskRng;
 
 /// What a disk is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ const FILES: usize = StoreFile::ALL.len();
 #[derive(Debug)]
 struct DiskState {
     platters: [Platter; FILES],
-    rng: Rng,
+    rng: DiskRng,
     failing: Option<FailurePlan>,
     lies_per_mille: u64,
     images_per_sync: usize,
@@ -69,7 +69,7 @@ impl SimDisk {
     fn holding(platters: [Platter; FILES], seed: u64) -> SimDisk {
         let inside = DiskState {
             platters,
-            rng: Rng::new(seed),
+            rng: DiskRng::new(seed),
             failing: None,
             lies_per_mille: 0,
             images_per_sync: 0,
@@ -89,7 +89,7 @@ impl SimDisk {
     }
 
     /// The disk as it could be after a crash now. This one goes on as if nothing had happened.
-    pub fn crash(&self, rng: &mut Rng) -> SimDisk {
+    pub fn crash(&self, rng: &mut DiskRng) -> SimDisk {
         let left = after_crash(&self.lock().platters, rng);
         SimDisk::holding(left, rng.next())
     }
@@ -147,7 +147,7 @@ impl Disk for SimDisk {
 }
 
 /// Each file loses what it loses by itself.
-fn after_crash(platters: &[Platter; FILES], rng: &mut Rng) -> [Platter; FILES] {
+fn after_crash(platters: &[Platter; FILES], rng: &mut DiskRng) -> [Platter; FILES] {
     std::array::from_fn(|file| Platter::holding(platters[file].after_crash(rng)))
 }
 

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::rng::Rng;
+use super::rng::DiskRng;
 
 const SECTOR: usize = 512;
 
@@ -72,13 +72,13 @@ impl Platter {
     }
 
     /// A sync that failed: some of it reached the disk, the rest never will, and the cache does not show it.
-    pub(super) fn lose_unsynced(&mut self, rng: &mut Rng) {
+    pub(super) fn lose_unsynced(&mut self, rng: &mut DiskRng) {
         self.durable = self.after_crash(rng);
         self.unsynced.clear();
     }
 
     /// What is there after the power went and came back.
-    pub(super) fn after_crash(&self, rng: &mut Rng) -> Vec<u8> {
+    pub(super) fn after_crash(&self, rng: &mut DiskRng) -> Vec<u8> {
         const KEPT_PER_MILLE: [u64; 6] = [0, 20, 250, 500, 900, 1_000];
         let kept = KEPT_PER_MILLE[rng.below(6) as usize];
         // Sometimes everything after some point is missing as well, as if the queue was cut off there.
@@ -96,7 +96,7 @@ impl Platter {
     }
 }
 
-fn keep_sectors(image: &mut Vec<u8>, offset: usize, bytes: &[u8], kept: u64, rng: &mut Rng) {
+fn keep_sectors(image: &mut Vec<u8>, offset: usize, bytes: &[u8], kept: u64, rng: &mut DiskRng) {
     let mut done = 0;
     while done < bytes.len() {
         let sector_end = (offset + done) / SECTOR * SECTOR + SECTOR;

@@ -15,7 +15,7 @@ use ordo_store::{
     Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, Row,
     RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
 };
-use ordo_store_redb::simdisk::Rng;
+use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
@@ -65,7 +65,7 @@ pub const JOBS: u64 = 40;
 
 /// What the workload knows of the jobs it made.
 pub struct Workload {
-    rng: Rng,
+    rng: DiskRng,
     jobs: Vec<Known>,
 }
 
@@ -76,7 +76,7 @@ struct Known {
 
 impl Workload {
     pub fn new(seed: u64) -> Workload {
-        Workload { rng: Rng::new(seed), jobs: vec![Known::default(); JOBS as usize] }
+        Workload { rng: DiskRng::new(seed), jobs: vec![Known::default(); JOBS as usize] }
     }
 
     /// Some changes of some jobs, some log text: never refused.

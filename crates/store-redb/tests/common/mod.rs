@@ -66,17 +66,17 @@ pub const JOBS: u64 = 40;
 /// What the workload knows of the jobs it made.
 pub struct Workload {
     rng: DiskRng,
-    jobs: Vec<Known>,
+    jobs: Vec<KnownEntity>,
 }
 
 #[derive(Clone, Default)]
-struct Known {
+struct KnownEntity {
     version: u64,
 }
 
 impl Workload {
     pub fn new(seed: u64) -> Workload {
-        Workload { rng: DiskRng::new(seed), jobs: vec![Known::default(); JOBS as usize] }
+        Workload { rng: DiskRng::new(seed), jobs: vec![KnownEntity::default(); JOBS as usize] }
     }
 
     /// Some changes of some jobs, some log text: never refused.

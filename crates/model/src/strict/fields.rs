@@ -7,13 +7,13 @@ use serde::forward_to_deserialize_any;
 
 /// All names on the wire; none for what is not a plain struct.
 pub fn field_names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    match T::deserialize(Asked) {
+    match T::deserialize(FieldProbe) {
         Err(Told(fields)) => fields,
         Ok(_) => &[],
     }
 }
 
-struct Asked;
+struct FieldProbe;
 
 #[derive(Debug)]
 struct Told(&'static [&'static str]);
@@ -32,7 +32,7 @@ impl serde::de::Error for Told {
     }
 }
 
-impl<'de> Deserializer<'de> for Asked {
+impl<'de> Deserializer<'de> for FieldProbe {
     type Error = Told;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Told> {

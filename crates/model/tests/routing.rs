@@ -1,7 +1,7 @@
 //! What each routing strategy promises: to whom, how evenly, how faithfully.
 
 use ordo_model::job::Routing;
-use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::routing::{RoutingRequest, Candidate, Choice, choose};
 use ordo_model::{JobId, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -57,8 +57,8 @@ fn candidate(executor: &Executor) -> Candidate<'_> {
     }
 }
 
-fn asked(job: u128, draw: u64) -> Asked {
-    Asked { job: JobId(Uuid::from_u128(job)), draw }
+fn asked(job: u128, draw: u64) -> RoutingRequest {
+    RoutingRequest { job: JobId(Uuid::from_u128(job)), draw }
 }
 
 fn pick(routing: Routing, executors: &[Executor], job: u128, draw: u64) -> Choice {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, Routing, SlotReservation};
-use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::routing::{RoutingRequest, Candidate, Choice, choose};
 use ordo_model::{Incarnation, JobId, Timestamp};
 use uuid::Uuid;
 
@@ -76,7 +76,7 @@ impl Dispatcher {
         let choice = match meant_for {
             Some(place) if candidates[place].free > 0 => Choice::Take(place),
             Some(place) => Choice::WaitFor(place),
-            None => choose(requirements.terms.routing, &candidates, Asked { job: waiting.job_id, draw }),
+            None => choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw }),
         };
         let chosen = |place: usize| candidates[place].id;
         match choice {

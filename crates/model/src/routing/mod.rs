@@ -31,7 +31,7 @@ pub struct Candidate<'a> {
 
 /// Whom the choice is for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct RoutingRequest {
     pub job: JobId,
     /// Chance, drawn by the caller.
     pub draw: u64,
@@ -50,7 +50,7 @@ pub enum Choice {
 }
 
 /// Chooses among the candidates, which come in the order of their names.
-pub fn choose(routing: Routing, candidates: &[Candidate<'_>], asked: Asked) -> Choice {
+pub fn choose(routing: Routing, candidates: &[Candidate<'_>], asked: RoutingRequest) -> Choice {
     match routing {
         Routing::First => stick_to(candidates, (!candidates.is_empty()).then_some(0)),
         Routing::Last => stick_to(candidates, candidates.len().checked_sub(1)),

@@ -105,12 +105,12 @@ pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Rep
             Some(reason),
         ) => draft.emit(Event::RunCancelled { run_id, reason }),
         (Report::Failed { started_at, reason }, None) => {
-            fail(draft, run_id, attempt, reason, started_at, Effect::Known);
+            fail(draft, run_id, attempt, reason, started_at, EffectKnowledge::Known);
         }
         (Report::Cancelled { started_at } | Report::Interrupted { started_at }, None) => {
-            fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, Effect::Unknown);
+            fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, EffectKnowledge::Unknown);
         }
-        (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, Effect::Unknown),
+        (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, EffectKnowledge::Unknown),
         (Report::Unclaimed { reason }, None) => {
             draft.emit(Event::RunReturned { run_id, attempt, reason: Some(bounded(reason)), until: draft.now });
         }
@@ -125,7 +125,7 @@ fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reas
     if returned >= RETURNS_MAX {
         let why = reason.map_or_else(String::new, |reason| format!(", the last time: {reason}"));
         let reason = format!("given back {} times by executors{why}", returned + 1);
-        return fail(draft, run_id, attempt, reason, None, Effect::Known);
+        return fail(draft, run_id, attempt, reason, None, EffectKnowledge::Known);
     }
     let until = draft.now.plus(delay.min(NACK_DELAY_MAX));
     draft.emit(Event::RunReturned { run_id, attempt, reason: reason.map(bounded), until });
@@ -133,15 +133,15 @@ fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reas
 
 /// Whether it is known what a failed attempt did. Unknown effects are repeated only if that does no harm.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum EffectKnowledge {
     Known,
     Unknown,
 }
 
-fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_at: Option<Timestamp>, effect: Effect) {
+fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_at: Option<Timestamp>, effect: EffectKnowledge) {
     let definition = draft.job.definition.clone();
     let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
-    let again = definition.retry.allows_another_after(tried) && (effect == Effect::Known || definition.idempotent);
+    let again = definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
     let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
     draft.emit(Event::JobFailed { run_id, attempt, reason: bounded(reason), started_at, retry_at });
 }
@@ -157,7 +157,7 @@ pub(super) fn settle_overdue(draft: &mut Draft) {
         let reason = if gone { RECOVERED } else { "no report within the timeout" };
         match cancelling {
             Some(reason) => draft.emit(Event::RunCancelled { run_id, reason }),
-            None => fail(draft, run_id, attempt.number, reason.into(), None, Effect::Unknown),
+            None => fail(draft, run_id, attempt.number, reason.into(), None, EffectKnowledge::Unknown),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::form::Form;
 use crate::id::{EntityId, JobId, Kind, RunId};
 use crate::incident::{By, Card, Incident, IncidentEvent, Link};
 use crate::job::{Job, Notice};
-use crate::outbox::Entry;
+use crate::outbox::OutboxEntry;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct JobSubject {
 
 impl Message {
     /// About an incident: what happened, and the card as it looked then.
-    pub fn of_incident(id: Uuid, incident: &Incident, entry: &Entry<Card>, event: IncidentEvent) -> Message {
+    pub fn of_incident(id: Uuid, incident: &Incident, entry: &OutboxEntry<Card>, event: IncidentEvent) -> Message {
         let incident = IncidentSubject {
             id,
             title: incident.title.clone(),
@@ -71,7 +71,7 @@ impl Message {
         Message { version: entry.version, at: entry.at, subject }
     }
 
-    pub fn of_job(job: &Job, entry: &Entry<Notice>) -> Message {
+    pub fn of_job(job: &Job, entry: &OutboxEntry<Notice>) -> Message {
         let definition = &job.definition;
         let job = JobSubject { id: job.id, label: definition.label.clone(), tool_name: definition.tool_name.clone() };
         Message { version: entry.version, at: entry.at, subject: Subject::Job { job, notice: entry.what.clone() } }

@@ -26,7 +26,7 @@ impl Node {
 
     fn object<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
         match self.0 {
-            Value::Object(fields) => visitor.visit_map(Fields::of(fields)),
+            Value::Object(fields) => visitor.visit_map(ObjectFields::of(fields)),
             _ => self.must_be("an object"),
         }
     }
@@ -146,18 +146,18 @@ impl<'de> Deserializer<'de> for Node {
     forward_to_deserialize_any! { f32 f64 bytes byte_buf unit unit_struct tuple_struct ignored_any }
 }
 
-struct Fields {
+struct ObjectFields {
     rest: serde_json::map::IntoIter,
     current: Option<(String, Value)>,
 }
 
-impl Fields {
-    fn of(fields: Map<String, Value>) -> Fields {
-        Fields { rest: fields.into_iter(), current: None }
+impl ObjectFields {
+    fn of(fields: Map<String, Value>) -> ObjectFields {
+        ObjectFields { rest: fields.into_iter(), current: None }
     }
 }
 
-impl<'de> MapAccess<'de> for Fields {
+impl<'de> MapAccess<'de> for ObjectFields {
     type Error = Misread;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misread> {

@@ -197,20 +197,20 @@ struct Variant {
 
 impl<'de> EnumAccess<'de> for Variant {
     type Error = Misread;
-    type Variant = Held;
+    type Variant = HeldVariant;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Held), Misread> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, HeldVariant), Misread> {
         let key: StringDeserializer<Misread> = self.name.clone().into_deserializer();
-        Ok((seed.deserialize(key)?, Held { name: self.name, value: self.value }))
+        Ok((seed.deserialize(key)?, HeldVariant { name: self.name, value: self.value }))
     }
 }
 
-struct Held {
+struct HeldVariant {
     name: String,
     value: Option<Value>,
 }
 
-impl Held {
+impl HeldVariant {
     fn node(self) -> Result<(String, Node), Misread> {
         match self.value {
             Some(value) => Ok((self.name, Node(value))),
@@ -219,7 +219,7 @@ impl Held {
     }
 }
 
-impl<'de> VariantAccess<'de> for Held {
+impl<'de> VariantAccess<'de> for HeldVariant {
     type Error = Misread;
 
     fn unit_variant(self) -> Result<(), Misread> {

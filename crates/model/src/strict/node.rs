@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::error::{Misread, Step};
 
-pub(super) struct Node(pub(super) Value);
+pub(super) struct JsonNode(pub(super) Value);
 
-impl Node {
+impl JsonNode {
     fn must_be<T>(&self, wanted: &str) -> Result<T, Misread> {
         let given = match &self.0 {
             Value::Null => "null",
@@ -67,7 +67,7 @@ macro_rules! ask {
     };
 }
 
-impl<'de> Deserializer<'de> for Node {
+impl<'de> Deserializer<'de> for JsonNode {
     type Error = Misread;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
@@ -169,7 +169,7 @@ impl<'de> MapAccess<'de> for ObjectFields {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misread> {
         let (key, value) = self.current.take().ok_or_else(|| Misread::new("a value is asked for before its key"))?;
-        seed.deserialize(Node(value)).map_err(|error| error.within(Step::Key(key)))
+        seed.deserialize(JsonNode(value)).map_err(|error| error.within(Step::Key(key)))
     }
 }
 
@@ -185,7 +185,7 @@ impl<'de> SeqAccess<'de> for Items {
         let Some(value) = self.rest.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(Node(value)).map(Some).map_err(|error| error.within(Step::Index(index)))
+        seed.deserialize(JsonNode(value)).map(Some).map_err(|error| error.within(Step::Index(index)))
     }
 }
 
@@ -211,9 +211,9 @@ struct HeldVariant {
 }
 
 impl HeldVariant {
-    fn node(self) -> Result<(String, Node), Misread> {
+    fn node(self) -> Result<(String, JsonNode), Misread> {
         match self.value {
-            Some(value) => Ok((self.name, Node(value))),
+            Some(value) => Ok((self.name, JsonNode(value))),
             None => Err(Misread::new(format!("{} cannot stand alone: write {{\"{}\": …}}", self.name, self.name))),
         }
     }

@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for JsonNode {
                 return Err(refuse());
             }
         };
-        visitor.visit_enum(Variant { name, value })
+        visitor.visit_enum(NamedVariant { name, value })
     }
 
     ask!(object: deserialize_map);
@@ -190,12 +190,12 @@ impl<'de> SeqAccess<'de> for Items {
 }
 
 /// A variant by its name, or by its name and what it holds.
-struct Variant {
+struct NamedVariant {
     name: String,
     value: Option<Value>,
 }
 
-impl<'de> EnumAccess<'de> for Variant {
+impl<'de> EnumAccess<'de> for NamedVariant {
     type Error = Misread;
     type Variant = HeldVariant;
 

@@ -7,7 +7,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-use super::error::{Misread, Step};
+use super::error::{Misread, PathStep};
 
 pub(super) struct JsonNode(pub(super) Value);
 
@@ -169,7 +169,7 @@ impl<'de> MapAccess<'de> for ObjectFields {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misread> {
         let (key, value) = self.current.take().ok_or_else(|| Misread::new("a value is asked for before its key"))?;
-        seed.deserialize(JsonNode(value)).map_err(|error| error.within(Step::Key(key)))
+        seed.deserialize(JsonNode(value)).map_err(|error| error.within(PathStep::Key(key)))
     }
 }
 
@@ -185,7 +185,7 @@ impl<'de> SeqAccess<'de> for Items {
         let Some(value) = self.rest.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(JsonNode(value)).map(Some).map_err(|error| error.within(Step::Index(index)))
+        seed.deserialize(JsonNode(value)).map(Some).map_err(|error| error.within(PathStep::Index(index)))
     }
 }
 
@@ -231,12 +231,12 @@ impl<'de> VariantAccess<'de> for HeldVariant {
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Misread> {
         let (name, node) = self.node()?;
-        seed.deserialize(node).map_err(|error| error.within(Step::Key(name)))
+        seed.deserialize(node).map_err(|error| error.within(PathStep::Key(name)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, Misread> {
         let (name, node) = self.node()?;
-        node.list(visitor).map_err(|error| error.within(Step::Key(name)))
+        node.list(visitor).map_err(|error| error.within(PathStep::Key(name)))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -245,6 +245,6 @@ impl<'de> VariantAccess<'de> for HeldVariant {
         visitor: V,
     ) -> Result<V::Value, Misread> {
         let (name, node) = self.node()?;
-        node.object(visitor).map_err(|error| error.within(Step::Key(name)))
+        node.object(visitor).map_err(|error| error.within(PathStep::Key(name)))
     }
 }

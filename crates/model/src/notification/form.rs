@@ -12,7 +12,7 @@ use crate::job::Notice;
 use crate::time::Timestamp;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Form {
+pub(super) struct MessageForm {
     version: u64,
     at: Timestamp,
     event: String,
@@ -38,22 +38,22 @@ pub(super) struct Unreadable {
     why: serde_json::Error,
 }
 
-impl From<Message> for Form {
-    fn from(message: Message) -> Form {
+impl From<Message> for MessageForm {
+    fn from(message: Message) -> MessageForm {
         let (event, data) = (message.event().to_owned(), message.details());
         let subject = match message.subject {
             Subject::Incident { incident, .. } => SubjectForm::Incident(incident),
             Subject::Job { job, notice } => SubjectForm::Job { job, notice },
         };
-        Form { version: message.version, at: message.at, event, data, subject }
+        MessageForm { version: message.version, at: message.at, event, data, subject }
     }
 }
 
-impl TryFrom<Form> for Message {
+impl TryFrom<MessageForm> for Message {
     type Error = Unreadable;
 
-    fn try_from(form: Form) -> Result<Message, Unreadable> {
-        let Form { version, at, event, data, subject } = form;
+    fn try_from(form: MessageForm) -> Result<Message, Unreadable> {
+        let MessageForm { version, at, event, data, subject } = form;
         let subject = match subject {
             SubjectForm::Incident(incident) => {
                 let read = IncidentEvent::deserialize(json!({ "type": event, "data": data }));

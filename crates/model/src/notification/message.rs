@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::form::Form;
+use super::form::MessageForm;
 use crate::id::{EntityId, JobId, Kind, RunId};
 use crate::incident::{By, Card, Incident, IncidentEvent, Link};
 use crate::job::{Job, Notice};
@@ -15,7 +15,7 @@ use crate::outbox::OutboxEntry;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Form", try_from = "Form")]
+#[serde(into = "MessageForm", try_from = "MessageForm")]
 pub struct Message {
     /// The version of the event in the stream of the entity it is about.
     pub version: u64,

@@ -2,7 +2,7 @@
 
 use super::Pattern;
 use super::days::Days;
-use super::field::{self, Form, HOUR, MINUTE, MONTH, SECOND, YEAR};
+use super::field::{self, FieldSyntax, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use super::values::Years;
 use crate::limits::CRON_MAX_BYTES;
 use crate::time::Millis;
@@ -107,7 +107,7 @@ fn fields(plain: &str) -> Result<[String; FIELDS], String> {
     fields.try_into().map_err(|_| "the expression is not understood".to_owned())
 }
 
-fn refuse_jenkins(form: &Form, field: &str) -> Result<(), String> {
+fn refuse_jenkins(form: &FieldSyntax, field: &str) -> Result<(), String> {
     if !field.starts_with('H') {
         return Ok(());
     }

@@ -33,7 +33,7 @@ enum SubjectForm {
 
 #[derive(Debug, thiserror::Error)]
 #[error("the event {event:?} of a message cannot be read: {why}")]
-pub(super) struct Unreadable {
+pub(super) struct UnreadableMessage {
     event: String,
     why: serde_json::Error,
 }
@@ -50,14 +50,14 @@ impl From<Message> for MessageForm {
 }
 
 impl TryFrom<MessageForm> for Message {
-    type Error = Unreadable;
+    type Error = UnreadableMessage;
 
-    fn try_from(form: MessageForm) -> Result<Message, Unreadable> {
+    fn try_from(form: MessageForm) -> Result<Message, UnreadableMessage> {
         let MessageForm { version, at, event, data, subject } = form;
         let subject = match subject {
             SubjectForm::Incident(incident) => {
                 let read = IncidentEvent::deserialize(json!({ "type": event, "data": data }));
-                Subject::Incident { incident, event: Box::new(read.map_err(|why| Unreadable { event, why })?) }
+                Subject::Incident { incident, event: Box::new(read.map_err(|why| UnreadableMessage { event, why })?) }
             }
             SubjectForm::Job { job, notice } => Subject::Job { job, notice },
         };

@@ -9,7 +9,7 @@ use super::outbox;
 use super::pace::Pace;
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
-use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
+use super::state::{ActiveRun, Attempt, Backfill, RunHistory, Job, Last, Phase, Stage};
 use crate::id::{JobId, RunId, Token};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
 use crate::outbox::Outbox;
@@ -43,7 +43,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             backfills: Vec::new(),
             run_count: 0,
             last_token: Token(0),
-            history: History::default(),
+            history: RunHistory::default(),
             followed: false,
             arrived: Vec::new(),
             outbox: Outbox::default(),

@@ -29,5 +29,5 @@ pub use policy::{Block, Misfire, Retention, Retry, Routing};
 pub use reaction::{IncidentPolicy, Reaction};
 pub use run::{AttemptError, Run, RunStatus};
 pub use shard::{Shard, ShardEnd, ShardPosition};
-pub use state::{ActiveRun, Attempt, Backfill, History, Job, JobState, Last, Phase, Stage};
+pub use state::{ActiveRun, Attempt, Backfill, RunHistory, Job, JobState, Last, Phase, Stage};
 pub use trigger::Trigger;

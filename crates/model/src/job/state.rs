@@ -50,7 +50,7 @@ pub struct Job {
     pub run_count: u64,
     pub last_token: Token,
     #[serde(default)]
-    pub history: History,
+    pub history: RunHistory,
     /// Others wait for the ends of its runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub followed: bool,
@@ -190,7 +190,7 @@ pub struct Backfill {
 
 /// What is kept of runs that are over.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct History {
+pub struct RunHistory {
     /// Finished runs that still have a row.
     pub kept: u32,
     /// When the oldest of them ended.

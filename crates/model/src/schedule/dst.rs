@@ -5,7 +5,7 @@
 //! belongs to none; with `shift` a match inside it becomes one occurrence at the change itself.
 //! Invariant: instants are strictly increasing, and searching forwards or backwards finds the same ones.
 
-use super::cron::Pattern;
+use super::cron::CronPattern;
 use super::zone::{Segment, Zone};
 use super::{Dst, Repeated, Skipped};
 
@@ -14,7 +14,7 @@ const OFFSET_MAX: i64 = 26 * 3_600;
 
 #[derive(Debug, Clone)]
 pub(super) struct CronBeat {
-    pub(super) pattern: Pattern,
+    pub(super) pattern: CronPattern,
     pub(super) zone: Zone,
     pub(super) dst: Dst,
 }

@@ -1,6 +1,6 @@
 //! A cron expression cut into its fields: nicknames, five, six or seven fields, and hints for what is no cron.
 
-use super::Pattern;
+use super::CronPattern;
 use super::days::Days;
 use super::field::{self, FieldSyntax, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use super::values::Years;
@@ -30,7 +30,7 @@ const INTERVALS: [(&str, u64, &str); 9] = [
     ("fortnightly", 14, "d"),
 ];
 
-pub(super) fn parse(expr: &str) -> Result<Pattern, String> {
+pub(super) fn parse(expr: &str) -> Result<CronPattern, String> {
     if expr.len() > CRON_MAX_BYTES {
         return Err(format!("the expression has {} bytes; at most {CRON_MAX_BYTES} are allowed", expr.len()));
     }
@@ -40,7 +40,7 @@ pub(super) fn parse(expr: &str) -> Result<Pattern, String> {
     for (form, field) in [(&SECOND, second), (&MINUTE, minute), (&HOUR, hour), (&field::DAY, day), (&MONTH, month)] {
         refuse_jenkins(form, field)?;
     }
-    Ok(Pattern {
+    Ok(CronPattern {
         seconds: field::values(&SECOND, second)?,
         minutes: field::values(&MINUTE, minute)?,
         hours: field::values(&HOUR, hour)?,

@@ -3,7 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
-use ordo_model::subscription::{Pattern, State, Subscription, Terms};
+use ordo_model::subscription::{EventPattern, State, Subscription, Terms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,10 +16,10 @@ pub struct NewSubscription {
     #[schema(format = "uri", pattern = "^https?://")]
     pub url: String,
     /// Which events it wants; a message is sent if one of them fits.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `whsec_…`; one is made when it is left out.
@@ -42,10 +42,10 @@ pub struct SubscriptionPatch {
     #[schema(format = "uri", pattern = "^https?://")]
     pub url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub events: Option<Vec<Pattern>>,
+    pub events: Option<Vec<EventPattern>>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Pattern>)]
-    pub label: Option<Option<Pattern>>,
+    #[schema(value_type = Option<EventPattern>)]
+    pub label: Option<Option<EventPattern>>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub description: Option<Option<String>>,
@@ -74,9 +74,9 @@ pub struct SubscriptionView {
     pub url: String,
     #[schema(required)]
     pub description: Option<String>,
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     #[schema(required)]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
     pub state: SubscriptionState,
     /// Why it is disabled.
     #[schema(required)]

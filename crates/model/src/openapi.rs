@@ -18,7 +18,7 @@ use crate::id::JobId;
 use crate::incident::{Link, Severity};
 use crate::job::{After, AfterMode, AfterOn, Block, KeySource, Misfire, Trigger};
 use crate::schedule::{DatesExclusion, Dst, Exclusion, LocalDate, RangeExclusion, TimeOfDay, WeeklyExclusion};
-use crate::subscription::Pattern;
+use crate::subscription::EventPattern;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
@@ -57,7 +57,7 @@ text!(TimeOfDay, "TimeOfDay", |text| text
     .pattern(Some("^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"))
     .examples([json!("22:00")]));
 text!(LocalDate, "LocalDate", |text| text.format(Some(SchemaFormat::KnownFormat(KnownFormat::Date))));
-text!(Pattern, "Pattern", |text| text
+text!(EventPattern, "Pattern", |text| text
     .min_length(Some(1))
     .max_length(Some(crate::limits::LABEL_MAX_BYTES))
     .description(Some("`*` stands for any number of characters."))

@@ -9,7 +9,7 @@ use lettre::{AsyncSmtpTransport, AsyncTransport, Message as Mail, Tokio1Executor
 use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
 use ordo_model::Millis;
 use ordo_model::notification::{Message, Notification};
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 
 use super::html;
 use crate::message::{event_type, words};
@@ -25,7 +25,7 @@ pub struct EmailSender {
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
     /// Which events are sent.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
 }
 
 #[async_trait]

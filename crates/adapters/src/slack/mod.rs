@@ -9,7 +9,7 @@ pub mod receiver;
 pub mod sender;
 pub mod signature;
 
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 use serde::Deserialize;
 
 use api::{Api, NoApi};
@@ -27,7 +27,7 @@ pub struct SlackOptions {
     pub signing_secret: String,
     #[serde(default)]
     pub channel: String,
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
 }
 
 impl std::fmt::Debug for SlackOptions {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
 use ordo_model::Millis;
 use ordo_model::notification::{IncidentSubject, Message, Subject};
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub struct SlackSender {
     /// The channel of incidents that began elsewhere.
     pub channel: String,
     /// Which events are sent.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
 }
 
 /// Where the card of an incident stands.

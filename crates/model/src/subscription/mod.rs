@@ -8,7 +8,7 @@ mod pattern;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use pattern::{NotAPattern, Pattern};
+pub use pattern::{NotAPattern, EventPattern};
 
 use crate::id::Kind;
 use crate::limits::{
@@ -37,10 +37,10 @@ pub struct Terms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Which events it wants; a message is sent if one of them fits.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
 }
 
 /// The name of a secret in the store of secrets.
@@ -115,7 +115,7 @@ impl Subscription {
 
     /// Whether it wants to hear of an event of this type that concerns a job with this label, or no job.
     pub fn wants(&self, event: &str, label: Option<&str>) -> bool {
-        let fits = |pattern: &Pattern| label.is_some_and(|label| pattern.fits(label));
+        let fits = |pattern: &EventPattern| label.is_some_and(|label| pattern.fits(label));
         self.is_enabled()
             && self.terms.events.iter().any(|pattern| pattern.fits(event))
             && self.terms.label.as_ref().is_none_or(fits)

@@ -4,7 +4,7 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, Order, Report, SlotReservation};
+use ordo_model::job::{Command, Order, AttemptReport, SlotReservation};
 use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
@@ -72,7 +72,7 @@ pub struct Finished {
     pub job_id: JobId,
     pub run_id: RunId,
     pub token: Token,
-    pub report: Report,
+    pub report: AttemptReport,
 }
 
 #[derive(Debug)]
@@ -323,7 +323,7 @@ impl Core {
 }
 
 fn given_back(assignment: &Assignment) -> Ticketed {
-    let report = Report::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
+    let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
     Ticketed { job_id: assignment.job_id, order: Order { command, reservation: None }, place: None }
 }

@@ -7,7 +7,7 @@ mod oracle;
 
 use common::*;
 use oracle::{Beat, Oracle};
-use ordo_model::job::{Command, Definition, Refusal, Report, SlotReservation};
+use ordo_model::job::{Command, Definition, Refusal, AttemptReport, SlotReservation};
 use ordo_model::{Millis, RunId, Token};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -249,13 +249,13 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
     })
 }
 
-fn answer(answer: Answer, story: &Story) -> Report {
+fn answer(answer: Answer, story: &Story) -> AttemptReport {
     match answer {
         Answer::Completed => completed(story.now),
-        Answer::Failed => Report::Failed { started_at: Some(story.now), reason: "boom".into() },
-        Answer::Cancelled => Report::Cancelled { started_at: None },
-        Answer::Interrupted => Report::Interrupted { started_at: Some(story.now) },
-        Answer::GivenBack => Report::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
+        Answer::Failed => AttemptReport::Failed { started_at: Some(story.now), reason: "boom".into() },
+        Answer::Cancelled => AttemptReport::Cancelled { started_at: None },
+        Answer::Interrupted => AttemptReport::Interrupted { started_at: Some(story.now) },
+        Answer::GivenBack => AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, JobState, Refusal, Report, Run, RunStatus};
+use ordo_model::job::{Command, JobState, Refusal, AttemptReport, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
 use ordo_model::{Token, TraceParent, job::AttemptError};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn a_run_that_is_over_stays_as_it_is() {
     let run = job.trigger_and_start();
     let token = job.token(run);
     job.completes(run);
-    let again = Report::Failed { started_at: None, reason: "late".into() };
+    let again = AttemptReport::Failed { started_at: None, reason: "late".into() };
     assert_eq!(job.refusal(Command::Report { run_id: run, token, report: again }), Refusal::StaleToken);
     assert_eq!(job.refusal(Command::CancelRun { run_id: run, reason: "late".into() }), Refusal::RunOver);
     assert_eq!(job.refusal(Command::Start { run_id: run }), Refusal::NoSuchRun);
@@ -170,7 +170,7 @@ fn an_attempt_of_unknown_effect_is_tried_again_only_if_that_does_no_harm() {
 
         let mut job = given(fields.clone());
         let run = job.trigger_and_start();
-        job.report(run, Report::Interrupted { started_at: None });
+        job.report(run, AttemptReport::Interrupted { started_at: None });
         assert_eq!(job.status_name(run), status, "interrupted");
         assert_eq!(job.runs[&run].errors[0].reason, "interrupted by shutdown");
 
@@ -274,11 +274,11 @@ fn a_waiting_run_is_cancelled_at_once() {
 
 #[test]
 fn a_running_run_is_asked_to_end_and_its_report_decides() {
-    let reports: [(Report, &str); 4] = [
+    let reports: [(AttemptReport, &str); 4] = [
         (completed(noon()), "completed"),
-        (Report::Failed { started_at: None, reason: "killed".into() }, "cancelled"),
-        (Report::Cancelled { started_at: None }, "cancelled"),
-        (Report::Interrupted { started_at: None }, "cancelled"),
+        (AttemptReport::Failed { started_at: None, reason: "killed".into() }, "cancelled"),
+        (AttemptReport::Cancelled { started_at: None }, "cancelled"),
+        (AttemptReport::Interrupted { started_at: None }, "cancelled"),
     ];
     for (report, status) in reports {
         let mut job = given(json!({"retry": {"max_attempts": 5}, "idempotent": true}));
@@ -324,7 +324,7 @@ fn only_a_finished_run_of_this_job_can_be_run_again() {
 fn a_large_result_is_named_by_its_size() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
-    let report = Report::Completed { started_at: noon(), result: json!(null), result_bytes: Some(70_000) };
+    let report = AttemptReport::Completed { started_at: noon(), result: json!(null), result_bytes: Some(70_000) };
     job.report(run, report);
     assert_eq!(job.status(run), &RunStatus::Completed { result: json!(null), result_bytes: Some(70_000) });
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_engine::{Answer, Claim, Request, SubmitError};
-use ordo_model::job::{Command, Definition, Report};
+use ordo_model::job::{Command, Definition, AttemptReport};
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use serde_json::json;
 use uuid::Uuid;
@@ -244,7 +244,7 @@ impl World {
             return;
         }
         let (job, run, token) = *self.rng.pick(&known);
-        let report = Report::Failed { started_at: None, reason: "stale".into() };
+        let report = AttemptReport::Failed { started_at: None, reason: "stale".into() };
         let command = Command::Report { run_id: run, token: Token(token), report };
         self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ordo_engine::change::Assignment;
 use ordo_engine::core::{Finished, Input};
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use serde_json::json;
 
@@ -125,12 +125,12 @@ impl World {
     }
 }
 
-fn report(attempt: &Attempt, token: u64, ended: Ended, stopped: bool) -> Report {
+fn report(attempt: &Attempt, token: u64, ended: Ended, stopped: bool) -> AttemptReport {
     let started_at = attempt.started_at;
-    let failed = |reason: String| Report::Failed { started_at: Some(started_at), reason };
+    let failed = |reason: String| AttemptReport::Failed { started_at: Some(started_at), reason };
     match (ended, stopped) {
-        (Ended::Well, _) => Report::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
-        (Ended::Badly | Ended::Stopped | Ended::AtTimeout, true) => Report::Cancelled { started_at: Some(started_at) },
+        (Ended::Well, _) => AttemptReport::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
+        (Ended::Badly | Ended::Stopped | Ended::AtTimeout, true) => AttemptReport::Cancelled { started_at: Some(started_at) },
         (Ended::Badly, false) => failed(format!("broke at token {token}")),
         (Ended::Stopped, false) => failed("stopped".into()),
         (Ended::AtTimeout, false) => failed(format!("timed out after {}ms", attempt.timeout_ms)),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Definition, Event, Report};
+use ordo_model::job::{Definition, Event, AttemptReport};
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
@@ -58,7 +58,7 @@ pub enum What {
     Reported {
         run: RunId,
         token: u64,
-        report: Report,
+        report: AttemptReport,
     },
     /// A report of an attempt that was over already was sent once more.
     Stale {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::job::{Command, Report};
+use ordo_model::job::{Command, AttemptReport};
 use ordo_model::{EntityId, JobId};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
@@ -115,7 +115,7 @@ impl CoreShell {
             }
             Effect::Recall { executor, run_id } => {
                 if let Some(assignment) = self.registry.recall(executor, run_id) {
-                    self.report(&assignment, Report::Cancelled { started_at: None });
+                    self.report(&assignment, AttemptReport::Cancelled { started_at: None });
                 }
             }
             Effect::Forget { executor, run_id, token } => self.registry.forget(executor, run_id, token),
@@ -133,10 +133,10 @@ impl CoreShell {
     }
 
     fn give_back(&self, assignment: &Assignment, why: &str) {
-        self.report(assignment, Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
+        self.report(assignment, AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
     }
 
-    fn report(&self, assignment: &Assignment, report: Report) {
+    fn report(&self, assignment: &Assignment, report: AttemptReport) {
         let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
         self.submit([Request::new(assignment.job_id, command)]);
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
 use ordo_store::Fault;
 use serde_json::Value;
@@ -131,9 +131,9 @@ impl Runner {
         let why = self.ended(&assignment);
         let report = match (outcome, why) {
             (Ok(result), _) => self.completed(&assignment, started_at, result).await,
-            (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
-            (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
-            (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
+            (Err(_), Some(Stop::Cancelled)) => AttemptReport::Cancelled { started_at: Some(started_at) },
+            (Err(_), Some(Stop::Shutdown)) => AttemptReport::Interrupted { started_at: Some(started_at) },
+            (Err(failure), None) => AttemptReport::Failed { started_at: Some(started_at), reason: failure.reason },
         };
         run_log::ended(&assignment, watch.elapsed(), &report);
         trace::end(&span, &report);
@@ -220,8 +220,8 @@ impl Runner {
         payload.map(Some).ok_or_else(gone)
     }
 
-    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> Report {
-        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
+    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> AttemptReport {
+        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| AttemptReport::Failed {
             started_at: Some(started_at),
             reason: "the result could not be stored".into(),
         })

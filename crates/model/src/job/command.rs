@@ -85,7 +85,7 @@ pub enum Command {
     Report {
         run_id: RunId,
         token: Token,
-        report: Report,
+        report: AttemptReport,
     },
     CancelRun {
         run_id: RunId,
@@ -121,7 +121,7 @@ pub enum Command {
 
 /// What an executor has to say about an attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Report {
+pub enum AttemptReport {
     Completed {
         started_at: Timestamp,
         result: Value,

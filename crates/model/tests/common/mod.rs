@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{
-    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, Report, Run, RunStatus, SkipReason,
+    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, AttemptReport, Run, RunStatus, SkipReason,
     SlotReservation,
 };
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
@@ -188,7 +188,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn report(&mut self, run_id: RunId, report: Report) -> &mut Story {
+    pub(crate) fn report(&mut self, run_id: RunId, report: AttemptReport) -> &mut Story {
         let token = self.token(run_id);
         self.ask(Command::Report { run_id, token, report })
     }
@@ -199,7 +199,7 @@ impl Story {
     }
 
     pub(crate) fn fails(&mut self, run_id: RunId, reason: &str) -> &mut Story {
-        let report = Report::Failed { started_at: Some(self.now), reason: reason.into() };
+        let report = AttemptReport::Failed { started_at: Some(self.now), reason: reason.into() };
         self.report(run_id, report)
     }
 
@@ -344,8 +344,8 @@ where
     read
 }
 
-pub(crate) fn completed(started_at: Timestamp) -> Report {
-    Report::Completed { started_at, result: json!({"ok": true}), result_bytes: None }
+pub(crate) fn completed(started_at: Timestamp) -> AttemptReport {
+    AttemptReport::Completed { started_at, result: json!({"ok": true}), result_bytes: None }
 }
 
 pub(crate) fn update(patch: Value) -> Command {

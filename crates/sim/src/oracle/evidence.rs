@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub(super) struct Evidence {
     started: BTreeMap<(RunId, u64), Told>,
     executed: BTreeSet<(RunId, u64)>,
     executing: BTreeMap<(RunId, u64), JobId>,
-    reports: BTreeMap<(RunId, u64), Report>,
+    reports: BTreeMap<(RunId, u64), AttemptReport>,
     /// When the node was given the attempt, by `mono`; what a dead one was given is forgotten.
     told_at: BTreeMap<(RunId, u64), i64>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Told {
 }
 
 impl Evidence {
-    pub(super) fn report(&self, run: RunId, token: u64) -> Option<Report> {
+    pub(super) fn report(&self, run: RunId, token: u64) -> Option<AttemptReport> {
         self.reports.get(&(run, token)).cloned()
     }
 
@@ -75,7 +75,7 @@ impl Evidence {
         self.told_at.get(&(run, token)).copied()
     }
 
-    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report, mono: i64) -> Verdict {
+    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &AttemptReport, mono: i64) -> Verdict {
         self.told_at.insert((run, token), mono);
         let known = self.executing.remove(&(run, token)).is_some();
         self.reports.insert((run, token), report.clone());

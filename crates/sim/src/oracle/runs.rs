@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Block, Definition, Report};
+use ordo_model::job::{Block, Definition, AttemptReport};
 use ordo_model::limits::{BLOCK_QUEUE_MAX, TIMEOUT_GRACE};
 use ordo_model::{Incarnation, RunId};
 use uuid::Uuid;
@@ -134,12 +134,12 @@ impl Runs {
         require(deadline == wanted, || format!("run {run} has the deadline {deadline}, not {wanted}"))
     }
 
-    pub(super) fn executed(&mut self, run: RunId, attempt: u32, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+    pub(super) fn executed(&mut self, run: RunId, attempt: u32, report: impl Fn(u64) -> Option<AttemptReport>) -> Verdict {
         let (_, running) = self.running(run)?;
         self.over(run);
         require(running.attempt == attempt, || format!("run {run}: attempt {attempt} ended, not the current one"))?;
         let reported = report(running.token);
-        require(matches!(reported, Some(Report::Completed { .. })), || {
+        require(matches!(reported, Some(AttemptReport::Completed { .. })), || {
             format!("run {run} is recorded as completed, its executor said {reported:?}")
         })
     }
@@ -150,7 +150,7 @@ impl Runs {
         failure: &Failure<'_>,
         definition: &Definition,
         now_alive: Option<Uuid>,
-        report: impl Fn(u64) -> Option<Report>,
+        report: impl Fn(u64) -> Option<AttemptReport>,
     ) -> Verdict {
         let (found, running) = self.running(run)?;
         match failure.retry_at {
@@ -179,7 +179,7 @@ impl Runs {
         Ok(())
     }
 
-    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<AttemptReport>) -> Verdict {
         let found = self.active_run(run)?;
         let stage = found.stage.clone();
         let cancelling = std::mem::replace(&mut found.cancelling, true);
@@ -211,7 +211,7 @@ fn check_reason(
     failure: &Failure<'_>,
     running: &Running,
     now_alive: Option<Uuid>,
-    reported: &Option<Report>,
+    reported: &Option<AttemptReport>,
 ) -> Result<bool, String> {
     let at = failure.at;
     match failure.reason {
@@ -227,7 +227,7 @@ fn check_reason(
             Ok(false)
         }
         reason => match reported {
-            Some(Report::Failed { reason: said, .. }) if said == reason => Ok(true),
+            Some(AttemptReport::Failed { reason: said, .. }) if said == reason => Ok(true),
             other => Err(format!("run {run} failed as {reason:?}, its executor said {other:?}")),
         },
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Cause, Event, Report, Timeliness};
+use ordo_model::job::{Cause, Event, AttemptReport, Timeliness};
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use ordo_sim::History;
 use ordo_sim::history::{Fact, Reply, What};
@@ -308,7 +308,7 @@ fn succeed_by_itself(history: &mut History) -> Option<()> {
     for fact in &mut history.facts {
         match &mut fact.what {
             What::Reported { run, report, .. } if *run == succeeded => {
-                *report = Report::Failed { started_at: None, reason: "broke".into() };
+                *report = AttemptReport::Failed { started_at: None, reason: "broke".into() };
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
-use ordo_model::job::{Command, Definition, Pool, Report};
+use ordo_model::job::{Command, Definition, Pool, AttemptReport};
 use ordo_model::{JobId, RunId, Token};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
@@ -136,7 +136,7 @@ async fn what_was_built_on_a_lost_round_is_not_carried_out() {
 async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
     let [mut node, _] = nodes(false);
     assert!(node.run(schedule()).await.is_ok());
-    let report = Report::Failed { started_at: None, reason: "no".into() };
+    let report = AttemptReport::Failed { started_at: None, reason: "no".into() };
     let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: Token(1), report };
     let place = Some(Place::Here(Pool::Fast));
     node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, Presence};
-use ordo_model::job::{Command, Report};
+use ordo_model::job::{Command, AttemptReport};
 use ordo_model::limits::LEASE;
 use ordo_store::Fault;
 use uuid::Uuid;
@@ -44,7 +44,7 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
     let attempts = recovery::attempts(engine.queries()).await?;
     let reports = attempts.into_iter().filter(|attempt| attempt.executor.generation == id).map(|attempt| {
         let reason = format!("the executor {name} was lost: not heard of for {LEASE}");
-        let report = Report::Lost { reason };
+        let report = AttemptReport::Lost { reason };
         Request::new(attempt.job_id, Command::Report { run_id: attempt.run_id, token: attempt.token, report })
     });
     let reports: Vec<Request> = reports.collect();
@@ -87,7 +87,7 @@ fn report_lost(engine: &Engine, silent: Silent) {
     let Silent { executor, job_id, run_id, token } = silent;
     tracing::warn!(%job_id, %run_id, executor, "its executor no longer speaks of it");
     let reason = format!("the executor {executor} no longer has the run: not in its heartbeats for {LEASE}");
-    let command = Command::Report { run_id, token, report: Report::Lost { reason } };
+    let command = Command::Report { run_id, token, report: AttemptReport::Lost { reason } };
     drop(engine.queue(Request::new(job_id, command)));
 }
 

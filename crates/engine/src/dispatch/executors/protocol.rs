@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
-use ordo_model::job::{Command, Definition, Job, Report, Stage};
+use ordo_model::job::{Command, Definition, Job, AttemptReport, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
 use ordo_model::{Millis, RunId, Timestamp, Token, TraceParent};
 use ordo_store::Fault;
@@ -162,7 +162,7 @@ impl Engine {
                 Some(Handed { assignment, payload, traceparent })
             }
             Err(reason) => {
-                let report = Report::Failed { started_at: None, reason };
+                let report = AttemptReport::Failed { started_at: None, reason };
                 let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
                 drop(self.queue(Request::new(assignment.job_id, command)));
                 None

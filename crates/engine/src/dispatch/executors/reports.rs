@@ -1,6 +1,6 @@
 //! What remote executors report: checked against the attempt they had, bounded like everything that runs here.
 
-use ordo_model::job::{Command, Refusal, Report};
+use ordo_model::job::{Command, Refusal, AttemptReport};
 use ordo_model::limits::NACK_DELAY_MAX;
 use ordo_model::{Millis, RunId, Token};
 use ordo_store::Fault;
@@ -83,12 +83,12 @@ impl Engine {
                 kept.map_err(ReportError::Store)?
             }
             RemoteStatus::Failed { reason } => {
-                Report::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
+                AttemptReport::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
             }
-            RemoteStatus::Cancelled => Report::Cancelled { started_at: Some(since) },
+            RemoteStatus::Cancelled => AttemptReport::Cancelled { started_at: Some(since) },
             RemoteStatus::Nack { delay, .. } if delay > NACK_DELAY_MAX => return Err(ReportError::DelayTooLong),
             RemoteStatus::Nack { delay, reason } => {
-                Report::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
+                AttemptReport::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
             }
         };
         Ok(Request::new(job_id, Command::Report { run_id, token, report }))
@@ -109,7 +109,7 @@ impl Engine {
     /// Runs that nobody has seen yet wait for somebody else.
     pub(crate) fn give_back(&self, undelivered: Vec<Assignment>, why: &str) {
         for assignment in undelivered {
-            let report = Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
+            let report = AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
             let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
             drop(self.queue(Request::new(assignment.job_id, command)));
         }

@@ -5,7 +5,7 @@
 use super::draft::Draft;
 use super::fire;
 use crate::id::{Incarnation, RunId, Token};
-use crate::job::command::{Refusal, Report, SlotReservation};
+use crate::job::command::{Refusal, AttemptReport, SlotReservation};
 use crate::job::event::{Cause, Event};
 use crate::job::policy::Routing;
 use crate::job::run::Run;
@@ -87,34 +87,34 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
-pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Report) -> Result<(), Refusal> {
+pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: AttemptReport) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::StaleToken)?;
     let attempt = run.attempt().filter(|attempt| attempt.token == token).ok_or(Refusal::StaleToken)?.number;
     let cancelling = run.cancelling.clone();
     match (report, cancelling) {
-        (Report::Completed { started_at, result, result_bytes }, _) => {
+        (AttemptReport::Completed { started_at, result, result_bytes }, _) => {
             draft.emit(Event::JobExecuted { run_id, attempt, started_at, result, result_bytes });
         }
         (
-            Report::Failed { .. }
-            | Report::Cancelled { .. }
-            | Report::Interrupted { .. }
-            | Report::Nack { .. }
-            | Report::Unclaimed { .. }
-            | Report::Lost { .. },
+            AttemptReport::Failed { .. }
+            | AttemptReport::Cancelled { .. }
+            | AttemptReport::Interrupted { .. }
+            | AttemptReport::Nack { .. }
+            | AttemptReport::Unclaimed { .. }
+            | AttemptReport::Lost { .. },
             Some(reason),
         ) => draft.emit(Event::RunCancelled { run_id, reason }),
-        (Report::Failed { started_at, reason }, None) => {
+        (AttemptReport::Failed { started_at, reason }, None) => {
             fail(draft, run_id, attempt, reason, started_at, EffectKnowledge::Known);
         }
-        (Report::Cancelled { started_at } | Report::Interrupted { started_at }, None) => {
+        (AttemptReport::Cancelled { started_at } | AttemptReport::Interrupted { started_at }, None) => {
             fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, EffectKnowledge::Unknown);
         }
-        (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, EffectKnowledge::Unknown),
-        (Report::Unclaimed { reason }, None) => {
+        (AttemptReport::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, EffectKnowledge::Unknown),
+        (AttemptReport::Unclaimed { reason }, None) => {
             draft.emit(Event::RunReturned { run_id, attempt, reason: Some(bounded(reason)), until: draft.now });
         }
-        (Report::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
+        (AttemptReport::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
     }
     Ok(())
 }

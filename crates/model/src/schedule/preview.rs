@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::compiled::{Beat, Compiled};
 use super::dst::CronBeat;
-use super::zone::{DAY_SECS, Segment};
+use super::zone::{DAY_SECS, OffsetSegment};
 use super::{Occurrence, Schedule};
 use crate::limits::PREVIEW_MAX;
 use crate::time::Timestamp;
@@ -83,7 +83,7 @@ impl CronBeat {
     }
 }
 
-fn changes_on_the_day_of(wall: i64, segment: &Segment) -> bool {
+fn changes_on_the_day_of(wall: i64, segment: &OffsetSegment) -> bool {
     let same_day = |other: i64| wall.div_euclid(DAY_SECS) == other.div_euclid(DAY_SECS);
     let at_the_start = segment.before != segment.offset && same_day(segment.wall(segment.start));
     let at_the_end = segment.after != segment.offset && same_day(segment.wall(segment.end) - 1);

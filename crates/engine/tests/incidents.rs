@@ -13,7 +13,7 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, Source, Start, Status, Step,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, Start, Status, Step,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
@@ -22,7 +22,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 fn ana() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
 fn start(identifier: Option<&str>) -> Start {

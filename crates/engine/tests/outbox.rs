@@ -16,7 +16,7 @@ use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;
@@ -27,7 +27,7 @@ const CHANGES_PER_INCIDENT: usize = 20;
 const WRITERS: usize = 32;
 
 fn by() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
 fn start() -> Start {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, Source, Start, Status,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, Start, Status,
     Step,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
@@ -16,7 +16,7 @@ fn at(secs: i64) -> Timestamp {
 }
 
 fn ana() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
 #[derive(Default)]
@@ -191,7 +191,7 @@ fn what_makes_no_sense_is_refused_by_name() {
             "escalation.steps",
             Start { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
         ),
-        ("actor", Start { by: By::new("", Source::Api), ..*good.clone() }),
+        ("actor", Start { by: By::new("", IncidentSource::Api), ..*good.clone() }),
     ];
     for (field, start) in bad {
         match story.tell(0, IncidentCommand::Start(Box::new(start))) {

@@ -5,7 +5,7 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, Start, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};
@@ -80,7 +80,7 @@ fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
 }
 
 fn by(user: &str) -> By {
-    By::new(format!("slack:{}", cut(user, 100)), Source::Slack)
+    By::new(format!("slack:{}", cut(user, 100)), IncidentSource::Slack)
 }
 
 fn extras(event_id: &str, now: Timestamp) -> CommitExtras {

@@ -1,7 +1,7 @@
 //! Every message as people read it.
 
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
-use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, Source, Status};
+use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, IncidentSource, Status};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
 use ordo_model::notification::{IncidentSubject, JobSubject, Message, Subject};
 use ordo_model::schedule::Gap;
@@ -56,7 +56,7 @@ fn incident(event: &IncidentEvent) -> Message {
 }
 
 fn anna() -> By {
-    By::new("anna", Source::Api)
+    By::new("anna", IncidentSource::Api)
 }
 
 fn jobs() -> Vec<Message> {
@@ -95,8 +95,8 @@ fn incidents() -> Vec<Message> {
     };
     let assigned =
         |assignee: Option<&str>| IncidentEvent::AssigneeSet { assignee: assignee.map(str::to_owned), by: anna() };
-    let by_job = By::new("nightly-report", Source::Job);
-    let clock = By::new("escalation", Source::Escalation);
+    let by_job = By::new("nightly-report", IncidentSource::Job);
+    let clock = By::new("escalation", IncidentSource::Escalation);
     [
         IncidentEvent::IncidentStarted {
             title: "Checkout is down".into(),
@@ -146,7 +146,7 @@ fn every_message_has_a_type_that_people_can_ask_for() {
 
 #[test]
 fn a_title_of_many_lines_stays_one_line() {
-    let mut message = incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", Source::Api) });
+    let mut message = incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", IncidentSource::Api) });
     let Subject::Incident { incident, .. } = &mut message.subject else { panic!() };
     incident.title = "a\r\nb\u{7}c".into();
     assert_eq!(words(&message).line(), "a b c: a b added a note");

@@ -6,7 +6,7 @@ use ordo_adapters::slack::receiver;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
-use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, Source, Status};
+use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, IncidentSource, Status};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
     assert_eq!(receiver::mentioned(&world.engine, &down).await.unwrap(), None, "Slack delivers again");
     let incident = world.read(id).await;
     assert_eq!((incident.title.as_str(), incident.description.as_str()), ("server down!", ""));
-    assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", Source::Slack));
+    assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", IncidentSource::Slack));
     assert_eq!(incident.identifier.as_deref(), Some("slack:C1:17.5"));
 
     let more = mention("Ev2", "18.0", Some("17.5"), "it is the database");

@@ -7,7 +7,7 @@ use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, Key};
 use ordo_engine::sender::{Sender, Senders};
 use ordo_engine::{CommitExtras, Engine, Options, Tools};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store_redb::RedbStore;
@@ -95,7 +95,7 @@ pub(crate) fn is_delivered(notification: &Notification) -> bool {
 }
 
 pub(crate) fn anna() -> By {
-    By::new("anna", Source::Api)
+    By::new("anna", IncidentSource::Api)
 }
 
 pub(crate) fn now() -> Timestamp {

@@ -2,7 +2,7 @@
 
 use super::command::{IncidentCommand, IncidentRefusal, Start};
 use super::event::IncidentEvent;
-use super::words::{By, Link, Source, Status};
+use super::words::{By, Link, IncidentSource, Status};
 use super::{Escalating, Incident};
 use crate::job::Invalid;
 use crate::job::definition::text;
@@ -129,7 +129,7 @@ fn add_link(incident: &Incident, link: Link, by: By) -> Verdict {
 
 fn wake(incident: &Incident, now: Timestamp) -> Vec<IncidentEvent> {
     let is_due = |at: Option<Timestamp>| !incident.status.is_ended() && at.is_some_and(|at| at <= now);
-    let by = || By::new("escalation", Source::Escalation);
+    let by = || By::new("escalation", IncidentSource::Escalation);
     if incident.acknowledged.as_ref().is_some_and(|ack| is_due(ack.expires_at)) {
         let escalate_at = first_step(incident, now);
         return vec![IncidentEvent::AcknowledgementExpired { escalate_at, by: by() }];

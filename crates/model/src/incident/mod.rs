@@ -25,7 +25,7 @@ pub use command::{IncidentCommand, IncidentRefusal, Start};
 pub use escalation::{Escalation, Step};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;
-pub use words::{By, Link, NoSeverity, Severity, Source, Status};
+pub use words::{By, Link, NoSeverity, Severity, IncidentSource, Status};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {

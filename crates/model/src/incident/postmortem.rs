@@ -150,14 +150,14 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, IncidentCommand, Severity, Source, Start};
+    use super::super::{By, IncidentCommand, Severity, IncidentSource, Start};
     use super::*;
     use crate::object::Object;
 
     #[test]
     fn the_document_tells_the_whole_story() {
         let at = |secs: i64| Timestamp::from_ms(1_763_200_000_000 + secs * 1_000).unwrap();
-        let ana = || By::new("ana", Source::Api);
+        let ana = || By::new("ana", IncidentSource::Api);
         let start = Start {
             title: "checkout *down*".into(),
             description: "first\n# second".into(),
@@ -166,7 +166,7 @@ mod tests {
             generation: 0,
             links: Vec::new(),
             escalation: None,
-            by: By::new("nightly", Source::Job),
+            by: By::new("nightly", IncidentSource::Job),
         };
         let commands = [
             (0, IncidentCommand::Start(Box::new(start))),

@@ -155,11 +155,11 @@ impl fmt::Display for Status {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct By {
     pub actor: String,
-    pub source: Source,
+    pub source: IncidentSource,
 }
 
 impl By {
-    pub fn new(actor: impl Into<String>, source: Source) -> By {
+    pub fn new(actor: impl Into<String>, source: IncidentSource) -> By {
         By { actor: actor.into(), source }
     }
 }
@@ -167,7 +167,7 @@ impl By {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentSource))]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum IncidentSource {
     Api,
     Slack,
     Job,
@@ -175,22 +175,22 @@ pub enum Source {
     Escalation,
 }
 
-impl Source {
+impl IncidentSource {
     pub const fn name(self) -> &'static str {
         match self {
-            Source::Api => "api",
-            Source::Slack => "slack",
-            Source::Job => "job",
-            Source::Monitor => "monitor",
-            Source::Escalation => "escalation",
+            IncidentSource::Api => "api",
+            IncidentSource::Slack => "slack",
+            IncidentSource::Job => "job",
+            IncidentSource::Monitor => "monitor",
+            IncidentSource::Escalation => "escalation",
         }
     }
 
     /// Whether a person stands behind it.
     pub const fn is_person(self) -> bool {
         match self {
-            Source::Api | Source::Slack => true,
-            Source::Job | Source::Monitor | Source::Escalation => false,
+            IncidentSource::Api | IncidentSource::Slack => true,
+            IncidentSource::Job | IncidentSource::Monitor | IncidentSource::Escalation => false,
         }
     }
 }

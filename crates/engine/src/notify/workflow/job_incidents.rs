@@ -1,7 +1,7 @@
 //! What a job's news mean for its incident.
 
 use ordo_model::EntityId;
-use ordo_model::incident::{By, Link, Source, Start};
+use ordo_model::incident::{By, Link, IncidentSource, Start};
 use ordo_model::job::{IncidentPolicy, Job, Notice, Reaction};
 use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
@@ -53,7 +53,7 @@ fn identifier(job: &Job) -> String {
 }
 
 fn by(job: &Job) -> By {
-    By::new(job.definition.label.clone(), Source::Job)
+    By::new(job.definition.label.clone(), IncidentSource::Job)
 }
 
 fn key(job: &Job, entry: &OutboxEntry<Notice>) -> String {

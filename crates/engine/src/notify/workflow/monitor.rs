@@ -1,6 +1,6 @@
 //! What a monitor wants done: its silence is noticed, and its news become an incident or end it.
 
-use ordo_model::incident::{By, Source, Start};
+use ordo_model::incident::{By, IncidentSource, Start};
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorNotice};
 use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
@@ -61,7 +61,7 @@ fn identifier(name: &str) -> String {
 }
 
 fn by(name: &str) -> By {
-    By::new(name, Source::Monitor)
+    By::new(name, IncidentSource::Monitor)
 }
 
 fn key(monitor: &Versioned<Monitor>, entry: &OutboxEntry<MonitorNotice>) -> String {

@@ -10,7 +10,7 @@ use ordo_api::incidents::{
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start, Status, postmortem};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start, Status, postmortem};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ use crate::http::problem::Problem;
 
 /// Whoever is named, otherwise whoever the token belongs to.
 fn by(actor: Option<String>, caller: &Caller) -> By {
-    By::new(actor.unwrap_or_else(|| caller.name.clone()), Source::Api)
+    By::new(actor.unwrap_or_else(|| caller.name.clone()), IncidentSource::Api)
 }
 
 pub(crate) async fn create(

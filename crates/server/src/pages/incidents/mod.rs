@@ -6,7 +6,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, Severity, Source, Start, Status};
+use ordo_model::incident::{By, Severity, IncidentSource, Start, Status};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
@@ -98,7 +98,7 @@ pub(crate) fn status(status: Status) -> Badge {
 }
 
 pub(crate) fn by(ctx: &PageContext) -> By {
-    By::new(ctx.viewer.name.clone(), Source::Api)
+    By::new(ctx.viewer.name.clone(), IncidentSource::Api)
 }
 
 /// `POST /incidents`

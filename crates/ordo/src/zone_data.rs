@@ -128,7 +128,7 @@ fn release(folder: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ordo_model::zones::Source;
+    use ordo_model::zones::ZoneSource;
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
         [block.as_slice(), &block, b"\nEET-2\n"].concat()
     }
 
-    fn chosen(from: ZonesFrom, folder: &tempfile::TempDir) -> (Source, String, Option<String>) {
+    fn chosen(from: ZonesFrom, folder: &tempfile::TempDir) -> (ZoneSource, String, Option<String>) {
         let ChosenZones { zones, warning } = choose(from, &[folder.path().to_owned()]);
         (zones.source(), zones.to_string(), warning)
     }
@@ -164,12 +164,12 @@ mod tests {
         let zone = zone();
         let newer = folder(&[("tzdata.zi", b"# version 2999a\nR a"), ("Europe/Berlin", &zone), ("zone.tab", b"#")]);
         let older = folder(&[("+VERSION", b"1999b\n"), ("Europe/Berlin", &zone)]);
-        assert_eq!(chosen(ZonesFrom::System, &newer), (Source::System, "2999a (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::Newest, &newer), (Source::System, "2999a (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::System, &older), (Source::System, "1999b (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::Newest, &older).0, Source::Bundled);
+        assert_eq!(chosen(ZonesFrom::System, &newer), (ZoneSource::System, "2999a (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::Newest, &newer), (ZoneSource::System, "2999a (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::System, &older), (ZoneSource::System, "1999b (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::Newest, &older).0, ZoneSource::Bundled);
         assert_eq!(chosen(ZonesFrom::Newest, &older).2, None);
-        assert_eq!(chosen(ZonesFrom::Bundled, &newer).0, Source::Bundled);
+        assert_eq!(chosen(ZonesFrom::Bundled, &newer).0, ZoneSource::Bundled);
         let zones = choose(ZonesFrom::System, &[newer.path().to_owned()]).zones;
         let berlin = zones.get("Europe/Berlin").unwrap();
         assert_eq!(berlin.to_offset(jiff::Timestamp::UNIX_EPOCH).seconds(), 7_200);
@@ -190,7 +190,7 @@ mod tests {
             (ZonesFrom::Newest, unnamed.path(), "does not say which release it is"),
         ] {
             let ChosenZones { zones, warning } = choose(from, &[folder.to_owned()]);
-            assert_eq!(zones.source(), Source::Bundled);
+            assert_eq!(zones.source(), ZoneSource::Bundled);
             assert!(warning.as_deref().unwrap_or_default().contains(why), "{warning:?}");
         }
         assert_eq!(chosen(ZonesFrom::System, &unnamed).1, "of unknown version (system)");

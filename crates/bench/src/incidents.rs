@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::{CommitExtras, Engine, Outgoing, SendError, Sender, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::job::Command;
 use ordo_model::notification::Message;
 use ordo_model::{JobId, Millis};
@@ -52,8 +52,8 @@ fn by() -> By {
     By::new("bench", IncidentSource::Api)
 }
 
-fn start() -> Start {
-    Start {
+fn start() -> StartIncident {
+    StartIncident {
         title: "bench".into(),
         description: "x".repeat(85),
         severity: Severity::Sev3,

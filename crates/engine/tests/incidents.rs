@@ -13,7 +13,7 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, Start, Status, Step,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, Status, Step,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
@@ -25,8 +25,8 @@ fn ana() -> By {
     By::new("ana", IncidentSource::Api)
 }
 
-fn start(identifier: Option<&str>) -> Start {
-    Start {
+fn start(identifier: Option<&str>) -> StartIncident {
+    StartIncident {
         title: "checkout is down".into(),
         description: String::new(),
         severity: Severity::Sev2,
@@ -216,7 +216,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     let mut ids = Vec::new();
     for number in 0..7 {
         let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
-        let start = Start { severity, ..start(None) };
+        let start = StartIncident { severity, ..start(None) };
         ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id);
     }
     let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
@@ -254,7 +254,7 @@ async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
     let step = |ms, notify: &str| Step { after: Millis::from_ms(ms), notify: notify.into(), via: None };
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
-    let start = Start { escalation: Some(escalation), ..start(None) };
+    let start = StartIncident { escalation: Some(escalation), ..start(None) };
     let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);

@@ -16,7 +16,7 @@ use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;
@@ -30,8 +30,8 @@ fn by() -> By {
     By::new("ana", IncidentSource::Api)
 }
 
-fn start() -> Start {
-    Start {
+fn start() -> StartIncident {
+    StartIncident {
         title: "down".into(),
         description: String::new(),
         severity: Severity::Sev3,

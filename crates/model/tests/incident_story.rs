@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, Start, Status,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, StartIncident, Status,
     Step,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
@@ -56,7 +56,7 @@ impl Story {
 }
 
 fn start(escalation: Option<Escalation>) -> IncidentCommand {
-    IncidentCommand::Start(Box::new(Start {
+    IncidentCommand::Start(Box::new(StartIncident {
         title: "checkout is down".into(),
         description: String::new(),
         severity: Severity::Sev2,
@@ -185,13 +185,13 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(story.tell(0, note("hello")), Err(IncidentRefusal::NoSuchIncident));
     let IncidentCommand::Start(good) = start(None) else { unreachable!() };
     let bad = [
-        ("title", Start { title: " ".into(), ..*good.clone() }),
-        ("identifier", Start { identifier: Some("x".repeat(201)), ..*good.clone() }),
+        ("title", StartIncident { title: " ".into(), ..*good.clone() }),
+        ("identifier", StartIncident { identifier: Some("x".repeat(201)), ..*good.clone() }),
         (
             "escalation.steps",
-            Start { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
+            StartIncident { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
         ),
-        ("actor", Start { by: By::new("", IncidentSource::Api), ..*good.clone() }),
+        ("actor", StartIncident { by: By::new("", IncidentSource::Api), ..*good.clone() }),
     ];
     for (field, start) in bad {
         match story.tell(0, IncidentCommand::Start(Box::new(start))) {

@@ -5,7 +5,7 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, Start, Status};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, StartIncident, Status};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};
@@ -40,13 +40,13 @@ pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid
     }
 }
 
-fn start(engine: &Engine, mention: &Mention) -> Start {
+fn start(engine: &Engine, mention: &Mention) -> StartIncident {
     let text = mention.text.as_str();
     let first = text.lines().next().unwrap_or_default().trim();
     let title = if first.is_empty() { "An incident in Slack" } else { cut(first, INCIDENT_TITLE_MAX_BYTES) };
     // A title that says it all needs no description.
     let description = if title == text { "" } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
-    Start {
+    StartIncident {
         title: title.to_owned(),
         description: description.to_owned(),
         severity: Default::default(),

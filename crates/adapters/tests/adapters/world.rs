@@ -7,7 +7,7 @@ use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, Key};
 use ordo_engine::sender::{Sender, Senders};
 use ordo_engine::{CommitExtras, Engine, Options, Tools};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store_redb::RedbStore;
@@ -44,7 +44,7 @@ impl World {
     }
 
     pub(crate) async fn incident(&self, title: &str, identifier: Option<&str>) -> Uuid {
-        let start = Start {
+        let start = StartIncident {
             title: title.into(),
             description: "500 from <!channel> & more".into(),
             severity: Severity::Sev2,

@@ -3,7 +3,7 @@
 //! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
 //! its number, so whoever starts the next one meets everybody else who does in one stream.
 
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, Start, Status};
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, StartIncident, Status};
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Fault, Direction, Version};
 use uuid::Uuid;
@@ -58,7 +58,7 @@ impl Engine {
     /// `along` is given the id that the incident would have.
     pub async fn start_incident(
         &self,
-        start: Start,
+        start: StartIncident,
         extras: impl Fn(Uuid) -> CommitExtras,
     ) -> Result<Committed<Incident>, IncidentError> {
         let Some(identifier) = start.identifier.clone() else {
@@ -69,7 +69,7 @@ impl Engine {
         let mut generation = newest.map_or(1, |incident| incident.generation);
         for _ in 0..GENERATIONS_TRIED {
             let id = Incident::id(&identifier, generation);
-            let start = Start { generation, ..start.clone() };
+            let start = StartIncident { generation, ..start.clone() };
             match self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await {
                 Err(SubmitError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
                 answer => return answer,

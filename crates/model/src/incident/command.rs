@@ -9,7 +9,7 @@ use crate::job::Invalid;
 #[derive(Debug, Clone)]
 pub enum IncidentCommand {
     /// Get or create: on an incident that has not ended it changes nothing.
-    Start(Box<Start>),
+    Start(Box<StartIncident>),
     SetSeverity {
         severity: Severity,
         by: By,
@@ -46,7 +46,7 @@ pub enum IncidentCommand {
 }
 
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct StartIncident {
     pub title: String,
     pub description: String,
     pub severity: Severity,

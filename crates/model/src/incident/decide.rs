@@ -1,6 +1,6 @@
 //! What happens when something is asked of an incident.
 
-use super::command::{IncidentCommand, IncidentRefusal, Start};
+use super::command::{IncidentCommand, IncidentRefusal, StartIncident};
 use super::event::IncidentEvent;
 use super::words::{By, Link, IncidentSource, Status};
 use super::{Escalating, Incident};
@@ -59,8 +59,8 @@ fn check_by(by: &By) -> Result<(), Invalid> {
     text("actor", &by.actor, ACTOR_MAX_BYTES)
 }
 
-fn begin(start: Start, now: Timestamp) -> Verdict {
-    let Start { title, description, severity, identifier, generation, links, escalation, by } = start;
+fn begin(start: StartIncident, now: Timestamp) -> Verdict {
+    let StartIncident { title, description, severity, identifier, generation, links, escalation, by } = start;
     check_by(&by)?;
     text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
     if !description.is_empty() {

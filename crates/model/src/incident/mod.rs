@@ -21,7 +21,7 @@ use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
-pub use command::{IncidentCommand, IncidentRefusal, Start};
+pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
 pub use escalation::{Escalation, Step};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;

@@ -150,7 +150,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, IncidentCommand, Severity, IncidentSource, Start};
+    use super::super::{By, IncidentCommand, Severity, IncidentSource, StartIncident};
     use super::*;
     use crate::object::Object;
 
@@ -158,7 +158,7 @@ mod tests {
     fn the_document_tells_the_whole_story() {
         let at = |secs: i64| Timestamp::from_ms(1_763_200_000_000 + secs * 1_000).unwrap();
         let ana = || By::new("ana", IncidentSource::Api);
-        let start = Start {
+        let start = StartIncident {
             title: "checkout *down*".into(),
             description: "first\n# second".into(),
             severity: Severity::Sev1,

@@ -1,7 +1,7 @@
 //! What a job's news mean for its incident.
 
 use ordo_model::EntityId;
-use ordo_model::incident::{By, Link, IncidentSource, Start};
+use ordo_model::incident::{By, Link, IncidentSource, StartIncident};
 use ordo_model::job::{IncidentPolicy, Job, Notice, Reaction};
 use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
@@ -72,7 +72,7 @@ async fn trouble(
         return Ok(());
     }
     let (label, run_id) = (&job.definition.label, entry.what.run_id());
-    let start = Start {
+    let start = StartIncident {
         title: format!("{label} {what}"),
         description: format!("Job {} ({label}), run {run_id}: {why}", job.id),
         severity: policy.severity,

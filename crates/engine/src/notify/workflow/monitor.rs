@@ -1,6 +1,6 @@
 //! What a monitor wants done: its silence is noticed, and its news become an incident or end it.
 
-use ordo_model::incident::{By, IncidentSource, Start};
+use ordo_model::incident::{By, IncidentSource, StartIncident};
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorNotice};
 use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
@@ -41,7 +41,7 @@ async fn hand_on(engine: &Engine, monitor: &Versioned<Monitor>, entry: &OutboxEn
             return trouble::end(engine, &identifier(name), (text, by(name)), true, &key(monitor, entry)).await;
         }
     };
-    let start = Start {
+    let start = StartIncident {
         title: format!("{name} {what}"),
         description: format!("Monitor {name}: {why}."),
         severity: monitor.settings.severity,

@@ -10,7 +10,7 @@ use ordo_api::incidents::{
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, Start, Status, postmortem};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident, Status, postmortem};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ pub(crate) async fn create(
         let message = format!("there is no escalation {name:?} in the configuration");
         return Err(Problem::field(Code::InvalidIncident, "escalation", message));
     }
-    let start = Start {
+    let start = StartIncident {
         title: form.title,
         description: form.description,
         severity: form.severity,

@@ -6,7 +6,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, Severity, IncidentSource, Start, Status};
+use ordo_model::incident::{By, Severity, IncidentSource, StartIncident, Status};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
@@ -104,7 +104,7 @@ pub(crate) fn by(ctx: &PageContext) -> By {
 /// `POST /incidents`
 pub(crate) async fn start(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let start = Start {
+    let start = StartIncident {
         title: field(&fields, "title").unwrap_or_default().to_owned(),
         description: field(&fields, "description").unwrap_or_default().to_owned(),
         severity: field(&fields, "severity").and_then(|text| text.parse().ok()).unwrap_or_default(),

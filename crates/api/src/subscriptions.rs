@@ -3,7 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
-use ordo_model::subscription::{EventPattern, State, Subscription, Terms};
+use ordo_model::subscription::{EventPattern, SubscriptionStatus, Subscription, Terms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -102,9 +102,9 @@ pub enum SubscriptionState {
 impl SubscriptionView {
     pub fn of(id: Uuid, subscription: &Subscription) -> SubscriptionView {
         let (state, reason) = match &subscription.state {
-            State::Enabled => (SubscriptionState::Enabled, None),
-            State::Disabled { reason } => (SubscriptionState::Disabled, Some(reason.clone())),
-            State::Removed => (SubscriptionState::Removed, None),
+            SubscriptionStatus::Enabled => (SubscriptionState::Enabled, None),
+            SubscriptionStatus::Disabled { reason } => (SubscriptionState::Disabled, Some(reason.clone())),
+            SubscriptionStatus::Removed => (SubscriptionState::Removed, None),
         };
         SubscriptionView {
             id,

@@ -11,7 +11,7 @@ use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::notification::{Notification, NotificationState};
-use ordo_model::subscription::{State, Subscription, SubscriptionCommand, Terms};
+use ordo_model::subscription::{SubscriptionStatus, Subscription, SubscriptionCommand, Terms};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -130,8 +130,8 @@ async fn one_who_wants_no_more_is_disabled() {
     let notification = office.world.settled(1).await.remove(0);
     assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
     let reason = eventually("it is disabled", async || match office.subscription(id).await.state {
-        State::Disabled { reason } => Some(reason),
-        State::Enabled | State::Removed => None,
+        SubscriptionStatus::Disabled { reason } => Some(reason),
+        SubscriptionStatus::Enabled | SubscriptionStatus::Removed => None,
     })
     .await;
     assert!(reason.contains("410"), "{reason}");

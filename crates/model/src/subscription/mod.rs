@@ -24,7 +24,7 @@ pub struct Subscription {
     /// The secret before, as long as it signs too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Previous>,
-    pub state: State,
+    pub state: SubscriptionStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -55,7 +55,7 @@ pub struct Previous {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum State {
+pub enum SubscriptionStatus {
     Enabled,
     /// Nothing is sent until its owner enables it again.
     Disabled {
@@ -108,8 +108,8 @@ pub enum SubscriptionRefusal {
 impl Subscription {
     pub fn is_enabled(&self) -> bool {
         match self.state {
-            State::Enabled => true,
-            State::Disabled { .. } | State::Removed => false,
+            SubscriptionStatus::Enabled => true,
+            SubscriptionStatus::Disabled { .. } | SubscriptionStatus::Removed => false,
         }
     }
 
@@ -186,7 +186,7 @@ impl Object for Subscription {
                 terms: terms.clone(),
                 secret: secret.clone(),
                 previous: None,
-                state: State::Enabled,
+                state: SubscriptionStatus::Enabled,
                 created_at: at,
                 updated_at: at,
             }),
@@ -197,7 +197,7 @@ impl Object for Subscription {
     }
 
     fn is_over(&self) -> bool {
-        self.state == State::Removed
+        self.state == SubscriptionStatus::Removed
     }
 }
 
@@ -236,11 +236,11 @@ fn moved(before: Subscription, event: &SubscriptionEvent, at: Timestamp) -> Subs
             let before = std::mem::replace(&mut after.secret, secret.clone());
             after.previous = Some(Previous { secret: before, until: *previous_until });
         }
-        SubscriptionEvent::SubscriptionEnabled {} => after.state = State::Enabled,
+        SubscriptionEvent::SubscriptionEnabled {} => after.state = SubscriptionStatus::Enabled,
         SubscriptionEvent::SubscriptionDisabled { reason } => {
-            after.state = State::Disabled { reason: reason.clone() };
+            after.state = SubscriptionStatus::Disabled { reason: reason.clone() };
         }
-        SubscriptionEvent::SubscriptionRemoved {} => after.state = State::Removed,
+        SubscriptionEvent::SubscriptionRemoved {} => after.state = SubscriptionStatus::Removed,
     }
     after
 }

@@ -13,7 +13,7 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, Status, Step,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, Step,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
@@ -83,7 +83,7 @@ async fn what_happens_is_told_to_every_sender_in_order_and_once() {
         IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() },
         note("looking"),
         IncidentCommand::Acknowledge { by: ana() },
-        IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() },
+        IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() },
     ] {
         world.engine.command::<Incident>(id, command).await.unwrap();
     }
@@ -106,7 +106,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
     let mut ids = futures_util::future::join_all(starts).await;
     ids.dedup();
     assert_eq!(ids.len(), 1, "whoever starts it meets the others");
-    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
     let mut next = futures_util::future::join_all(starts).await;
@@ -219,7 +219,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
         let start = StartIncident { severity, ..start(None) };
         ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id);
     }
-    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let list = async |filter: IncidentFilter| -> Vec<Uuid> {
         let (mut found, mut after) = (Vec::new(), None);
@@ -234,12 +234,12 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     };
     let all = list(IncidentFilter::default()).await;
     assert_eq!(all.len(), 7);
-    let open = list(IncidentFilter { status: Some(Status::Open), ..Default::default() }).await;
+    let open = list(IncidentFilter { status: Some(IncidentStatus::Open), ..Default::default() }).await;
     assert_eq!(open.len(), 6);
     assert!(!open.contains(&ids[0]));
     let severity = Some(Severity::Sev1);
     assert_eq!(list(IncidentFilter { severity, ..Default::default() }).await.len(), 4);
-    let both = IncidentFilter { severity, status: Some(Status::Open), ..Default::default() };
+    let both = IncidentFilter { severity, status: Some(IncidentStatus::Open), ..Default::default() };
     assert_eq!(list(both).await.len(), 3);
     for id in ids {
         quiet(&world, id).await;
@@ -285,13 +285,13 @@ async fn a_job_that_keeps_failing_opens_one_incident_and_its_recovery_resolves_i
     let identifier = format!("job:{}", job.id);
     slack.until(|slack| slack.delivered_events().iter().filter(|event| *event == "NoteAdded").count() == 2).await;
     let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
-    assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, Status::Open, 1));
+    assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, IncidentStatus::Open, 1));
     assert!(incident.title.contains("failed 2 times in a row"), "{}", incident.title);
     let run = world.trigger(job.id).await;
     world.over(run).await;
     slack.until(|slack| slack.delivered_events().contains(&"StatusUpdated".to_owned())).await;
     let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
-    assert_eq!(incident.status, Status::Resolved);
+    assert_eq!(incident.status, IncidentStatus::Resolved);
     let events: BTreeMap<String, usize> =
         slack.delivered_events().into_iter().fold(BTreeMap::new(), |mut all, event| {
             *all.entry(event).or_default() += 1;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, StartIncident, Status,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, StartIncident, IncidentStatus,
     Step,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
@@ -50,7 +50,7 @@ impl Story {
         self.tell(secs, IncidentCommand::Published { through }).unwrap();
     }
 
-    fn move_to(&mut self, secs: i64, status: Status) -> Result<usize, IncidentRefusal> {
+    fn move_to(&mut self, secs: i64, status: IncidentStatus) -> Result<usize, IncidentRefusal> {
         self.tell(secs, IncidentCommand::UpdateStatus { status, message: None, by: ana() })
     }
 }
@@ -77,9 +77,9 @@ fn chain(ack_timeout: Option<Millis>) -> Option<Escalation> {
 fn starting_what_is_there_finds_it_until_it_has_ended() {
     let mut story = Story::started(None);
     assert_eq!(story.tell(1, start(None)), Ok(0), "the same one");
-    story.move_to(2, Status::Resolved).unwrap();
+    story.move_to(2, IncidentStatus::Resolved).unwrap();
     let refused = story.tell(3, start(None)).unwrap_err();
-    assert_eq!(refused, IncidentRefusal::Ended { status: Status::Resolved });
+    assert_eq!(refused, IncidentRefusal::Ended { status: IncidentStatus::Resolved });
     assert_ne!(Incident::id("checkout", 1), Incident::id("checkout", 2));
     assert_eq!(Incident::id("checkout", 1), Incident::id("checkout", 1));
 }
@@ -103,18 +103,18 @@ fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
 #[test]
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
     let mut story = Story::started(None);
-    assert_eq!(story.move_to(1, Status::Open), Ok(0));
-    for status in [Status::Mitigating, Status::Resolved, Status::Open, Status::Declined, Status::Open] {
+    assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));
+    for status in [IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Open, IncidentStatus::Declined, IncidentStatus::Open] {
         story.move_to(1, status).unwrap();
     }
-    story.move_to(2, Status::Resolved).unwrap();
+    story.move_to(2, IncidentStatus::Resolved).unwrap();
     assert_eq!(story.now().ended_at, Some(at(2)));
-    for (from, to) in [(Status::Resolved, Status::Mitigating), (Status::Resolved, Status::Declined)] {
+    for (from, to) in [(IncidentStatus::Resolved, IncidentStatus::Mitigating), (IncidentStatus::Resolved, IncidentStatus::Declined)] {
         let refused = story.move_to(3, to).unwrap_err();
         assert_eq!(refused, IncidentRefusal::NoSuchMove { from, to });
         assert!(refused.to_string().ends_with("only open"), "{refused}");
     }
-    story.move_to(4, Status::Open).unwrap();
+    story.move_to(4, IncidentStatus::Open).unwrap();
     assert_eq!(story.now().ended_at, None);
 }
 
@@ -168,12 +168,12 @@ fn an_acknowledgement_that_leads_nowhere_runs_out() {
     assert!(story.now().acknowledged.is_none());
     story.publish(610);
     assert_eq!(story.now().next_wake(), Some(at(670)), "the chain begins anew");
-    story.move_to(620, Status::Resolved).unwrap();
+    story.move_to(620, IncidentStatus::Resolved).unwrap();
     story.publish(620);
     assert_eq!(story.now().next_wake(), None, "an ended incident troubles nobody");
     let refused = story.tell(621, IncidentCommand::Acknowledge { by: ana() }).unwrap_err();
     assert!(matches!(refused, IncidentRefusal::Ended { .. }));
-    story.move_to(700, Status::Open).unwrap();
+    story.move_to(700, IncidentStatus::Open).unwrap();
     story.publish(700);
     assert_eq!(story.now().next_wake(), Some(at(760)), "opened again, it escalates again");
 }
@@ -216,7 +216,7 @@ fn the_events_alone_give_the_same_incident() {
     story.tell(9, IncidentCommand::Wake).unwrap();
     let remember = IncidentCommand::Remember { sender: "slack".into(), value: serde_json::json!({ "ts": "1.2" }) };
     story.tell(10, remember).unwrap();
-    story.move_to(11, Status::Declined).unwrap();
+    story.move_to(11, IncidentStatus::Declined).unwrap();
     story.publish(12);
     let mut folded = None;
     for (at, event) in &story.events {

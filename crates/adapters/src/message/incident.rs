@@ -1,6 +1,6 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
-use ordo_model::incident::{By, IncidentEvent, Link, Status};
+use ordo_model::incident::{By, IncidentEvent, Link, IncidentStatus};
 use ordo_model::notification::IncidentSubject;
 
 use super::{Mood, Phrase, Topic, Words};
@@ -51,20 +51,20 @@ fn assigned(by: &By, assignee: Option<&str>) -> Phrase {
     }
 }
 
-fn moved(status: Status) -> &'static str {
+fn moved(status: IncidentStatus) -> &'static str {
     match status {
-        Status::Open => "opened it again",
-        Status::Mitigating => "is mitigating it",
-        Status::Resolved => "resolved it",
-        Status::Declined => "declined it",
+        IncidentStatus::Open => "opened it again",
+        IncidentStatus::Mitigating => "is mitigating it",
+        IncidentStatus::Resolved => "resolved it",
+        IncidentStatus::Declined => "declined it",
     }
 }
 
-const fn mood(status: Status) -> Mood {
+const fn mood(status: IncidentStatus) -> Mood {
     match status {
-        Status::Open => Mood::Bad,
-        Status::Mitigating => Mood::Worrying,
-        Status::Resolved | Status::Declined => Mood::Good,
+        IncidentStatus::Open => Mood::Bad,
+        IncidentStatus::Mitigating => Mood::Worrying,
+        IncidentStatus::Resolved | IncidentStatus::Declined => Mood::Good,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: whatever a user wrote goes through `mrkdwn`; what looks like markup here is ours.
 
 use ordo_model::Timestamp;
-use ordo_model::incident::{Severity, Status};
+use ordo_model::incident::{Severity, IncidentStatus};
 use ordo_model::notification::IncidentSubject;
 use serde_json::{Value, json};
 
@@ -144,11 +144,11 @@ fn date(at: Timestamp) -> String {
 
 fn mood(incident: &IncidentSubject) -> Mood {
     match incident.card.status {
-        Status::Open if incident.card.acknowledged_by.is_some() => Mood::Worrying,
-        Status::Open => Mood::Bad,
-        Status::Mitigating => Mood::Worrying,
-        Status::Resolved => Mood::Good,
-        Status::Declined => Mood::Neutral,
+        IncidentStatus::Open if incident.card.acknowledged_by.is_some() => Mood::Worrying,
+        IncidentStatus::Open => Mood::Bad,
+        IncidentStatus::Mitigating => Mood::Worrying,
+        IncidentStatus::Resolved => Mood::Good,
+        IncidentStatus::Declined => Mood::Neutral,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, StartIncident, Status};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, StartIncident, IncidentStatus};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};
@@ -68,7 +68,7 @@ pub async fn pressed(engine: &Engine, pressed: &Interaction) -> Result<(), Incid
             IncidentCommand::SetSeverity { severity: known("severity", word.parse().ok())?, by }
         }
         InteractionAction::Status(word) => {
-            IncidentCommand::UpdateStatus { status: known("status", Status::named(word))?, message: None, by }
+            IncidentCommand::UpdateStatus { status: known("status", IncidentStatus::named(word))?, message: None, by }
         }
     };
     engine.command::<Incident>(pressed.incident, command).await.map(drop)

@@ -1,7 +1,7 @@
 //! Every message as people read it.
 
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
-use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, IncidentSource, Status};
+use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, IncidentSource, IncidentStatus};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
 use ordo_model::notification::{IncidentSubject, JobSubject, Message, Subject};
 use ordo_model::schedule::Gap;
@@ -34,7 +34,7 @@ fn job(notice: Notice) -> Message {
 fn incident(event: &IncidentEvent) -> Message {
     let card = Card {
         severity: Severity::Sev2,
-        status: Status::Open,
+        status: IncidentStatus::Open,
         assignee: Some("slack:U2".into()),
         acknowledged_by: None,
     };
@@ -113,10 +113,10 @@ fn incidents() -> Vec<Message> {
         assigned(Some("slack:U2")),
         assigned(Some("anna")),
         assigned(None),
-        status(Status::Mitigating, None),
-        status(Status::Resolved, Some("rolled back")),
-        status(Status::Declined, None),
-        status(Status::Open, None),
+        status(IncidentStatus::Mitigating, None),
+        status(IncidentStatus::Resolved, Some("rolled back")),
+        status(IncidentStatus::Declined, None),
+        status(IncidentStatus::Open, None),
         IncidentEvent::Acknowledged { expires_at: None, by: anna() },
         IncidentEvent::AcknowledgementExpired { escalate_at: None, by: clock.clone() },
         IncidentEvent::NoteAdded { text: "it is the database\nagain".into(), by: anna() },

@@ -6,7 +6,7 @@ use ordo_adapters::slack::receiver;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
-use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, IncidentSource, Status};
+use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, IncidentSource, IncidentStatus};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -78,7 +78,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
     let incident = world.read(id).await;
     assert_eq!(incident.acknowledged.unwrap().by.actor, "slack:U2");
     assert_eq!(incident.assignee.as_deref(), Some("slack:U2"));
-    assert_eq!((incident.severity, incident.status), (Severity::Sev1, Status::Mitigating));
+    assert_eq!((incident.severity, incident.status), (Severity::Sev1, IncidentStatus::Mitigating));
     assert_eq!(world.engine.queries().timeline(id).await.unwrap().len(), 5, "the second time changes nothing");
 }
 
@@ -101,5 +101,5 @@ async fn what_is_not_possible_is_refused() {
     assert!(matches!(refused(press(id, InteractionAction::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
     receiver::pressed(&world.engine, &press(id, InteractionAction::Status("resolved".into()))).await.unwrap();
     let ended = refused(press(id, InteractionAction::Acknowledge)).await;
-    assert!(matches!(ended, IncidentRefusal::Ended { status: Status::Resolved }));
+    assert!(matches!(ended, IncidentRefusal::Ended { status: IncidentStatus::Resolved }));
 }

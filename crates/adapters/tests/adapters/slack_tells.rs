@@ -6,7 +6,7 @@ use ordo_adapters::slack::api::Api;
 use ordo_adapters::slack::sender::SlackSender;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::Millis;
-use ordo_model::incident::{IncidentCommand, Severity, Status};
+use ordo_model::incident::{IncidentCommand, Severity, IncidentStatus};
 use serde_json::Value;
 
 use crate::double::Mischief;
@@ -35,7 +35,7 @@ async fn an_incident_has_one_card_that_follows_it_and_a_thread_that_tells_of_it(
     world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
     world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
     world.tell(id, IncidentCommand::AddNote { text: "rolled back <@U1>".into(), by: anna() }).await;
-    let resolved = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: anna() };
+    let resolved = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() };
     world.tell(id, resolved).await;
     assert!(world.settled(5).await.iter().all(is_delivered));
 

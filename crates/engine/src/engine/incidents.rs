@@ -3,7 +3,7 @@
 //! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
 //! its number, so whoever starts the next one meets everybody else who does in one stream.
 
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, StartIncident, Status};
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, StartIncident, IncidentStatus};
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Fault, Direction, Version};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub type IncidentError = SubmitError<IncidentRefusal>;
 /// Which incidents a list shows.
 #[derive(Debug, Clone, Default)]
 pub struct IncidentFilter {
-    pub status: Option<Status>,
+    pub status: Option<IncidentStatus>,
     pub severity: Option<Severity>,
     pub assignee: Option<String>,
     pub since: Option<Timestamp>,

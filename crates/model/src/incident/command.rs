@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, Status};
+use super::words::{By, Link, Severity, IncidentStatus};
 use crate::job::Invalid;
 
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub enum IncidentCommand {
         by: By,
     },
     UpdateStatus {
-        status: Status,
+        status: IncidentStatus,
         message: Option<String>,
         by: By,
     },
@@ -65,14 +65,14 @@ pub enum IncidentRefusal {
     #[error("{0}")]
     Invalid(#[from] Invalid),
     #[error("the incident is {from}: it cannot become {to}, only {}", names(from.moves()))]
-    NoSuchMove { from: Status, to: Status },
+    NoSuchMove { from: IncidentStatus, to: IncidentStatus },
     #[error("the incident is {status}: set its status to open first")]
-    Ended { status: Status },
+    Ended { status: IncidentStatus },
     #[error("the incident is linked to as many jobs and runs as it may be")]
     TooManyLinks,
 }
 
-fn names(statuses: &[Status]) -> String {
+fn names(statuses: &[IncidentStatus]) -> String {
     let names: Vec<&str> = statuses.iter().map(|status| status.name()).collect();
     names.join(", ")
 }

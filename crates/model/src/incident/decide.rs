@@ -2,7 +2,7 @@
 
 use super::command::{IncidentCommand, IncidentRefusal, StartIncident};
 use super::event::IncidentEvent;
-use super::words::{By, Link, IncidentSource, Status};
+use super::words::{By, Link, IncidentSource, IncidentStatus};
 use super::{Escalating, Incident};
 use crate::job::Invalid;
 use crate::job::definition::text;
@@ -85,7 +85,7 @@ fn begin(start: StartIncident, now: Timestamp) -> Verdict {
     }])
 }
 
-fn update_status(incident: &Incident, to: Status, message: Option<String>, by: By, now: Timestamp) -> Verdict {
+fn update_status(incident: &Incident, to: IncidentStatus, message: Option<String>, by: By, now: Timestamp) -> Verdict {
     check_by(&by)?;
     message.as_ref().map_or(Ok(()), |message| text("message", message, INCIDENT_TEXT_MAX_BYTES))?;
     let from = incident.status;

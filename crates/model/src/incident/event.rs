@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, Status};
+use super::words::{By, Link, Severity, IncidentStatus};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub enum IncidentEvent {
         by: By,
     },
     StatusUpdated {
-        status: Status,
+        status: IncidentStatus,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Set when it was opened again and escalates anew.

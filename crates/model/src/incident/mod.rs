@@ -25,7 +25,7 @@ pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
 pub use escalation::{Escalation, Step};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;
-pub use words::{By, Link, NoSeverity, Severity, IncidentSource, Status};
+pub use words::{By, Link, NoSeverity, Severity, IncidentSource, IncidentStatus};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
@@ -38,7 +38,7 @@ pub struct Incident {
     #[serde(default)]
     pub generation: u32,
     pub severity: Severity,
-    pub status: Status,
+    pub status: IncidentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Escalating {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     pub severity: Severity,
-    pub status: Status,
+    pub status: IncidentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Incident;
 use super::event::IncidentEvent;
-use super::words::{Link, Status};
+use super::words::{Link, IncidentStatus};
 use crate::time::{Millis, Timestamp};
 
 /// Notes that begin with one of these are things to do.
@@ -60,7 +60,7 @@ fn impact(text: &mut String, incident: &Incident, timeline: &[(Timestamp, Incide
         timeline.iter().find(|(_, event)| wanted(event)).map(|(at, _)| at.since(incident.created_at))
     };
     let acknowledged = after(|event| matches!(event, IncidentEvent::Acknowledged { .. }));
-    let mitigating = after(|event| matches!(event, IncidentEvent::StatusUpdated { status: Status::Mitigating, .. }));
+    let mitigating = after(|event| matches!(event, IncidentEvent::StatusUpdated { status: IncidentStatus::Mitigating, .. }));
     let mut row = |name: &str, length: Option<Millis>, otherwise: &str| {
         let value = length.map_or_else(|| otherwise.to_owned(), |length| seconds(length).to_string());
         put(text, format_args!("- {name}: {value}\n"));
@@ -172,7 +172,7 @@ mod tests {
             (0, IncidentCommand::Start(Box::new(start))),
             (65, IncidentCommand::Acknowledge { by: ana() }),
             (70, IncidentCommand::AddNote { text: "Action: add a test".into(), by: ana() }),
-            (90, IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() }),
+            (90, IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() }),
         ];
         let (mut incident, mut timeline) = (None, Vec::new());
         for (secs, command) in commands {

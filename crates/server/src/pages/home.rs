@@ -10,7 +10,7 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::metrics::Metrics;
 use ordo_engine::run_list::RunFilter;
 use ordo_engine::series::lateness_ms;
-use ordo_model::incident::Status;
+use ordo_model::incident::IncidentStatus;
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::limits::MISFIRE_WINDOW;
 use ordo_model::{Millis, RunId, Timestamp};
@@ -187,7 +187,7 @@ async fn by_status(ctx: &PageContext, status: &str) -> Result<Vec<Run>, Fault> {
 
 /// Those that somebody should be working on, newest first.
 async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
-    let filter = IncidentFilter { status: Some(Status::Open), ..IncidentFilter::default() };
+    let filter = IncidentFilter { status: Some(IncidentStatus::Open), ..IncidentFilter::default() };
     let found = queries(ctx).incidents(&filter, None, INCIDENTS_SHOWN).await?;
     let times = ctx.times();
     let shown = found.items.iter().map(|incident| OpenIncident {

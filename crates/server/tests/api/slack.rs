@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::Status;
+use ordo_model::incident::IncidentStatus;
 use ordo_server::Adapters;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ async fn a_button_changes_its_incident_and_what_cannot_be_is_not_asked_again() {
     press("ordo_status", format!("{id}:mitigating")).await;
     press("ordo_acknowledge", uuid::Uuid::nil().to_string()).await;
     let newest = world.engine.queries().newest_of("slack:C1:17.5").await.unwrap().unwrap();
-    assert_eq!(newest.status, Status::Resolved);
+    assert_eq!(newest.status, IncidentStatus::Resolved);
     assert_eq!(newest.acknowledged.as_ref().unwrap().by.actor, "slack:U7");
 }
 

@@ -4,7 +4,7 @@
 //! what adds to it carry the same key.
 
 use ordo_model::Millis;
-use ordo_model::incident::{By, Incident, IncidentCommand, StartIncident, Status};
+use ordo_model::incident::{By, Incident, IncidentCommand, StartIncident, IncidentStatus};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_store::{Dedup, Fault};
@@ -62,7 +62,7 @@ pub(super) async fn end(
     let Some(open) = newest.filter(|incident| !incident.status.is_ended()) else { return Ok(()) };
     let text = clean(&text, INCIDENT_TEXT_MAX_BYTES);
     let command = match resolves {
-        true => IncidentCommand::UpdateStatus { status: Status::Resolved, message: Some(text), by },
+        true => IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: Some(text), by },
         false => IncidentCommand::AddNote { text, by },
     };
     change(engine, open.id, command, key).await

@@ -10,7 +10,7 @@ use ordo_api::incidents::{
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident, Status, postmortem};
+use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident, IncidentStatus, postmortem};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
@@ -100,11 +100,11 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
-fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {
+fn take_status(params: &mut Params) -> Result<Option<IncidentStatus>, Problem> {
     let Some(given) = params.take_text("status") else { return Ok(None) };
-    let known = Status::ALL.map(Status::name).join(", ");
+    let known = IncidentStatus::ALL.map(IncidentStatus::name).join(", ");
     let unknown = || Problem::field(Code::InvalidQuery, "status", format!("must be one of {known}"));
-    Status::named(&given).map(Some).ok_or_else(unknown)
+    IncidentStatus::named(&given).map(Some).ok_or_else(unknown)
 }
 
 pub(crate) async fn find(app: &App, id: Uuid) -> Result<Versioned<Incident>, Problem> {

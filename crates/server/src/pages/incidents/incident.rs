@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::incidents::Happened;
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, Status};
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, IncidentStatus};
 use ordo_model::notification::NotificationState;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
@@ -91,12 +91,12 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
     answer::ok(&page)
 }
 
-const fn verb(to: Status) -> &'static str {
+const fn verb(to: IncidentStatus) -> &'static str {
     match to {
-        Status::Open => "Reopen",
-        Status::Mitigating => "Mitigating",
-        Status::Resolved => "Resolve",
-        Status::Declined => "Decline",
+        IncidentStatus::Open => "Reopen",
+        IncidentStatus::Mitigating => "Mitigating",
+        IncidentStatus::Resolved => "Resolve",
+        IncidentStatus::Declined => "Decline",
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Of) -> 
 }
 
 pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
-    let Some(status) = field(&fields, "status").and_then(Status::named) else {
+    let Some(status) = field(&fields, "status").and_then(IncidentStatus::named) else {
         return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
     };
     let message = field(&fields, "message").map(str::to_owned);

@@ -6,7 +6,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, Severity, IncidentSource, StartIncident, Status};
+use ordo_model::incident::{By, Severity, IncidentSource, StartIncident, IncidentStatus};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
@@ -37,7 +37,7 @@ const ABOUT: About = About {
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let wanted = params.take_text("status").unwrap_or_default();
     let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
-    let filter = IncidentFilter { status: Status::named(&wanted), ..IncidentFilter::default() };
+    let filter = IncidentFilter { status: IncidentStatus::named(&wanted), ..IncidentFilter::default() };
     let found = queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
@@ -52,7 +52,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
             times.relative(incident.updated_at),
         ],
     };
-    let all = std::iter::once(("all", "")).chain(Status::ALL.map(|status| (status.name(), status.name())));
+    let all = std::iter::once(("all", "")).chain(IncidentStatus::ALL.map(|status| (status.name(), status.name())));
     let shown = Shown {
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
@@ -87,12 +87,12 @@ pub(crate) fn severity(severity: Severity) -> Badge {
     Badge { text: severity.name().to_owned(), class, icon: "incidents" }
 }
 
-pub(crate) fn status(status: Status) -> Badge {
+pub(crate) fn status(status: IncidentStatus) -> Badge {
     let (class, icon) = match status {
-        Status::Open => ("failed", "failed"),
-        Status::Mitigating => ("late", "pending"),
-        Status::Resolved => ("completed", "completed"),
-        Status::Declined => ("skipped", "cancelled"),
+        IncidentStatus::Open => ("failed", "failed"),
+        IncidentStatus::Mitigating => ("late", "pending"),
+        IncidentStatus::Resolved => ("completed", "completed"),
+        IncidentStatus::Declined => ("skipped", "cancelled"),
     };
     Badge { text: status.name().to_owned(), class, icon }
 }

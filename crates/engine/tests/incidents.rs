@@ -13,7 +13,7 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
 use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, Step,
+    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, EscalationStep,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
@@ -251,7 +251,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
 async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
     let slack = Recorder::new("slack").shared();
     let world = world(&[&slack]).await;
-    let step = |ms, notify: &str| Step { after: Millis::from_ms(ms), notify: notify.into(), via: None };
+    let step = |ms, notify: &str| EscalationStep { after: Millis::from_ms(ms), notify: notify.into(), via: None };
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
     let start = StartIncident { escalation: Some(escalation), ..start(None) };

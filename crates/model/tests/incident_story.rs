@@ -4,7 +4,7 @@
 
 use ordo_model::incident::{
     By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, StartIncident, IncidentStatus,
-    Step,
+    EscalationStep,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
 use ordo_model::object::Object;
@@ -69,7 +69,7 @@ fn start(escalation: Option<Escalation>) -> IncidentCommand {
 }
 
 fn chain(ack_timeout: Option<Millis>) -> Option<Escalation> {
-    let step = |secs, notify: &str| Step { after: Millis::from_secs(secs), notify: notify.into(), via: None };
+    let step = |secs, notify: &str| EscalationStep { after: Millis::from_secs(secs), notify: notify.into(), via: None };
     Some(Escalation { steps: vec![step(60, "ben"), step(300, "cleo")], ack_timeout })
 }
 

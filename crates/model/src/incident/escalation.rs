@@ -12,7 +12,7 @@ use crate::time::{Millis, Timestamp};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
-    pub steps: Vec<Step>,
+    pub steps: Vec<EscalationStep>,
     /// An acknowledgement is worth nothing after this time if the incident has not ended: the chain begins anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_timeout: Option<Millis>,
@@ -22,7 +22,7 @@ pub struct Escalation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EscalationStep))]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct EscalationStep {
     #[serde(default)]
     pub after: Millis,
     /// Whom: a name, an address or a channel, as the sender understands it.

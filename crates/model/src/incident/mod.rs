@@ -22,7 +22,7 @@ use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
 pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
-pub use escalation::{Escalation, Step};
+pub use escalation::{Escalation, EscalationStep};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;
 pub use words::{By, Link, NoSeverity, Severity, IncidentSource, IncidentStatus};

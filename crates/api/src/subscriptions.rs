@@ -3,7 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
-use ordo_model::subscription::{EventPattern, SubscriptionStatus, Subscription, Terms};
+use ordo_model::subscription::{EventPattern, SubscriptionStatus, Subscription, SubscriptionTerms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -28,9 +28,9 @@ pub struct NewSubscription {
 }
 
 impl NewSubscription {
-    pub fn split(self) -> (Terms, Option<String>) {
+    pub fn split(self) -> (SubscriptionTerms, Option<String>) {
         let NewSubscription { url, events, label, description, secret } = self;
-        (Terms { url, description, events, label }, secret)
+        (SubscriptionTerms { url, description, events, label }, secret)
     }
 }
 
@@ -57,8 +57,8 @@ pub struct SubscriptionPatch {
 }
 
 impl SubscriptionPatch {
-    pub fn laid_over(&self, before: &Terms) -> Terms {
-        Terms {
+    pub fn laid_over(&self, before: &SubscriptionTerms) -> SubscriptionTerms {
+        SubscriptionTerms {
             url: self.url.clone().unwrap_or_else(|| before.url.clone()),
             description: self.description.clone().unwrap_or_else(|| before.description.clone()),
             events: self.events.clone().unwrap_or_else(|| before.events.clone()),

@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
-    pub terms: Terms,
+    pub terms: SubscriptionTerms,
     pub secret: SecretName,
     /// The secret before, as long as it signs too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Subscription {
 /// What its owner decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Terms {
+pub struct SubscriptionTerms {
     pub url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -67,11 +67,11 @@ pub enum SubscriptionStatus {
 #[derive(Debug, Clone)]
 pub enum SubscriptionCommand {
     Add {
-        terms: Terms,
+        terms: SubscriptionTerms,
         secret: SecretName,
     },
     Change {
-        terms: Terms,
+        terms: SubscriptionTerms,
     },
     /// The secret of this name signs from now on; the one before goes on for WEBHOOK_SECRET_OVERLAP.
     ReplaceSecret {
@@ -87,8 +87,8 @@ pub enum SubscriptionCommand {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
 pub enum SubscriptionEvent {
-    SubscriptionAdded { terms: Terms, secret: SecretName },
-    SubscriptionChanged { terms: Terms },
+    SubscriptionAdded { terms: SubscriptionTerms, secret: SecretName },
+    SubscriptionChanged { terms: SubscriptionTerms },
     SubscriptionSecretReplaced { secret: SecretName, previous_until: Timestamp },
     SubscriptionEnabled {},
     SubscriptionDisabled { reason: String },
@@ -128,7 +128,7 @@ impl Subscription {
     }
 }
 
-impl Terms {
+impl SubscriptionTerms {
     fn check(&self) -> Result<(), SubscriptionRefusal> {
         let refuse = |field, why: String| Err(SubscriptionRefusal::Invalid { field, why });
         if !(self.url.starts_with("https://") || self.url.starts_with("http://")) {
@@ -253,8 +253,8 @@ mod tests {
         Timestamp::from_ms(ms).unwrap()
     }
 
-    fn terms(events: &[&str], label: Option<&str>) -> Terms {
-        Terms {
+    fn terms(events: &[&str], label: Option<&str>) -> SubscriptionTerms {
+        SubscriptionTerms {
             url: "https://example.com/hook".into(),
             description: None,
             events: events.iter().map(|text| text.parse().unwrap()).collect(),
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    fn add(terms: Terms) -> SubscriptionCommand {
+    fn add(terms: SubscriptionTerms) -> SubscriptionCommand {
         SubscriptionCommand::Add { terms, secret: "one".into() }
     }
 
@@ -310,14 +310,14 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_by_the_name_of_its_field() {
-        let refused = |terms: Terms| match play(vec![add(terms)]) {
+        let refused = |terms: SubscriptionTerms| match play(vec![add(terms)]) {
             Err(SubscriptionRefusal::Invalid { field, .. }) => field,
             other => panic!("{other:?}"),
         };
-        assert_eq!(refused(Terms { url: "example.com".into(), ..terms(&["*"], None) }), "url");
-        assert_eq!(refused(Terms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }), "url");
+        assert_eq!(refused(SubscriptionTerms { url: "example.com".into(), ..terms(&["*"], None) }), "url");
+        assert_eq!(refused(SubscriptionTerms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }), "url");
         assert_eq!(refused(terms(&[], None)), "events");
-        let long = Terms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
+        let long = SubscriptionTerms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
         assert_eq!(refused(long), "description");
         assert_eq!(play(vec![SubscriptionCommand::Enable]), Err(SubscriptionRefusal::NoSuchSubscription));
         assert_eq!(play(vec![add(terms(&["*"], None)), add(terms(&["*"], None))]), Err(SubscriptionRefusal::Exists));

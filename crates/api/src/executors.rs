@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ordo_model::job::{Definition, ShardPosition};
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{JobId, Millis, RunId, Timestamp, FencingToken};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -82,7 +82,7 @@ pub struct Heartbeat {
 #[serde(deny_unknown_fields)]
 pub struct HeldRun {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
 }
 
 /// What to end, and what is no longer the executor's own.
@@ -123,7 +123,7 @@ pub struct Assignment {
     /// Which try it is, from 1.
     pub attempt: u32,
     /// Sent back with every word about the attempt.
-    pub token: Token,
+    pub token: FencingToken,
     /// The nominal time; null when a person or a program asked for the run.
     #[schema(required)]
     pub scheduled_for: Option<Timestamp>,

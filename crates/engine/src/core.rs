@@ -5,7 +5,7 @@
 
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Order, AttemptReport, SlotReservation};
-use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
+use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
@@ -62,7 +62,7 @@ pub enum News {
     Enrolled(Offer),
     Heartbeat,
     /// It has fetched these attempts.
-    Took(Vec<(RunId, Token)>),
+    Took(Vec<(RunId, FencingToken)>),
     Draining,
     Gone,
 }
@@ -71,7 +71,7 @@ pub enum News {
 pub struct Finished {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub report: AttemptReport,
 }
 
@@ -96,7 +96,7 @@ pub enum Effect {
     Forget {
         executor: Uuid,
         run_id: RunId,
-        token: Token,
+        token: FencingToken,
     },
     /// An offer ran out: unless it was taken in the last moment, the run is given back.
     Withdraw(Overdue),

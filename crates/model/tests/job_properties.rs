@@ -8,7 +8,7 @@ mod oracle;
 use common::*;
 use oracle::{Beat, Oracle};
 use ordo_model::job::{Command, Definition, Refusal, AttemptReport, SlotReservation};
-use ordo_model::{Millis, RunId, Token};
+use ordo_model::{Millis, RunId, FencingToken};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -234,7 +234,7 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
             (Command::Report { run_id, token: story.token(run_id), report: answer(*report, story) }, place(reservation))
         }
         Step::StaleReport(index) => {
-            let token = Token(story.job.last_token.0 + 1);
+            let token = FencingToken(story.job.last_token.0 + 1);
             (Command::Report { run_id: any_active(index)?, token, report: completed(story.now) }, None)
         }
         Step::CancelRun(index) => (Command::CancelRun { run_id: any_active(index)?, reason: "enough".into() }, None),

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use ordo_model::job::{Command, JobState, Refusal, AttemptReport, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
-use ordo_model::{Token, TraceParent, job::AttemptError};
+use ordo_model::{FencingToken, TraceParent, job::AttemptError};
 use serde_json::json;
 
 fn failed(reason: &str) -> RunStatus {
@@ -61,7 +61,7 @@ fn a_report_with_an_old_token_is_refused() {
     job.fails(run, "boom").wake_and_start();
     let late = Command::Report { run_id: run, token: old, report: completed(job.now) };
     assert_eq!(job.refusal(late), Refusal::StaleToken);
-    let never = Command::Report { run_id: run, token: Token(99), report: completed(job.now) };
+    let never = Command::Report { run_id: run, token: FencingToken(99), report: completed(job.now) };
     assert_eq!(job.refusal(never), Refusal::StaleToken);
 }
 

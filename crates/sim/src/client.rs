@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_engine::{Answer, Claim, Request, SubmitError};
 use ordo_model::job::{Command, Definition, AttemptReport};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -245,7 +245,7 @@ impl World {
         }
         let (job, run, token) = *self.rng.pick(&known);
         let report = AttemptReport::Failed { started_at: None, reason: "stale".into() };
-        let command = Command::Report { run_id: run, token: Token(token), report };
+        let command = Command::Report { run_id: run, token: FencingToken(token), report };
         self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
-use ordo_model::{RunId, Token};
+use ordo_model::{RunId, FencingToken};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -24,7 +24,7 @@ const LOG_TRIES: u32 = 5;
 
 #[derive(Debug)]
 pub(super) enum Parcel {
-    Line { run_id: RunId, token: Token, line: NewLogLine },
+    Line { run_id: RunId, token: FencingToken, line: NewLogLine },
     Report(Report),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct OutgoingLogs {
     client: Client,
     receive: mpsc::UnboundedReceiver<Parcel>,
     /// The next chunk of each attempt.
-    seqs: HashMap<(RunId, Token), u64>,
+    seqs: HashMap<(RunId, FencingToken), u64>,
 }
 
 impl OutgoingLogs {
@@ -56,7 +56,7 @@ impl OutgoingLogs {
     }
 
     async fn send(&mut self, parcels: Vec<Parcel>) {
-        let mut lines: HashMap<(RunId, Token), Vec<NewLogLine>> = HashMap::new();
+        let mut lines: HashMap<(RunId, FencingToken), Vec<NewLogLine>> = HashMap::new();
         let mut reports = Vec::new();
         for parcel in parcels {
             match parcel {

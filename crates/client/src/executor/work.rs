@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ordo_api::executors::Assignment;
 use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{Millis, RunId, Timestamp, FencingToken};
 use tokio::sync::{mpsc, watch};
 
 use super::books::HeldRuns;
@@ -60,7 +60,7 @@ impl std::ops::Deref for Assigned {
 #[derive(Debug, Clone)]
 pub struct RunLog {
     run_id: RunId,
-    token: Token,
+    token: FencingToken,
     send: mpsc::UnboundedSender<Parcel>,
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ordo_model::job::Pool;
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, FencingToken, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -74,7 +74,7 @@ pub struct Assignment {
     pub run_id: RunId,
     pub label: String,
     pub attempt: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
     /// The delivery whose payload goes extras.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use ordo_model::executor::Offer;
 use ordo_model::job::{Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use uuid::Uuid;
 
 use super::keys::{Keys, Verdict};
@@ -38,7 +38,7 @@ pub struct Overdue {
     pub executor: Uuid,
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
 }
 
 /// An attempt that occupies a slot.
@@ -70,8 +70,8 @@ pub struct Dispatcher {
     pub(super) known: HashSet<RunId>,
     pub(super) starting: HashMap<RunId, Starting>,
     /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
-    pub(super) running: BTreeMap<(RunId, Token), Held>,
-    offers: BTreeSet<(Timestamp, RunId, Token)>,
+    pub(super) running: BTreeMap<(RunId, FencingToken), Held>,
+    offers: BTreeSet<(Timestamp, RunId, FencingToken)>,
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
@@ -209,13 +209,13 @@ impl Dispatcher {
     }
 
     /// The attempts of a run that are known here, with where they are.
-    pub fn places_of(&self, run: RunId) -> Vec<(Token, Place)> {
-        let attempts = self.running.range((run, Token(0))..=(run, Token(u64::MAX)));
+    pub fn places_of(&self, run: RunId) -> Vec<(FencingToken, Place)> {
+        let attempts = self.running.range((run, FencingToken(0))..=(run, FencingToken(u64::MAX)));
         attempts.map(|((_, token), held)| (*token, held.place)).collect()
     }
 
     /// An attempt is over, here or elsewhere; its place is free.
-    pub fn finished(&mut self, attempt: (RunId, Token)) {
+    pub fn finished(&mut self, attempt: (RunId, FencingToken)) {
         let Some(held) = self.running.remove(&attempt) else { return };
         if let Some(until) = held.offered_until {
             self.offers.remove(&(until, attempt.0, attempt.1));
@@ -267,7 +267,7 @@ impl Dispatcher {
     }
 
     /// A remote executor has fetched these attempts.
-    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, Token)]) {
+    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, FencingToken)]) {
         if let Some(remote) = self.remotes.get_mut(&id) {
             remote.missed = 0;
         }

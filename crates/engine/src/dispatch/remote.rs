@@ -3,7 +3,7 @@
 use ordo_model::executor::Offer;
 use ordo_model::job::SlotReservation;
 use ordo_model::routing::Candidate;
-use ordo_model::{Incarnation, JobId, RunId, Timestamp, Token};
+use ordo_model::{Incarnation, JobId, RunId, Timestamp, FencingToken};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub(super) struct Remote {
 pub struct Restored {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub executor: Uuid,
     /// The concurrency key it holds.
     pub key: Option<String>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -100,7 +100,7 @@ fn started(n: u128, place: Place) -> Assignment {
         run_id: run(n),
         label: String::new(),
         attempt: 1,
-        token: Token(1),
+        token: FencingToken(1),
         scheduled_for: None,
         timeout: Millis::from_secs(1),
         delivery: None,
@@ -112,7 +112,7 @@ fn started(n: u128, place: Place) -> Assignment {
 }
 
 fn finish(dispatcher: &mut Dispatcher, n: u128) {
-    dispatcher.finished((run(n), Token(1)));
+    dispatcher.finished((run(n), FencingToken(1)));
 }
 
 /// Carries out what was chosen; answers (run, where).
@@ -337,7 +337,7 @@ fn an_offer_that_was_taken_does_not_run_out() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     carry_out(&mut dispatcher, now());
     assert_eq!(dispatcher.next_wake(), Some(now().plus(LEASE)));
-    dispatcher.taken(id("a"), &[(run(1), Token(1))]);
+    dispatcher.taken(id("a"), &[(run(1), FencingToken(1))]);
     assert_eq!((dispatcher.next_wake(), dispatcher.overdue_offers(at(1_000_000))), (None, Vec::new()));
 }
 
@@ -389,7 +389,7 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
 fn what_runs_elsewhere_since_before_a_restart_counts() {
     let mut dispatcher = with_executors(&["a"], 1);
     let restored =
-        Restored { job_id: job(1), run_id: run(1), token: Token(1), executor: id("a"), key: Some("k".into()) };
+        Restored { job_id: job(1), run_id: run(1), token: FencingToken(1), executor: id("a"), key: Some("k".into()) };
     dispatcher.restored(vec![restored]);
     dispatcher.add_waiting(far(2, Routing::Round), now());
     assert!(carry_out(&mut dispatcher, now()).is_empty());

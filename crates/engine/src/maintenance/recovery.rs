@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, RunStatus};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::{Fault, KeyRange, Direction, View};
 use serde_json::Value;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ const RECOVERY_PAGE: usize = 500;
 pub struct RunningAttempt {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub attempt: u32,
     pub executor: Incarnation,
     pub started_at: Timestamp,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::AttemptReport;
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{JobId, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::Fault;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -54,13 +54,13 @@ pub(crate) struct Runner {
 pub(crate) struct Mine {
     pub(crate) run_id: RunId,
     pub(crate) job_id: JobId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
 }
 
 #[derive(Debug)]
 pub(crate) struct Running {
     job_id: JobId,
-    token: Token,
+    token: FencingToken,
     cancel: CancellationToken,
     why: Option<Stop>,
 }

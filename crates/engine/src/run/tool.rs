@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use ordo_model::{JobId, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{JobId, RunId, Timestamp, FencingToken, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -33,7 +33,7 @@ pub struct Work {
     pub run_id: RunId,
     pub label: String,
     pub attempt: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub shard: Option<Shard>,
     pub input: Value,

@@ -10,7 +10,7 @@ use super::pace::Pace;
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
 use super::state::{ActiveRun, Attempt, Backfill, RunHistory, Job, Last, Phase, Stage};
-use crate::id::{JobId, RunId, Token};
+use crate::id::{JobId, RunId, FencingToken};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
@@ -42,7 +42,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             active: Vec::new(),
             backfills: Vec::new(),
             run_count: 0,
-            last_token: Token(0),
+            last_token: FencingToken(0),
             history: RunHistory::default(),
             followed: false,
             arrived: Vec::new(),

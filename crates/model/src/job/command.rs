@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::after::UpstreamEnd;
 use super::definition::{Definition, Invalid};
 use super::run::Run;
-use crate::id::{Incarnation, RunId, Token};
+use crate::id::{Incarnation, RunId, FencingToken};
 use crate::limits::CHAIN_DEPTH_MAX;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
@@ -84,7 +84,7 @@ pub enum Command {
     },
     Report {
         run_id: RunId,
-        token: Token,
+        token: FencingToken,
         report: AttemptReport,
     },
     CancelRun {

@@ -16,7 +16,7 @@ use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd, ShardPosition};
 use super::trigger::Trigger;
-use crate::id::{Incarnation, JobId, RunId, Token};
+use crate::id::{Incarnation, JobId, RunId, FencingToken};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
@@ -48,7 +48,7 @@ pub struct Job {
     pub backfills: Vec<Backfill>,
     /// How many runs (and skipped records) there have been; numbers the next.
     pub run_count: u64,
-    pub last_token: Token,
+    pub last_token: FencingToken,
     #[serde(default)]
     pub history: RunHistory,
     /// Others wait for the ends of its runs.
@@ -172,7 +172,7 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     pub number: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub executor: Incarnation,
     pub started_at: Timestamp,
     pub deadline: Timestamp,

@@ -10,7 +10,7 @@ use ordo_model::job::{
     self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, AttemptReport, Run, RunStatus, SkipReason,
     SlotReservation,
 };
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -278,7 +278,7 @@ impl Story {
         self.job.active.iter().filter(|run| run.attempt().is_some()).map(|run| run.id).collect()
     }
 
-    pub(crate) fn token(&self, run: RunId) -> Token {
+    pub(crate) fn token(&self, run: RunId) -> FencingToken {
         let run = self.job.active_run(run).expect("the run is active");
         run.attempt().expect("the run is running").token
     }

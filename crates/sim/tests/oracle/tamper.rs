@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{Cause, Event, AttemptReport, Timeliness};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use ordo_sim::History;
 use ordo_sim::history::{Fact, Reply, What};
 use uuid::Uuid;
@@ -281,7 +281,7 @@ fn repeat_a_token(history: &mut History) -> Option<()> {
     let place = find_event(history, |event| matches!(event, Event::JobStarted { token, .. } if token.0 > 1))?;
     let (_, event) = event_mut(history, place);
     let Event::JobStarted { token, .. } = event else { return None };
-    *token = Token(token.0 - 1);
+    *token = FencingToken(token.0 - 1);
     Some(())
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ordo_engine::tool::Work;
-use ordo_model::{RunId, Token};
+use ordo_model::{RunId, FencingToken};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub struct ProcessBook {
 pub(crate) struct ProcessRecord {
     pub(crate) run_id: RunId,
     pub(crate) attempt: u32,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
     /// The executor's generation that started it, and the process that lived it.
     pub(crate) generation: Uuid,
     pub(crate) owner: Option<ProcessIdentity>,
@@ -141,7 +141,7 @@ mod tests {
         let intent = ProcessRecord {
             run_id: RunId(Uuid::from_u128(1)),
             attempt: 2,
-            token: Token(3),
+            token: FencingToken(3),
             generation: Uuid::from_u128(4),
             owner: None,
             boot: Some("b".to_owned()),

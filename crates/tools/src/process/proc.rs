@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use ordo_model::{RunId, Token};
+use ordo_model::{RunId, FencingToken};
 use serde::{Deserialize, Serialize};
 
 /// A process, distinguished from a later one with the same number: field 22 of its `stat`, in ticks since boot.
@@ -30,7 +30,7 @@ pub(crate) struct AttemptMark {
 }
 
 impl AttemptMark {
-    pub(crate) fn of(run: RunId, token: Token) -> AttemptMark {
+    pub(crate) fn of(run: RunId, token: FencingToken) -> AttemptMark {
         AttemptMark { run: run.to_string(), fence: token.0.to_string() }
     }
 }

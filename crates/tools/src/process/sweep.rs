@@ -162,13 +162,13 @@ impl KillTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ordo_model::{RunId, Token};
+    use ordo_model::{RunId, FencingToken};
 
     const RUN: RunId = RunId(Uuid::from_u128(1));
 
     fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (ProcessStat, Option<AttemptMark>) {
         let seen = ProcessStat { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
-        (seen, fence.map(|fence| AttemptMark::of(RUN, Token(fence))))
+        (seen, fence.map(|fence| AttemptMark::of(RUN, FencingToken(fence))))
     }
 
     fn snapshot(processes: &[(ProcessStat, Option<AttemptMark>)]) -> ProcessTable {
@@ -182,7 +182,7 @@ mod tests {
         ProcessRecord {
             run_id: RUN,
             attempt: 1,
-            token: Token(7),
+            token: FencingToken(7),
             generation: Uuid::from_u128(1),
             owner: Some(identity((9, 5))),
             boot: Some("boot".into()),

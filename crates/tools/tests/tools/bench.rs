@@ -11,7 +11,7 @@ use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::logs::{LogLine, LogSink, LogStream};
 use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
-use ordo_model::{JobId, RunId, Token};
+use ordo_model::{JobId, RunId, FencingToken};
 use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -76,7 +76,7 @@ pub(crate) fn attempt(input: Value) -> (Work, Log) {
         run_id,
         label: "a label".to_owned(),
         attempt: 1,
-        token: Token(TOKENS.fetch_add(1, Ordering::Relaxed)),
+        token: FencingToken(TOKENS.fetch_add(1, Ordering::Relaxed)),
         scheduled_for: None,
         shard: None,
         input,

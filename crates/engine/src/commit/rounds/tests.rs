@@ -1,7 +1,7 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
 use ordo_model::job::{Command, Definition, Pool, AttemptReport};
-use ordo_model::{JobId, RunId, Token};
+use ordo_model::{JobId, RunId, FencingToken};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
@@ -137,7 +137,7 @@ async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
     let [mut node, _] = nodes(false);
     assert!(node.run(schedule()).await.is_ok());
     let report = AttemptReport::Failed { started_at: None, reason: "no".into() };
-    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: Token(1), report };
+    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: FencingToken(1), report };
     let place = Some(Place::Here(Pool::Fast));
     node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());
     let (first, _) = node.take_off().await.unwrap();

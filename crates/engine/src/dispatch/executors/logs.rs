@@ -4,7 +4,7 @@
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
-use ordo_model::{RunId, Timestamp, Token};
+use ordo_model::{RunId, Timestamp, FencingToken};
 use ordo_store::Chunk;
 
 use super::registry::RunLease;
@@ -24,7 +24,7 @@ const SEQ_MAX: u64 = u32::MAX as u64 / CHUNK_LINES_MAX as u64;
 #[derive(Debug, Clone)]
 pub struct LogChunk {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub seq: u64,
     pub lines: Vec<RemoteLine>,
 }

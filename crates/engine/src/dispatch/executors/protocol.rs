@@ -5,7 +5,7 @@ use std::time::Duration;
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
 use ordo_model::job::{Command, Definition, Job, AttemptReport, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
-use ordo_model::{Millis, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{Millis, RunId, Timestamp, FencingToken, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 
@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// The executor is there and has these attempts: their leases are renewed.
-    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, Token)]) -> Result<Beat, NotThere> {
+    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<Beat, NotThere> {
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.tell_core(id, News::Heartbeat);
         if pulse.write {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::executor::Offer;
 use ordo_model::limits::LEASE;
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ struct Member {
 #[derive(Debug, Clone)]
 pub(crate) struct RunLease {
     pub(crate) job_id: JobId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
     pub(crate) attempt: u32,
     pub(crate) since: Timestamp,
     renewed: Stopwatch,
@@ -63,7 +63,7 @@ pub(crate) struct RunLease {
 }
 
 impl RunLease {
-    pub(crate) fn new(job_id: JobId, token: Token, attempt: u32, since: Timestamp) -> RunLease {
+    pub(crate) fn new(job_id: JobId, token: FencingToken, attempt: u32, since: Timestamp) -> RunLease {
         RunLease {
             job_id,
             token,
@@ -104,7 +104,7 @@ pub(crate) struct Silent {
     pub(crate) executor: String,
     pub(crate) job_id: JobId,
     pub(crate) run_id: RunId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
 }
 
 /// How one executor is doing.
@@ -191,7 +191,7 @@ impl ExecutorRegistry {
     }
 
     /// The executor is there and has these attempts.
-    pub(crate) fn pulse(&self, id: Uuid, runs: &[(RunId, Token)], now: Timestamp) -> Option<Pulse> {
+    pub(crate) fn pulse(&self, id: Uuid, runs: &[(RunId, FencingToken)], now: Timestamp) -> Option<Pulse> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
@@ -233,7 +233,7 @@ impl ExecutorRegistry {
     }
 
     /// The attempt is over.
-    pub(crate) fn forget(&self, executor: Uuid, run_id: RunId, token: Token) {
+    pub(crate) fn forget(&self, executor: Uuid, run_id: RunId, token: FencingToken) {
         let mut inner = self.lock();
         let Some(member) = inner.members.get_mut(&executor) else { return };
         member.inbox.retain(|assignment| assignment.run_id != run_id || assignment.token != token);

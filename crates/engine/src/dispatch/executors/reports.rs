@@ -2,7 +2,7 @@
 
 use ordo_model::job::{Command, Refusal, AttemptReport};
 use ordo_model::limits::NACK_DELAY_MAX;
-use ordo_model::{Millis, RunId, Token};
+use ordo_model::{Millis, RunId, FencingToken};
 use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::run::result;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemoteReport {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub status: RemoteStatus,
 }
 
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// The attempt as it is in somebody's leases. A stale one is refused before its result is stored.
-    async fn who_has(&self, run_id: RunId, token: Token) -> Result<RunLease, ReportError> {
+    async fn who_has(&self, run_id: RunId, token: FencingToken) -> Result<RunLease, ReportError> {
         if let Some(held) = self.registry().lease_of(run_id) {
             return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
         }

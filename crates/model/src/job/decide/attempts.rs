@@ -4,7 +4,7 @@
 
 use super::draft::Draft;
 use super::fire;
-use crate::id::{Incarnation, RunId, Token};
+use crate::id::{Incarnation, RunId, FencingToken};
 use crate::job::command::{Refusal, AttemptReport, SlotReservation};
 use crate::job::event::{Cause, Event};
 use crate::job::policy::Routing;
@@ -83,11 +83,11 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
-    let token = Token(draft.job.last_token.0 + 1);
+    let token = FencingToken(draft.job.last_token.0 + 1);
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
-pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: AttemptReport) -> Result<(), Refusal> {
+pub(super) fn report(draft: &mut Draft, run_id: RunId, token: FencingToken, report: AttemptReport) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::StaleToken)?;
     let attempt = run.attempt().filter(|attempt| attempt.token == token).ok_or(Refusal::StaleToken)?.number;
     let cancelling = run.cancelling.clone();

@@ -18,7 +18,7 @@ use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::job::ShardPosition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
-use ordo_model::{Millis, RunId, Token};
+use ordo_model::{Millis, RunId, FencingToken};
 use uuid::Uuid;
 
 use crate::app::App;
@@ -84,7 +84,7 @@ pub(crate) async fn heartbeat(
     if runs.len() > BEAT_RUNS_MAX {
         return Err(Problem::field(Code::InvalidBody, "runs", format!("names more than {BEAT_RUNS_MAX} runs")));
     }
-    let runs: Vec<(RunId, Token)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
+    let runs: Vec<(RunId, FencingToken)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
     let beat = app.engine.heartbeat(id, &runs).await.map_err(not_there)?;
     Ok(Json(HeartbeatAnswer { cancel: beat.cancel, lost: beat.lost, drain: beat.drain }).into_response())
 }

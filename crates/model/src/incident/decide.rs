@@ -12,9 +12,9 @@ use crate::limits::{
 };
 use crate::time::Timestamp;
 
-type Verdict = Result<Vec<IncidentEvent>, IncidentRefusal>;
+type Decision = Result<Vec<IncidentEvent>, IncidentRefusal>;
 
-pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: Timestamp) -> Verdict {
+pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: Timestamp) -> Decision {
     let (incident, command) = match (before, command) {
         (None, IncidentCommand::Start(start)) => return begin(*start, now),
         (None, _) => return Err(IncidentRefusal::NoSuchIncident),
@@ -59,7 +59,7 @@ fn check_by(by: &By) -> Result<(), Invalid> {
     text("actor", &by.actor, ACTOR_MAX_BYTES)
 }
 
-fn begin(start: StartIncident, now: Timestamp) -> Verdict {
+fn begin(start: StartIncident, now: Timestamp) -> Decision {
     let StartIncident { title, description, severity, identifier, generation, links, escalation, by } = start;
     check_by(&by)?;
     text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
@@ -85,7 +85,7 @@ fn begin(start: StartIncident, now: Timestamp) -> Verdict {
     }])
 }
 
-fn update_status(incident: &Incident, to: IncidentStatus, message: Option<String>, by: By, now: Timestamp) -> Verdict {
+fn update_status(incident: &Incident, to: IncidentStatus, message: Option<String>, by: By, now: Timestamp) -> Decision {
     check_by(&by)?;
     message.as_ref().map_or(Ok(()), |message| text("message", message, INCIDENT_TEXT_MAX_BYTES))?;
     let from = incident.status;
@@ -105,7 +105,7 @@ fn first_step(incident: &Incident, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Whoever acknowledges again takes it over, and has the whole time again.
-fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Verdict {
+fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Decision {
     check_by(&by)?;
     if incident.status.is_ended() {
         return Err(IncidentRefusal::Ended { status: incident.status });
@@ -116,7 +116,7 @@ fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Verdict {
     Ok(changed(!is_same || timeout.is_some(), IncidentEvent::Acknowledged { expires_at, by }))
 }
 
-fn add_link(incident: &Incident, link: Link, by: By) -> Verdict {
+fn add_link(incident: &Incident, link: Link, by: By) -> Decision {
     check_by(&by)?;
     if incident.links.contains(&link) {
         return Ok(Vec::new());
@@ -145,7 +145,7 @@ fn wake(incident: &Incident, now: Timestamp) -> Vec<IncidentEvent> {
     }]
 }
 
-fn remember(incident: &Incident, sender: String, value: serde_json::Value) -> Verdict {
+fn remember(incident: &Incident, sender: String, value: serde_json::Value) -> Decision {
     let bytes = serde_json::to_vec(&value).map_or(usize::MAX, |bytes| bytes.len());
     if bytes > REMEMBERED_MAX_BYTES {
         let message = format!("is {bytes} bytes long, at most {REMEMBERED_MAX_BYTES} are allowed");

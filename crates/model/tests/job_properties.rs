@@ -6,7 +6,7 @@ mod common;
 mod oracle;
 
 use common::*;
-use oracle::{Beat, Oracle};
+use oracle::{OracleTrigger, Oracle};
 use ordo_model::job::{Command, Definition, Refusal, AttemptReport, SlotReservation};
 use ordo_model::{Millis, RunId, FencingToken};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ enum Step {
     Trigger {
         reservation: bool,
     },
-    UpdateTrigger(Beat),
+    UpdateTrigger(OracleTrigger),
     UpdatePolicies(Value),
     UpdateLabel(u8),
     Backfill {
@@ -81,19 +81,19 @@ fn clock() -> impl Strategy<Value = Clock> {
     ]
 }
 
-fn beat() -> impl Strategy<Value = Beat> {
+fn beat() -> impl Strategy<Value = OracleTrigger> {
     prop_oneof![
         4 => (select(vec![1u64, 40, 100, 1_000, 3_000, 7_000, 60_000]), prop::option::of(0u64..40_000), any::<bool>(), any::<bool>())
-            .prop_map(|(every, started_ago, jitter, ends)| Beat::Every {
+            .prop_map(|(every, started_ago, jitter, ends)| OracleTrigger::Every {
                 every,
                 started_ago,
                 jitter: if jitter { every / 2 } else { 0 },
                 lasts: ends.then_some(every * 50),
             }),
-        2 => select(vec![1u64, 10, 20, 30]).prop_map(|every| Beat::Seconds { every }),
-        1 => select(vec![1u64, 2, 5]).prop_map(|every| Beat::Minutes { every }),
-        2 => (0u64..100_000).prop_map(|ahead| Beat::At { ahead }),
-        1 => Just(Beat::Manual),
+        2 => select(vec![1u64, 10, 20, 30]).prop_map(|every| OracleTrigger::Seconds { every }),
+        1 => select(vec![1u64, 2, 5]).prop_map(|every| OracleTrigger::Minutes { every }),
+        2 => (0u64..100_000).prop_map(|ahead| OracleTrigger::At { ahead }),
+        1 => Just(OracleTrigger::Manual),
     ]
 }
 
@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
+fn play(beat: OracleTrigger, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
     let mut fields = policies.clone();
     fields["tool_input"] = json!({"ratio": 0.1, "list": [1, null, "ü"]});
     fields["trigger"] = beat.trigger(noon());

@@ -16,7 +16,7 @@ const CATCH_UP: usize = 100;
 
 /// A trigger as the oracle understands it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Beat {
+pub(crate) enum OracleTrigger {
     Every {
         every: u64,
         started_ago: Option<u64>,
@@ -38,11 +38,11 @@ pub(crate) enum Beat {
     Manual,
 }
 
-impl Beat {
+impl OracleTrigger {
     /// The trigger to ask for at `now`.
     pub(crate) fn trigger(&self, now: Timestamp) -> Value {
         match *self {
-            Beat::Every { every, started_ago, jitter, lasts } => {
+            OracleTrigger::Every { every, started_ago, jitter, lasts } => {
                 let mut trigger = json!({"type": "scheduled", "every": Millis::from_ms(every)});
                 if let Some(ago) = started_ago {
                     trigger["start"] = json!(now.minus(Millis::from_ms(ago)));
@@ -55,10 +55,10 @@ impl Beat {
                 }
                 trigger
             }
-            Beat::Seconds { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * * *")}),
-            Beat::Minutes { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * *")}),
-            Beat::At { ahead } => json!({"type": "scheduled", "at": one_off(ahead, now)}),
-            Beat::Manual => json!({"type": "manual"}),
+            OracleTrigger::Seconds { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * * *")}),
+            OracleTrigger::Minutes { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * *")}),
+            OracleTrigger::At { ahead } => json!({"type": "scheduled", "at": one_off(ahead, now)}),
+            OracleTrigger::Manual => json!({"type": "manual"}),
         }
     }
 }
@@ -91,17 +91,17 @@ enum Rule {
 }
 
 impl Rule {
-    fn of(beat: Beat, now: i64) -> Rule {
+    fn of(beat: OracleTrigger, now: i64) -> Rule {
         match beat {
-            Beat::Every { every, started_ago, lasts, .. } => {
+            OracleTrigger::Every { every, started_ago, lasts, .. } => {
                 let every = every as i64;
                 let start = started_ago.map_or(now + every, |ago| now - ago as i64);
                 Rule::Every { start, every, end: lasts.map_or(i64::MAX, |lasts| now + every + lasts as i64) }
             }
-            Beat::Seconds { every } => Rule::Seconds { every: every as i64 },
-            Beat::Minutes { every } => Rule::Minutes { every: every as i64 },
-            Beat::At { ahead } => Rule::At(now - 60_000 + ahead as i64),
-            Beat::Manual => Rule::Never,
+            OracleTrigger::Seconds { every } => Rule::Seconds { every: every as i64 },
+            OracleTrigger::Minutes { every } => Rule::Minutes { every: every as i64 },
+            OracleTrigger::At { ahead } => Rule::At(now - 60_000 + ahead as i64),
+            OracleTrigger::Manual => Rule::Never,
         }
     }
 
@@ -145,9 +145,9 @@ fn whole_seconds(from: i64, to: i64, matches: impl Fn(i64) -> bool) -> Vec<i64> 
 }
 
 impl Epoch {
-    fn new(beat: Beat, from: i64, now: i64) -> Epoch {
+    fn new(beat: OracleTrigger, from: i64, now: i64) -> Epoch {
         let rule = Rule::of(beat, now);
-        let jitter = if let Beat::Every { jitter, .. } = beat { jitter as i64 } else { 0 };
+        let jitter = if let OracleTrigger::Every { jitter, .. } = beat { jitter as i64 } else { 0 };
         let from = if let Rule::At(at) = rule { at } else { from };
         Epoch { rule, from, jitter, outcomes: BTreeSet::new(), checked_to: from, known_at: now }
     }
@@ -186,10 +186,10 @@ impl Epoch {
 
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    beat: Beat,
+    beat: OracleTrigger,
     epoch: Epoch,
     held: bool,
-    next_beat: Option<Beat>,
+    next_beat: Option<OracleTrigger>,
     /// Every nominal time of an interval or a cron that was ever fired, under any trigger.
     fired: BTreeSet<i64>,
     newest_accounted: i64,
@@ -211,7 +211,7 @@ enum Life {
 }
 
 impl Oracle {
-    pub(crate) fn begin(beat: Beat, policies: &Value, held: bool, now: Timestamp) -> Oracle {
+    pub(crate) fn begin(beat: OracleTrigger, policies: &Value, held: bool, now: Timestamp) -> Oracle {
         let mut oracle = Oracle {
             beat,
             epoch: Epoch::new(beat, now.ms(), now.ms()),
@@ -233,14 +233,14 @@ impl Oracle {
     /// How fast the present trigger beats.
     pub(crate) fn pace(&self) -> u64 {
         match self.beat {
-            Beat::Every { every, .. } => every,
-            Beat::Seconds { every } => every * 1_000,
-            Beat::Minutes { every } => every * 60_000,
-            Beat::At { .. } | Beat::Manual => 4_000,
+            OracleTrigger::Every { every, .. } => every,
+            OracleTrigger::Seconds { every } => every * 1_000,
+            OracleTrigger::Minutes { every } => every * 60_000,
+            OracleTrigger::At { .. } | OracleTrigger::Manual => 4_000,
         }
     }
 
-    pub(crate) fn will_change_to(&mut self, beat: Beat) {
+    pub(crate) fn will_change_to(&mut self, beat: OracleTrigger) {
         self.next_beat = Some(beat);
     }
 
@@ -304,7 +304,7 @@ impl Oracle {
         again.into_iter().chain(in_time).collect()
     }
 
-    fn change_trigger(&mut self, next_beat: Option<Beat>, before: &Job, after: &Job, now: i64) {
+    fn change_trigger(&mut self, next_beat: Option<OracleTrigger>, before: &Job, after: &Job, now: i64) {
         let Some(beat) = next_beat else { return };
         if before.definition.trigger == after.definition.trigger {
             return;

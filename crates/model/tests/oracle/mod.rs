@@ -70,7 +70,7 @@ fn one_off(ahead: u64, now: Timestamp) -> Timestamp {
 /// The nominal times under one trigger, and what became of them.
 #[derive(Debug)]
 struct Epoch {
-    rule: Rule,
+    rule: OracleRule,
     /// Nominal times before this never were occurrences.
     from: i64,
     jitter: i64,
@@ -82,7 +82,7 @@ struct Epoch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Rule {
+enum OracleRule {
     Every { start: i64, every: i64, end: i64 },
     Seconds { every: i64 },
     Minutes { every: i64 },
@@ -90,25 +90,25 @@ enum Rule {
     Never,
 }
 
-impl Rule {
-    fn of(beat: OracleTrigger, now: i64) -> Rule {
+impl OracleRule {
+    fn of(beat: OracleTrigger, now: i64) -> OracleRule {
         match beat {
             OracleTrigger::Every { every, started_ago, lasts, .. } => {
                 let every = every as i64;
                 let start = started_ago.map_or(now + every, |ago| now - ago as i64);
-                Rule::Every { start, every, end: lasts.map_or(i64::MAX, |lasts| now + every + lasts as i64) }
+                OracleRule::Every { start, every, end: lasts.map_or(i64::MAX, |lasts| now + every + lasts as i64) }
             }
-            OracleTrigger::Seconds { every } => Rule::Seconds { every: every as i64 },
-            OracleTrigger::Minutes { every } => Rule::Minutes { every: every as i64 },
-            OracleTrigger::At { ahead } => Rule::At(now - 60_000 + ahead as i64),
-            OracleTrigger::Manual => Rule::Never,
+            OracleTrigger::Seconds { every } => OracleRule::Seconds { every: every as i64 },
+            OracleTrigger::Minutes { every } => OracleRule::Minutes { every: every as i64 },
+            OracleTrigger::At { ahead } => OracleRule::At(now - 60_000 + ahead as i64),
+            OracleTrigger::Manual => OracleRule::Never,
         }
     }
 
     /// The nominal times in `from..=to`, counted out.
     fn times(&self, from: i64, to: i64) -> Vec<i64> {
         match *self {
-            Rule::Every { start, every, end } => {
+            OracleRule::Every { start, every, end } => {
                 let mut nominal = start;
                 let mut found = Vec::new();
                 while nominal <= to && nominal < end {
@@ -119,12 +119,12 @@ impl Rule {
                 }
                 found
             }
-            Rule::Seconds { every } => whole_seconds(from, to, |second| second % 60 % every == 0),
-            Rule::Minutes { every } => {
+            OracleRule::Seconds { every } => whole_seconds(from, to, |second| second % 60 % every == 0),
+            OracleRule::Minutes { every } => {
                 whole_seconds(from, to, |second| second % 60 == 0 && second / 60 % 60 % every == 0)
             }
-            Rule::At(at) => (from..=to).contains(&at).then_some(at).into_iter().collect(),
-            Rule::Never => Vec::new(),
+            OracleRule::At(at) => (from..=to).contains(&at).then_some(at).into_iter().collect(),
+            OracleRule::Never => Vec::new(),
         }
     }
 }
@@ -146,14 +146,14 @@ fn whole_seconds(from: i64, to: i64, matches: impl Fn(i64) -> bool) -> Vec<i64> 
 
 impl Epoch {
     fn new(beat: OracleTrigger, from: i64, now: i64) -> Epoch {
-        let rule = Rule::of(beat, now);
+        let rule = OracleRule::of(beat, now);
         let jitter = if let OracleTrigger::Every { jitter, .. } = beat { jitter as i64 } else { 0 };
-        let from = if let Rule::At(at) = rule { at } else { from };
+        let from = if let OracleRule::At(at) = rule { at } else { from };
         Epoch { rule, from, jitter, outcomes: BTreeSet::new(), checked_to: from, known_at: now }
     }
 
     fn is_one_off(&self) -> bool {
-        matches!(self.rule, Rule::At(_))
+        matches!(self.rule, OracleRule::At(_))
     }
 
     /// The newest nominal time that is surely due at `now`.

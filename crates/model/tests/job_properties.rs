@@ -39,7 +39,7 @@ enum Step {
     Start(Index),
     Report {
         run: Index,
-        report: Answer,
+        report: AttemptEnd,
         reservation: bool,
     },
     StaleReport(Index),
@@ -53,7 +53,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Answer {
+enum AttemptEnd {
     Completed,
     Failed,
     Cancelled,
@@ -124,7 +124,7 @@ fn policies() -> impl Strategy<Value = Value> {
 
 fn step() -> impl Strategy<Value = Step> {
     let answer =
-        select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted, Answer::GivenBack]);
+        select(vec![AttemptEnd::Completed, AttemptEnd::Failed, AttemptEnd::Cancelled, AttemptEnd::Interrupted, AttemptEnd::GivenBack]);
     prop_oneof![
         10 => any::<bool>().prop_map(|reservation| Step::Wake { reservation }),
         6 => any::<bool>().prop_map(|reservation| Step::WakeAtAlarm { reservation }),
@@ -249,13 +249,13 @@ fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, 
     })
 }
 
-fn answer(answer: Answer, story: &Story) -> AttemptReport {
+fn answer(answer: AttemptEnd, story: &Story) -> AttemptReport {
     match answer {
-        Answer::Completed => completed(story.now),
-        Answer::Failed => AttemptReport::Failed { started_at: Some(story.now), reason: "boom".into() },
-        Answer::Cancelled => AttemptReport::Cancelled { started_at: None },
-        Answer::Interrupted => AttemptReport::Interrupted { started_at: Some(story.now) },
-        Answer::GivenBack => AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
+        AttemptEnd::Completed => completed(story.now),
+        AttemptEnd::Failed => AttemptReport::Failed { started_at: Some(story.now), reason: "boom".into() },
+        AttemptEnd::Cancelled => AttemptReport::Cancelled { started_at: None },
+        AttemptEnd::Interrupted => AttemptReport::Interrupted { started_at: Some(story.now) },
+        AttemptEnd::GivenBack => AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
     }
 }
 

@@ -63,21 +63,21 @@ enum AttemptEnd {
 
 /// How the clock moves before a step.
 #[derive(Debug, Clone, Copy)]
-enum Clock {
+enum ClockMove {
     Stands,
     Forward(u64),
     Beats(u64),
     Back(u64),
 }
 
-fn clock() -> impl Strategy<Value = Clock> {
+fn clock() -> impl Strategy<Value = ClockMove> {
     prop_oneof![
-        2 => Just(Clock::Stands),
-        2 => select(vec![1, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001]).prop_map(Clock::Forward),
-        2 => (0u64..30_000).prop_map(Clock::Forward),
-        3 => (0u64..12).prop_map(Clock::Beats),
-        1 => (0u64..300).prop_map(Clock::Beats),
-        1 => (0u64..60_000).prop_map(Clock::Back),
+        2 => Just(ClockMove::Stands),
+        2 => select(vec![1, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001]).prop_map(ClockMove::Forward),
+        2 => (0u64..30_000).prop_map(ClockMove::Forward),
+        3 => (0u64..12).prop_map(ClockMove::Beats),
+        1 => (0u64..300).prop_map(ClockMove::Beats),
+        1 => (0u64..60_000).prop_map(ClockMove::Back),
     ]
 }
 
@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-fn play(beat: OracleTrigger, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
+fn play(beat: OracleTrigger, policies: &Value, held: bool, steps: &[(ClockMove, Step)]) {
     let mut fields = policies.clone();
     fields["tool_input"] = json!({"ratio": 0.1, "list": [1, null, "ü"]});
     fields["trigger"] = beat.trigger(noon());
@@ -171,10 +171,10 @@ fn play(beat: OracleTrigger, policies: &Value, held: bool, steps: &[(Clock, Step
     for (clock, step) in steps {
         let pace = oracle.pace();
         story.now = match *clock {
-            Clock::Stands => story.now,
-            Clock::Forward(by) => story.now.plus(Millis::from_ms(by.min(pace * 2_000))),
-            Clock::Beats(beats) => story.now.plus(Millis::from_ms(beats * pace)),
-            Clock::Back(by) => story.now.minus(Millis::from_ms(by)),
+            ClockMove::Stands => story.now,
+            ClockMove::Forward(by) => story.now.plus(Millis::from_ms(by.min(pace * 2_000))),
+            ClockMove::Beats(beats) => story.now.plus(Millis::from_ms(beats * pace)),
+            ClockMove::Back(by) => story.now.minus(Millis::from_ms(by)),
         };
         take(&mut story, &mut oracle, step);
     }

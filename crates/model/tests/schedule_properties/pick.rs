@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use super::oracle::{Fields, Set};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change {
+pub(crate) struct ClockChange {
     pub(crate) zone: &'static str,
     pub(crate) second: i64,
 }
 
 /// One hour, half an hour, a quarter, at midnight, in Ramadan, and a whole day.
-pub(crate) fn change() -> impl Strategy<Value = Change> {
+pub(crate) fn change() -> impl Strategy<Value = ClockChange> {
     proptest::sample::select(vec![
         ("Europe/Berlin", "2026-03-29T01:00:00Z"),
         ("Europe/Berlin", "2026-10-25T01:00:00Z"),
@@ -31,7 +31,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         ("Pacific/Apia", "2011-09-24T14:00:00Z"),
         ("UTC", "2026-03-01T00:00:00Z"),
     ])
-    .prop_map(|(zone, text)| Change { zone, second: text.parse::<Timestamp>().unwrap().ms() / 1_000 })
+    .prop_map(|(zone, text)| ClockChange { zone, second: text.parse::<Timestamp>().unwrap().ms() / 1_000 })
 }
 
 pub(crate) fn dst() -> impl Strategy<Value = Dst> {

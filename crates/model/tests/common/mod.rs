@@ -102,7 +102,7 @@ pub(crate) struct Story {
 }
 
 /// (why, first, last, how many)
-pub(crate) type Skipped = (SkipReason, Timestamp, Timestamp, u64);
+pub(crate) type SkippedGap = (SkipReason, Timestamp, Timestamp, u64);
 
 impl Story {
     pub(crate) fn begin(definition: Definition, held: bool, now: Timestamp) -> Result<Story, Refusal> {
@@ -249,7 +249,7 @@ impl Story {
         self.last.iter().filter_map(timeliness).collect()
     }
 
-    pub(crate) fn skipped(&self) -> Vec<Skipped> {
+    pub(crate) fn skipped(&self) -> Vec<SkippedGap> {
         let skipped = |event: &Event| match event {
             Event::JobSkipped { reason, gap: Some(gap), .. } => Some((*reason, gap.from, gap.to, gap.count)),
             _ => None,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 const PAYLOAD: Uuid = Uuid::from_u128(99);
 
-struct Story {
+struct DeliveryStory {
     now: Timestamp,
     state: Option<Delivery>,
 }
@@ -47,9 +47,9 @@ fn receive(passes: bool, jobs: &[u128]) -> DeliveryCommand {
     }
 }
 
-impl Story {
-    fn of(jobs: &[u128]) -> Story {
-        let mut story = Story { now: Timestamp::from_ms(1_000_000).unwrap(), state: None };
+impl DeliveryStory {
+    fn of(jobs: &[u128]) -> DeliveryStory {
+        let mut story = DeliveryStory { now: Timestamp::from_ms(1_000_000).unwrap(), state: None };
         story.ask(receive(true, jobs)).unwrap();
         story
     }
@@ -83,7 +83,7 @@ impl Story {
 
 #[test]
 fn a_delivery_is_routed_at_once_and_its_payload_goes_with_its_last_run() {
-    let mut story = Story::of(&[1, 2]);
+    let mut story = DeliveryStory::of(&[1, 2]);
     assert_eq!((story.wake(), story.state().status()), (Millis::from_ms(0), "received"));
     assert_eq!(story.look(&[running(1), running(2)]), ["DeliveryRouted"]);
     assert_eq!((story.wake(), story.state().status()), (DELIVERY_LOOK_MIN, "running"));
@@ -97,7 +97,7 @@ fn a_delivery_is_routed_at_once_and_its_payload_goes_with_its_last_run() {
 
 #[test]
 fn the_same_delivery_again_is_a_duplicate_until_it_is_forgotten() {
-    let mut story = Story::of(&[]);
+    let mut story = DeliveryStory::of(&[]);
     assert_eq!(story.ask(receive(true, &[])), Err(DeliveryRefusal::Duplicate));
     story.now = story.now.plus(DELIVERY_KEPT);
     assert_eq!(story.look(&[]), ["DeliveryForgotten"]);
@@ -108,7 +108,7 @@ fn the_same_delivery_again_is_a_duplicate_until_it_is_forgotten() {
 
 #[test]
 fn a_failed_run_keeps_the_payload_for_a_replay() {
-    let mut story = Story::of(&[1, 2]);
+    let mut story = DeliveryStory::of(&[1, 2]);
     story.look(&[running(1), running(2)]);
     assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![job(1)] }), Err(DeliveryRefusal::NotOver));
     assert_eq!(story.look(&[ended(1, "failed"), ended(2, "completed")]), ["DeliveryRunsEnded"]);
@@ -126,7 +126,7 @@ fn what_no_job_took_can_be_replayed_for_seven_days() {
     for outcome in
         [None, Some(ended(1, "skipped")), Some(bound(1, DeliveryOutcome::Refused { reason: "cancelled".into() }))]
     {
-        let mut story = Story::of(if outcome.is_some() { &[1] } else { &[] });
+        let mut story = DeliveryStory::of(if outcome.is_some() { &[1] } else { &[] });
         story.look(&outcome.clone().into_iter().collect::<Vec<_>>());
         assert_eq!((story.state().payload, story.wake()), (Some(PAYLOAD), DELIVERY_KEPT), "{outcome:?}");
         story.ask(DeliveryCommand::Replay { jobs: vec![job(7)] }).unwrap();
@@ -136,7 +136,7 @@ fn what_no_job_took_can_be_replayed_for_seven_days() {
 
 #[test]
 fn nothing_is_kept_of_what_the_filter_holds_back_but_that_it_came() {
-    let mut story = Story { now: Timestamp::from_ms(0).unwrap(), state: None };
+    let mut story = DeliveryStory { now: Timestamp::from_ms(0).unwrap(), state: None };
     story.ask(receive(false, &[1])).unwrap();
     assert_eq!((story.state().status(), story.state().bound.len()), ("filtered", 0));
     assert!(story.state().chunk_owners().is_empty());
@@ -146,7 +146,7 @@ fn nothing_is_kept_of_what_the_filter_holds_back_but_that_it_came() {
 
 #[test]
 fn a_delivery_is_looked_after_ever_less_often() {
-    let mut story = Story::of(&[1]);
+    let mut story = DeliveryStory::of(&[1]);
     let mut pauses = Vec::new();
     for _ in 0..8 {
         story.now = story.state().next_wake().unwrap();
@@ -170,7 +170,7 @@ fn a_delivery_is_looked_after_ever_less_often() {
 
 #[test]
 fn a_delivery_outlives_its_time_while_a_run_needs_it() {
-    let mut story = Story::of(&[1]);
+    let mut story = DeliveryStory::of(&[1]);
     story.look(&[running(1)]);
     story.now = story.now.plus(DELIVERY_KEPT).plus(DELIVERY_KEPT);
     assert_eq!(story.look(&[running(1)]), ["DeliveryLookedAfter"]);
@@ -179,7 +179,7 @@ fn a_delivery_outlives_its_time_while_a_run_needs_it() {
 
 #[test]
 fn what_is_over_is_not_changed_by_a_late_look() {
-    let mut story = Story::of(&[1]);
+    let mut story = DeliveryStory::of(&[1]);
     story.look(&[ended(1, "failed")]);
     assert_eq!(story.look(&[running(1)]), Vec::<&str>::new());
     assert_eq!(story.look(&[running(5)]), Vec::<&str>::new(), "a job that is not bound is none of its business");

@@ -20,12 +20,12 @@ fn ana() -> By {
 }
 
 #[derive(Default)]
-struct Story {
+struct IncidentStory {
     incident: Option<Incident>,
     events: Vec<(Timestamp, IncidentEvent)>,
 }
 
-impl Story {
+impl IncidentStory {
     fn tell(&mut self, secs: i64, command: IncidentCommand) -> Result<usize, IncidentRefusal> {
         let events = Incident::decide(Uuid::nil(), self.incident.as_ref(), command, at(secs))?;
         for event in &events {
@@ -35,8 +35,8 @@ impl Story {
         Ok(events.len())
     }
 
-    fn started(escalation: Option<Escalation>) -> Story {
-        let mut story = Story::default();
+    fn started(escalation: Option<Escalation>) -> IncidentStory {
+        let mut story = IncidentStory::default();
         story.tell(0, start(escalation)).unwrap();
         story
     }
@@ -75,7 +75,7 @@ fn chain(ack_timeout: Option<Millis>) -> Option<Escalation> {
 
 #[test]
 fn starting_what_is_there_finds_it_until_it_has_ended() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     assert_eq!(story.tell(1, start(None)), Ok(0), "the same one");
     story.move_to(2, IncidentStatus::Resolved).unwrap();
     let refused = story.tell(3, start(None)).unwrap_err();
@@ -86,7 +86,7 @@ fn starting_what_is_there_finds_it_until_it_has_ended() {
 
 #[test]
 fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     assert_eq!(story.now().next_wake(), Some(at(0).plus(OUTBOX_FLUSH_DELAY)));
     assert!(story.now().is_urgent());
     story.tell(5, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() }).unwrap();
@@ -102,7 +102,7 @@ fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
 
 #[test]
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));
     for status in [IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Open, IncidentStatus::Declined, IncidentStatus::Open] {
         story.move_to(1, status).unwrap();
@@ -120,7 +120,7 @@ fn a_status_moves_as_people_work_and_says_where_it_may_go() {
 
 #[test]
 fn saying_the_same_again_changes_nothing() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     let set = |name: Option<&str>| IncidentCommand::SetAssignee { assignee: name.map(String::from), by: ana() };
     assert_eq!(story.tell(1, set(Some("ben"))), Ok(1));
     assert_eq!(story.tell(2, set(Some("ben"))), Ok(0));
@@ -135,7 +135,7 @@ fn saying_the_same_again_changes_nothing() {
 
 #[test]
 fn nobody_reacts_and_one_after_another_is_told() {
-    let mut story = Story::started(chain(None));
+    let mut story = IncidentStory::started(chain(None));
     story.publish(0);
     assert_eq!(story.now().next_wake(), Some(at(60)));
     assert_eq!(story.tell(59, IncidentCommand::Wake), Ok(0));
@@ -151,7 +151,7 @@ fn nobody_reacts_and_one_after_another_is_told() {
 
 #[test]
 fn an_acknowledgement_stops_the_escalation() {
-    let mut story = Story::started(chain(None));
+    let mut story = IncidentStory::started(chain(None));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
     assert_eq!(story.now().next_wake(), None);
@@ -160,7 +160,7 @@ fn an_acknowledgement_stops_the_escalation() {
 
 #[test]
 fn an_acknowledgement_that_leads_nowhere_runs_out() {
-    let mut story = Story::started(chain(Some(Millis::from_secs(600))));
+    let mut story = IncidentStory::started(chain(Some(Millis::from_secs(600))));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
     assert_eq!(story.now().next_wake(), Some(at(610)));
@@ -180,7 +180,7 @@ fn an_acknowledgement_that_leads_nowhere_runs_out() {
 
 #[test]
 fn what_makes_no_sense_is_refused_by_name() {
-    let mut story = Story::default();
+    let mut story = IncidentStory::default();
     let note = |text: &str| IncidentCommand::AddNote { text: text.into(), by: ana() };
     assert_eq!(story.tell(0, note("hello")), Err(IncidentRefusal::NoSuchIncident));
     let IncidentCommand::Start(good) = start(None) else { unreachable!() };
@@ -211,7 +211,7 @@ fn what_makes_no_sense_is_refused_by_name() {
 
 #[test]
 fn the_events_alone_give_the_same_incident() {
-    let mut story = Story::started(chain(Some(Millis::from_secs(5))));
+    let mut story = IncidentStory::started(chain(Some(Millis::from_secs(5))));
     story.tell(1, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.tell(9, IncidentCommand::Wake).unwrap();
     let remember = IncidentCommand::Remember { sender: "slack".into(), value: serde_json::json!({ "ts": "1.2" }) };

@@ -19,14 +19,14 @@ fn settings(form: Value) -> MonitorSettings {
 }
 
 #[derive(Default)]
-struct Story {
+struct MonitorStory {
     monitor: Option<Monitor>,
     events: Vec<(Timestamp, MonitorEvent)>,
 }
 
-impl Story {
-    fn given(form: Value) -> Story {
-        let mut story = Story::default();
+impl MonitorStory {
+    fn given(form: Value) -> MonitorStory {
+        let mut story = MonitorStory::default();
         story.tell(0, MonitorCommand::Add { settings: settings(form), token: "t".into() }).unwrap();
         story
     }
@@ -58,8 +58,8 @@ impl Story {
     }
 }
 
-fn hourly() -> Story {
-    Story::given(json!({ "name": "backup", "every": "1h", "grace": "5m" }))
+fn hourly() -> MonitorStory {
+    MonitorStory::given(json!({ "name": "backup", "every": "1h", "grace": "5m" }))
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_failure_is_told_at_once_and_each_one_counts() {
 
 #[test]
 fn a_cron_expression_says_when_a_ping_is_expected() {
-    let mut story = Story::given(json!({ "name": "n", "cron": "0 2 * * *", "timezone": "UTC", "grace": "10m" }));
+    let mut story = MonitorStory::given(json!({ "name": "n", "cron": "0 2 * * *", "timezone": "UTC", "grace": "10m" }));
     assert_eq!(story.now().next_wake(), Some(at(2 * 3_600 + 600)));
     story.ping(2 * 3_600 + 60, Signal::Success);
     assert_eq!(story.now().next_wake(), Some(at(26 * 3_600 + 600)));
@@ -130,7 +130,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
         ("grace", json!({ "name": "n", "every": "1h", "grace": "9999d" })),
     ] {
         let add = MonitorCommand::Add { settings: settings(form), token: "t".into() };
-        match Story::default().tell(0, add) {
+        match MonitorStory::default().tell(0, add) {
             Err(MonitorRefusal::Invalid(invalid)) => assert_eq!(invalid.field, field),
             other => panic!("{field}: {other:?}"),
         }

@@ -22,7 +22,7 @@ use crate::subscription::EventPattern;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
-type Schemas = Vec<(String, RefOr<Schema>)>;
+type NamedSchemas = Vec<(String, RefOr<Schema>)>;
 
 /// A text of some form.
 macro_rules! text {
@@ -95,7 +95,7 @@ macro_rules! one_of {
             fn name() -> Cow<'static, str> {
                 $name.into()
             }
-            fn schemas(schemas: &mut Schemas) {
+            fn schemas(schemas: &mut NamedSchemas) {
                 $(schemas.push((<$shape>::name().into_owned(), <$shape>::schema()));
                 <$shape>::schemas(schemas);)+
             }

@@ -108,7 +108,7 @@ impl Body {
     }
 }
 
-pub(crate) struct Answer {
+pub(crate) struct RouteResponse {
     pub(crate) description: &'static str,
     pub(crate) media: Vec<Media>,
     /// Names and what they say.
@@ -142,7 +142,7 @@ pub struct Route {
     pub(crate) description: &'static str,
     pub(crate) parameters: Vec<Parameter>,
     pub body: Option<Body>,
-    pub(crate) answers: BTreeMap<u16, Answer>,
+    pub(crate) answers: BTreeMap<u16, RouteResponse>,
     codes: Vec<Code>,
 }
 
@@ -262,7 +262,7 @@ impl Route {
     }
 
     pub(crate) fn answers_as(mut self, status: u16, description: &'static str, media: Vec<Media>) -> Route {
-        self.answers.insert(status, Answer { description, media, headers: Vec::new(), links: Vec::new() });
+        self.answers.insert(status, RouteResponse { description, media, headers: Vec::new(), links: Vec::new() });
         self
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{component, parameters};
 use crate::code::Code;
 use crate::operation::Operation;
-use crate::route::{Answer, Body, Content, Media, Need, Route, page_name};
+use crate::route::{RouteResponse, Body, Content, Media, Need, Route, page_name};
 
 pub(super) fn all() -> Value {
     let mut paths: Map<String, Value> = Map::new();
@@ -58,7 +58,7 @@ fn responses(route: &Route) -> Map<String, Value> {
     answers.chain(refused.iter().map(|(status, codes)| (status.to_string(), refusal(codes)))).collect()
 }
 
-fn success(answer: &Answer) -> Value {
+fn success(answer: &RouteResponse) -> Value {
     let mut form = json!({ "description": answer.description });
     for media in &answer.media {
         let (kind, schema) = content(media);

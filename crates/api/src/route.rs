@@ -72,7 +72,7 @@ impl Shape {
 }
 
 /// The body of a request.
-pub struct Body {
+pub struct RouteBody {
     pub required: bool,
     pub(crate) content: Content,
 }
@@ -88,7 +88,7 @@ pub(crate) enum Content {
     Raw,
 }
 
-impl Body {
+impl RouteBody {
     /// Whether the text is what the route takes, where that is JSON.
     pub fn check(&self, text: &[u8]) -> Option<Result<(), Unreadable>> {
         match &self.content {
@@ -141,7 +141,7 @@ pub struct Route {
     pub summary: &'static str,
     pub(crate) description: &'static str,
     pub(crate) parameters: Vec<Parameter>,
-    pub body: Option<Body>,
+    pub body: Option<RouteBody>,
     pub(crate) answers: BTreeMap<u16, RouteResponse>,
     codes: Vec<Code>,
 }
@@ -152,7 +152,7 @@ impl std::fmt::Debug for Route {
     }
 }
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for RouteBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Body").field("schema", &self.schema()).finish_non_exhaustive()
     }
@@ -243,17 +243,17 @@ impl Route {
 
     fn takes<T: ToSchema + DeserializeOwned>(mut self, required: bool) -> Route {
         let read = |value| strict::from_value::<T>(value).map(drop);
-        self.body = Some(Body { required, content: Content::Json { shape: Shape::of::<T>(), read } });
+        self.body = Some(RouteBody { required, content: Content::Json { shape: Shape::of::<T>(), read } });
         self.refuses(BODY)
     }
 
     pub(crate) fn form<T: ToSchema>(mut self) -> Route {
-        self.body = Some(Body { required: true, content: Content::Form(Shape::of::<T>()) });
+        self.body = Some(RouteBody { required: true, content: Content::Form(Shape::of::<T>()) });
         self.refuses(BODY)
     }
 
     pub(crate) fn raw_body(mut self) -> Route {
-        self.body = Some(Body { required: false, content: Content::Raw });
+        self.body = Some(RouteBody { required: false, content: Content::Raw });
         self
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{component, parameters};
 use crate::code::Code;
 use crate::operation::Operation;
-use crate::route::{RouteResponse, Body, Content, Media, Need, Route, page_name};
+use crate::route::{RouteResponse, RouteBody, Content, Media, Need, Route, page_name};
 
 pub(super) fn all() -> Value {
     let mut paths: Map<String, Value> = Map::new();
@@ -40,7 +40,7 @@ fn operation(route: &Route) -> Value {
     form
 }
 
-fn request(body: &Body) -> Value {
+fn request(body: &RouteBody) -> Value {
     let (kind, schema) = match &body.content {
         Content::Json { shape, .. } => ("application/json", component(&shape.name)),
         Content::Form(shape) => ("application/x-www-form-urlencoded", component(&shape.name)),

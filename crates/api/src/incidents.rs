@@ -155,11 +155,11 @@ impl IncidentView {
 impl TimelineEntry {
     pub fn of(version: u64, at: Timestamp, event: &IncidentEvent) -> Result<TimelineEntry, serde_json::Error> {
         #[derive(Deserialize)]
-        struct Written {
+        struct TaggedEvent {
             r#type: String,
             data: Map<String, Value>,
         }
-        let Written { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
+        let TaggedEvent { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
         Ok(TimelineEntry { version, at, r#type, data })
     }
 }

@@ -8,7 +8,7 @@ use ordo_store::{NodeHeartbeat, Cluster, Fault, Node, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use super::{About, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
+use super::{NodeDetails, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
 use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
@@ -23,14 +23,14 @@ pub(crate) struct Member {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) me: Incarnation,
-    pub(crate) about: About,
+    pub(crate) about: NodeDetails,
     pub(crate) core: mpsc::UnboundedSender<Input>,
     pub(crate) ours: watch::Sender<Ownership>,
     pub(crate) reviewer: Reviewer,
 }
 
 /// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent.
-pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About) -> Result<(), Fault> {
+pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &NodeDetails) -> Result<(), Fault> {
     for patience in (0..=NAME_PATIENCE).rev() {
         let nodes = cluster.nodes().await?;
         let taken =
@@ -67,7 +67,7 @@ pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     }
 }
 
-fn beat(me: &Incarnation, about: &About) -> NodeHeartbeat {
+fn beat(me: &Incarnation, about: &NodeDetails) -> NodeHeartbeat {
     let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
     NodeHeartbeat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
@@ -111,7 +111,7 @@ impl Member {
     async fn take_partitions(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
         let keepers: Vec<Uuid> = nodes
             .iter()
-            .filter(|node| node.is_alive && !node.draining && About::of(node).roles.timekeeper)
+            .filter(|node| node.is_alive && !node.draining && NodeDetails::of(node).roles.timekeeper)
             .map(|node| node.generation)
             .collect();
         let wanted: Vec<Partition> =

@@ -12,7 +12,7 @@ use ordo_model::Millis;
 
 pub(crate) use hints::follow;
 pub(crate) use member::{Member, hand_over, join, leave};
-pub use node::{About, NodeView, Roles};
+pub use node::{NodeDetails, NodeView, Roles};
 pub(crate) use review::Reviewer;
 
 /// How often a node says that it is there and looks at who else is.

@@ -30,7 +30,7 @@ impl Roles {
 
 /// Stands beside a node's heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct NodeDetails {
     #[serde(default)]
     pub roles: Roles,
     #[serde(default)]
@@ -40,9 +40,9 @@ pub struct About {
     pub url: Option<String>,
 }
 
-impl About {
+impl NodeDetails {
     /// What a node of another version says may be more, or less.
-    pub(super) fn of(node: &Node) -> About {
+    pub(super) fn of(node: &Node) -> NodeDetails {
         serde_json::from_slice(&node.about).unwrap_or_default()
     }
 }
@@ -101,7 +101,7 @@ async fn nodes(store: &dyn Store) -> Result<Option<Vec<NodeView>>, Fault> {
     let partitions =
         |generation: Uuid| leases.iter().filter(|lease| lease.generation == generation && lease.until > now).count();
     let views = nodes.into_iter().map(|node| {
-        let about = About::of(&node);
+        let about = NodeDetails::of(&node);
         let state = match (node.is_alive, node.draining) {
             (false, _) => "silent",
             (true, true) => "draining",

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::cluster::{self, About, Member, Reviewer};
+use crate::cluster::{self, NodeDetails, Member, Reviewer};
 use crate::commit::batcher::{Batcher, Message, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
@@ -66,7 +66,7 @@ pub struct Options {
     /// What secrets are sealed with.
     pub keys: Arc<dyn Keyring>,
     /// What this node says of itself to others on the same store.
-    pub about: About,
+    pub about: NodeDetails,
     /// The part of runs whose traces are recorded, where nobody else has decided.
     pub sampling: Sampling,
     /// The senders of notifications; more may be registered later.
@@ -83,7 +83,7 @@ impl Default for Options {
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
-            about: About::default(),
+            about: NodeDetails::default(),
             sampling: Sampling::ALL,
             senders: Senders::default(),
             escalations: BTreeMap::new(),

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use ordo_engine::cluster::About;
+use ordo_engine::cluster::NodeDetails;
 use ordo_engine::trace::Sampling;
 use ordo_engine::{Engine, Options, Senders};
 use ordo_server::{App, Auth, Node};
@@ -57,7 +57,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
     let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
     let address = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
     let url = address.map(|address| format!("http://{address}"));
-    let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
+    let about = NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
     let options = Options {
         node: name.clone(),

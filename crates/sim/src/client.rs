@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_engine::{Answer, Claim, Request, SubmitError};
+use ordo_engine::{JobReply, Claim, Request, SubmitError};
 use ordo_model::job::{Command, Definition, AttemptReport};
 use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use serde_json::json;
@@ -258,7 +258,7 @@ impl World {
 
     // --- answers --------------------------------------------------------------------------------
 
-    pub(crate) fn answer_client(&mut self, op: u32, answer: Answer) {
+    pub(crate) fn answer_client(&mut self, op: u32, answer: JobReply) {
         let reply = match answer {
             Ok(_) => Reply::Done,
             Err(SubmitError::Refused(refusal)) => Reply::Refused(refusal.to_string()),

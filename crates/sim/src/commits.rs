@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ordo_engine::core::Input;
 use ordo_engine::rounds::{self, Flight, Rounds, Settled};
-use ordo_engine::{Answer, Request, SubmitError};
+use ordo_engine::{JobReply, Request, SubmitError};
 use ordo_model::{JobId, RunId};
 use ordo_store::{Batch, Fault, CommitOutcome, Store};
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ pub(crate) struct Submission {
 pub(crate) struct Commits {
     rounds: Rounds,
     /// Those who wait for an answer, in the order they asked.
-    waiting: Vec<(oneshot::Receiver<Answer>, To)>,
+    waiting: Vec<(oneshot::Receiver<JobReply>, To)>,
     /// Rounds that are decided; the first `committed` of them have been to the disk.
     journeys: VecDeque<Journey>,
     committed: usize,
@@ -228,7 +228,7 @@ impl World {
         Ok(())
     }
 
-    fn answer(&mut self, to: To, answer: Answer) {
+    fn answer(&mut self, to: To, answer: JobReply) {
         match to {
             To::Nobody => {}
             To::Client(op) => self.answer_client(op, answer),

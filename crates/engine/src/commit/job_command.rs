@@ -34,7 +34,7 @@ impl Request {
     }
 
     /// On its way, and where its answer comes.
-    pub fn answered(self) -> (Submission, oneshot::Receiver<Answer>) {
+    pub fn answered(self) -> (Submission, oneshot::Receiver<JobReply>) {
         let (reply, answer) = oneshot::channel();
         (Submission::new(JobCommand::new(self, Some(reply))), answer)
     }
@@ -110,7 +110,7 @@ impl Accepted {
     }
 }
 
-pub type Answer = Result<Accepted, SubmitError>;
+pub type JobReply = Result<Accepted, SubmitError>;
 
 struct JobCommand {
     job_id: JobId,
@@ -124,12 +124,12 @@ struct JobCommand {
     extra: Extra,
     is_report: bool,
     can_wait: bool,
-    answer: Option<Answer>,
-    reply: Option<oneshot::Sender<Answer>>,
+    answer: Option<JobReply>,
+    reply: Option<oneshot::Sender<JobReply>>,
 }
 
 impl JobCommand {
-    fn new(request: Request, reply: Option<oneshot::Sender<Answer>>) -> JobCommand {
+    fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> JobCommand {
         let Request { job_id, order, place, claim, extra } = request;
         let start = match order.command {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
@@ -151,7 +151,7 @@ impl JobCommand {
         }
     }
 
-    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> Answer {
+    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> JobReply {
         let place = self.place;
         let refused = |work: &mut Work, refusal: Refusal| {
             work.change().returned.extend(place);

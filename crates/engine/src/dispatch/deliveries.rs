@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::commit::command::SubmitError;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
-use crate::commit::job_command::Answer;
+use crate::commit::job_command::JobReply;
 use crate::commit::job_command::Claim;
 use crate::commit::keys;
 use crate::engine::Engine;
@@ -220,7 +220,7 @@ async fn claimed(engine: &Engine, value: &[u8]) -> Result<DeliveryOutcome, Fault
     engine.queries().fate(run).await
 }
 
-async fn answered(engine: &Engine, answer: Answer) -> Result<DeliveryOutcome, Fault> {
+async fn answered(engine: &Engine, answer: JobReply) -> Result<DeliveryOutcome, Fault> {
     match answer {
         Ok(accepted) => {
             DeliveryCounts::add(&engine.metrics().deliveries.routed);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::*;
 use crate::commit::change::Place;
 use crate::commit::command::SubmitError;
-use crate::commit::job_command::{Answer, Request};
+use crate::commit::job_command::{JobReply, Request};
 
 const NOW: Timestamp = Timestamp::MIN;
 
@@ -39,7 +39,7 @@ fn nodes(is_shared: bool) -> [Node; 2] {
 }
 
 impl Node {
-    fn push(&mut self, command: Command) -> oneshot::Receiver<Answer> {
+    fn push(&mut self, command: Command) -> oneshot::Receiver<JobReply> {
         let (submission, answer) = Request::new(job(), command).answered();
         self.rounds.push(submission);
         answer
@@ -58,7 +58,7 @@ impl Node {
         self.rounds.settle(flight, outcomes);
     }
 
-    async fn run(&mut self, command: Command) -> Answer {
+    async fn run(&mut self, command: Command) -> JobReply {
         let mut answer = self.push(command);
         while let Some(flight) = self.take_off().await {
             self.land(flight).await;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use ordo_api::Code;
 use ordo_api::jobs::{BatchResult, BatchResults};
-use ordo_engine::Answer;
+use ordo_engine::JobReply;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
@@ -68,7 +68,7 @@ async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
     settled.collect()
 }
 
-fn settle(id: JobId, answer: Option<Answer>) -> Made {
+fn settle(id: JobId, answer: Option<JobReply>) -> Made {
     match answer {
         Some(Ok(_)) => Ok(id),
         Some(Err(error)) => Err(error.into()),

@@ -9,7 +9,7 @@ use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::commit::change::{Assignment, Change, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Change, Place, Waiting};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
@@ -83,10 +83,10 @@ pub enum Effect {
     FindWaiting(Find),
     /// Commit these commands.
     Submit(Vec<Ticketed>),
-    Execute(Box<Assignment>),
+    Execute(Box<StartedAttempt>),
     Kill(RunId),
     /// Give the attempt to the remote executor it was started for.
-    Deliver(Box<Assignment>),
+    Deliver(Box<StartedAttempt>),
     /// A remote executor is to end this attempt.
     Recall {
         executor: Uuid,
@@ -289,7 +289,7 @@ impl Core {
         }
     }
 
-    fn began(&mut self, assignment: Assignment, now: Timestamp) -> Effect {
+    fn began(&mut self, assignment: StartedAttempt, now: Timestamp) -> Effect {
         let is_there = self.dispatcher.began(&assignment, now);
         match assignment.place {
             Place::Here(_) => Effect::Execute(Box::new(assignment)),
@@ -322,7 +322,7 @@ impl Core {
     }
 }
 
-fn given_back(assignment: &Assignment) -> Ticketed {
+fn given_back(assignment: &StartedAttempt) -> Ticketed {
     let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
     Ticketed { job_id: assignment.job_id, order: Order { command, reservation: None }, place: None }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_engine::change::Assignment;
+use ordo_engine::change::StartedAttempt;
 use ordo_engine::core::{Finished, Input};
 use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId, Timestamp, FencingToken};
@@ -53,7 +53,7 @@ impl Executor {
 }
 
 impl World {
-    pub(crate) fn execute(&mut self, assignment: &Assignment) {
+    pub(crate) fn execute(&mut self, assignment: &StartedAttempt) {
         let (run, token) = (assignment.run_id, assignment.token.0);
         let (generation, job, attempt) = (self.node().generation, assignment.job_id, assignment.attempt);
         self.fact(What::Executing { generation, job, run, attempt, token });

@@ -29,7 +29,7 @@ pub struct Change {
     /// The pool that runs the job.
     pub pool: Pool,
     /// Attempts that may begin now.
-    pub assignments: Vec<Assignment>,
+    pub assignments: Vec<StartedAttempt>,
     /// Reserved slots that were not used.
     pub returned: Vec<Place>,
     /// `Start` and `Broadcast` commands that were carried out or refused.
@@ -67,7 +67,7 @@ impl Change {
 
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Assignment {
+pub struct StartedAttempt {
     pub place: Place,
     pub executor: Incarnation,
     pub job_id: JobId,

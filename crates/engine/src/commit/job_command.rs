@@ -8,7 +8,7 @@ use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{Assignment, Change, Place};
+use super::change::{StartedAttempt, Change, Place};
 use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::planner::Work;
@@ -300,10 +300,10 @@ fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
     change.returned.extend(place);
 }
 
-fn assignment(job: &Job, run_id: RunId, place: Place) -> Option<Assignment> {
+fn assignment(job: &Job, run_id: RunId, place: Place) -> Option<StartedAttempt> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
-    Some(Assignment {
+    Some(StartedAttempt {
         place,
         executor: attempt.executor.clone(),
         job_id: job.id,

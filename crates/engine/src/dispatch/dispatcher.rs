@@ -17,7 +17,7 @@ use super::remote::{Remote, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{Assignment, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Place, Waiting};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
@@ -180,7 +180,7 @@ impl Dispatcher {
     }
 
     /// A reserved slot became a running attempt. Returns whether its executor is still there.
-    pub fn began(&mut self, assignment: &Assignment, now: Timestamp) -> bool {
+    pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
         self.known.remove(&assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
         let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::choosing::Start;
 use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
-use crate::commit::change::{Assignment, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Place, Waiting};
 
 const GROUP: &str = "default";
 
@@ -92,8 +92,8 @@ fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
     dispatcher
 }
 
-fn started(n: u128, place: Place) -> Assignment {
-    Assignment {
+fn started(n: u128, place: Place) -> StartedAttempt {
+    StartedAttempt {
         place,
         executor: me(),
         job_id: job(n),

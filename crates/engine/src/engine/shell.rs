@@ -11,7 +11,7 @@ use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::commit::batcher::{Message, chain};
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
 use crate::core::{Core, Effect, Input, Ticketed};
 use crate::dispatch::Find;
@@ -132,11 +132,11 @@ impl CoreShell {
         drop(self.batcher.send(Message::Commands(requests.into_iter().map(Request::unanswered).collect())));
     }
 
-    fn give_back(&self, assignment: &Assignment, why: &str) {
+    fn give_back(&self, assignment: &StartedAttempt, why: &str) {
         self.report(assignment, AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
     }
 
-    fn report(&self, assignment: &Assignment, report: AttemptReport) {
+    fn report(&self, assignment: &StartedAttempt, report: AttemptReport) {
         let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
         self.submit([Request::new(assignment.job_id, command)]);
     }

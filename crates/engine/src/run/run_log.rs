@@ -6,15 +6,15 @@
 use ordo_model::Millis;
 use ordo_model::job::AttemptReport;
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 
-pub(crate) fn began(assignment: &Assignment) {
-    let Assignment { job_id, run_id, label, attempt, tool_name, .. } = assignment;
+pub(crate) fn began(assignment: &StartedAttempt) {
+    let StartedAttempt { job_id, run_id, label, attempt, tool_name, .. } = assignment;
     tracing::debug!(%job_id, %run_id, attempt, label, tool = tool_name, "run started");
 }
 
-pub(crate) fn ended(assignment: &Assignment, took: Millis, report: &AttemptReport) {
-    let Assignment { job_id, run_id, label, attempt, .. } = assignment;
+pub(crate) fn ended(assignment: &StartedAttempt, took: Millis, report: &AttemptReport) {
+    let StartedAttempt { job_id, run_id, label, attempt, .. } = assignment;
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
         AttemptReport::Completed { .. } => tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended"),

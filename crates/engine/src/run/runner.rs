@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::commit::batcher::{Message, chain};
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::core::{Finished, Input};
 use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub(crate) fn execute(&self, assignment: Assignment) {
+    pub(crate) fn execute(&self, assignment: StartedAttempt) {
         let cancel = CancellationToken::new();
         self.lock().insert(
             assignment.run_id,
@@ -115,7 +115,7 @@ impl Runner {
         }
     }
 
-    async fn attempt(self, assignment: Assignment, cancel: CancellationToken) {
+    async fn attempt(self, assignment: StartedAttempt, cancel: CancellationToken) {
         run_log::began(&assignment);
         let run_trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling);
         let span = trace::begin(&assignment, &run_trace);
@@ -144,7 +144,7 @@ impl Runner {
     }
 
     /// Why the attempt was stopped, if it was. A newer attempt of the run keeps its own entry.
-    fn ended(&self, assignment: &Assignment) -> Option<Stop> {
+    fn ended(&self, assignment: &StartedAttempt) -> Option<Stop> {
         let mut running = self.lock();
         if running.get(&assignment.run_id).is_some_and(|current| current.token == assignment.token) {
             return running.remove(&assignment.run_id).and_then(|ended| ended.why);
@@ -155,7 +155,7 @@ impl Runner {
     /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
     async fn work_masked(
         &self,
-        assignment: &Assignment,
+        assignment: &StartedAttempt,
         trace: RunTrace,
         cancel: CancellationToken,
         sink: LogSink,
@@ -175,7 +175,7 @@ impl Runner {
 
     async fn work(
         &self,
-        assignment: &Assignment,
+        assignment: &StartedAttempt,
         input: Value,
         trace: RunTrace,
         cancel: CancellationToken,
@@ -210,7 +210,7 @@ impl Runner {
     }
 
     /// What came with the run's delivery, if it has one.
-    async fn payload(&self, assignment: &Assignment) -> Result<Option<Payload>, Failure> {
+    async fn payload(&self, assignment: &StartedAttempt) -> Result<Option<Payload>, Failure> {
         let Some(delivery) = assignment.delivery else { return Ok(None) };
         let unread = |fault: Fault| {
             Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
@@ -220,7 +220,7 @@ impl Runner {
         payload.map(Some).ok_or_else(gone)
     }
 
-    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> AttemptReport {
+    async fn completed(&self, assignment: &StartedAttempt, started_at: Timestamp, result: Value) -> AttemptReport {
         result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| AttemptReport::Failed {
             started_at: Some(started_at),
             reason: "the result could not be stored".into(),

@@ -8,7 +8,7 @@ use ordo_model::{RunId, TraceParent};
 use tracing::field::Empty;
 use tracing::{Level, Span};
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::run::run_log;
 
 /// Spans under this target are for a collector of traces, not for the log.
@@ -69,7 +69,7 @@ impl RunTrace {
 }
 
 /// The span of an attempt; it ends when it is dropped. None, where nobody collects it.
-pub(crate) fn begin(assignment: &Assignment, trace: &RunTrace) -> Span {
+pub(crate) fn begin(assignment: &StartedAttempt, trace: &RunTrace) -> Span {
     if !trace.sampled || !tracing::span_enabled!(target: TARGET, Level::INFO) {
         return Span::none();
     }

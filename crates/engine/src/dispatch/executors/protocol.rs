@@ -10,7 +10,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::commit::kinds::Stored;
@@ -48,7 +48,7 @@ pub struct Polled {
 /// An attempt that was handed out, with the values of secrets in the place of their references.
 #[derive(Debug, Clone)]
 pub struct Handed {
-    pub assignment: Assignment,
+    pub assignment: StartedAttempt,
     /// What came with the webhook that brought the run about.
     pub payload: Option<Payload>,
     /// The trace context that its tool leases on.
@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
-    async fn equip(&self, mut assignment: Assignment) -> Option<Handed> {
+    async fn equip(&self, mut assignment: StartedAttempt) -> Option<Handed> {
         let resolved = self.secrets().resolve(&assignment.tool_input).await.map_err(|error| error.to_string());
         let payload = match assignment.delivery {
             None => Ok(None),

@@ -12,7 +12,7 @@ use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
 use crate::time::clock::Stopwatch;
@@ -36,7 +36,7 @@ struct Member {
     heard_at: Timestamp,
     /// When it was last written down that it is there.
     written: Stopwatch,
-    inbox: VecDeque<Assignment>,
+    inbox: VecDeque<StartedAttempt>,
     leases: HashMap<RunId, RunLease>,
     inbox_signal: Arc<Notify>,
     draining: bool,
@@ -82,7 +82,7 @@ impl RunLease {
 /// What an executor that goes leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
-    pub(crate) undelivered: Vec<Assignment>,
+    pub(crate) undelivered: Vec<StartedAttempt>,
     /// What it still has in its leases.
     pub(crate) running: usize,
 }
@@ -149,7 +149,7 @@ impl ExecutorRegistry {
     }
 
     /// Puts an attempt into a inbox; gives it back if there is none.
-    pub(crate) fn deliver(&self, assignment: Assignment) -> Result<(), Box<Assignment>> {
+    pub(crate) fn deliver(&self, assignment: StartedAttempt) -> Result<(), Box<StartedAttempt>> {
         let mut inner = self.lock();
         let id = assignment.executor.generation;
         let Some(member) = inner.members.get_mut(&id).filter(|member| !member.draining) else {
@@ -162,12 +162,12 @@ impl ExecutorRegistry {
     }
 
     /// Hands out what waits in the inbox. None: nobody of that name is there.
-    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<Assignment>> {
+    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<StartedAttempt>> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
         let count = max.min(member.inbox.len());
-        let taken: Vec<Assignment> = member.inbox.drain(..count).collect();
+        let taken: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
         for assignment in &taken {
             let held = RunLease::new(assignment.job_id, assignment.token, assignment.attempt, now);
             member.leases.insert(assignment.run_id, held);
@@ -215,7 +215,7 @@ impl ExecutorRegistry {
     }
 
     /// The attempt is to end. One that nobody has fetched yet comes back: it need not begin.
-    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<Assignment> {
+    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<StartedAttempt> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&executor)?;
         if let Some(held) = member.leases.get_mut(&run_id) {
@@ -226,7 +226,7 @@ impl ExecutorRegistry {
     }
 
     /// Whether the offer was still there; it is not any more.
-    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<Assignment> {
+    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<StartedAttempt> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&overdue.executor)?;
         member.take_from_inbox(|assignment| assignment.run_id == overdue.run_id && assignment.token == overdue.token)
@@ -361,7 +361,7 @@ impl Member {
         Left { undelivered: std::mem::take(&mut self.inbox).into(), running: self.leases.len() }
     }
 
-    fn take_from_inbox(&mut self, wanted: impl Fn(&Assignment) -> bool) -> Option<Assignment> {
+    fn take_from_inbox(&mut self, wanted: impl Fn(&StartedAttempt) -> bool) -> Option<StartedAttempt> {
         let place = self.inbox.iter().position(wanted)?;
         self.inbox.remove(place)
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 use super::registry::RunLease;
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::engine::Engine;
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     /// Runs that nobody has seen yet wait for somebody else.
-    pub(crate) fn give_back(&self, undelivered: Vec<Assignment>, why: &str) {
+    pub(crate) fn give_back(&self, undelivered: Vec<StartedAttempt>, why: &str) {
         for assignment in undelivered {
             let report = AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
             let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };

@@ -28,7 +28,7 @@ pub struct NotThere;
 
 /// What an executor hears on its heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct HeartbeatReply {
     /// Attempts to end.
     pub cancel: Vec<RunId>,
     /// Attempts that are no longer its own: their reports will be refused.
@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// The executor is there and has these attempts: their leases are renewed.
-    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<Beat, NotThere> {
+    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<HeartbeatReply, NotThere> {
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.tell_core(id, News::Heartbeat);
         if pulse.write {
@@ -109,7 +109,7 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
         }
-        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
+        Ok(HeartbeatReply { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
     }
 
     /// Attempts for the executor, at most `max`; waits for the first one.

@@ -50,7 +50,7 @@ enum Walked {
 }
 
 /// A row that is walked: its key in the list, and the job it speaks of.
-struct Candidate {
+struct WalkedRow {
     key: Vec<u8>,
     job: Option<JobId>,
     /// The run that must be the job's last, when runs are walked.
@@ -121,7 +121,7 @@ impl<'a> JobSource<'a> {
         Ok(JobSource { walked: Walked::Few(few, order), others: Vec::new(), ..self })
     }
 
-    async fn candidates(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn candidates(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         match &self.walked {
             Walked::LastRuns(status) => self.last_runs(*status, after, count).await,
             Walked::Labels(range) => self.labels(range, after, count).await,
@@ -131,22 +131,22 @@ impl<'a> JobSource<'a> {
         }
     }
 
-    async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         let range = rest(range.clone(), after.map(<[u8]>::to_vec), Direction::Ascending);
         let rows = self.queries.store().rows(View::JobsByLabel, &range, Direction::Ascending, count).await?;
         let fitting = |key: &[u8]| {
             keys::read_job_by_label(key).filter(|(label, _)| self.filter.shows_label(label)).map(|(_, job)| job)
         };
-        Ok(rows.into_iter().map(|row| Candidate { job: fitting(&row.key), key: row.key, run: None }).collect())
+        Ok(rows.into_iter().map(|row| WalkedRow { job: fitting(&row.key), key: row.key, run: None }).collect())
     }
 
-    async fn alarms(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn alarms(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         let after = after.map(read_alarm_key).transpose()?;
         let alarms = self.queries.store().due(Timestamp::MAX, after, count).await?;
         // Other things have alarms too.
         let job = |entity: EntityId| (entity.kind == Kind::Job).then_some(JobId(entity.id));
         let candidate =
-            |alarm: &DueAlarm| Candidate { key: alarm_key(alarm.at, alarm.entity), job: job(alarm.entity), run: None };
+            |alarm: &DueAlarm| WalkedRow { key: alarm_key(alarm.at, alarm.entity), job: job(alarm.entity), run: None };
         Ok(alarms.iter().map(candidate).collect())
     }
 
@@ -157,7 +157,7 @@ impl<'a> JobSource<'a> {
         order: Direction,
         after: Option<&[u8]>,
         count: usize,
-    ) -> Result<Vec<Candidate>, Fault> {
+    ) -> Result<Vec<WalkedRow>, Fault> {
         let part = |prefix: &Vec<u8>| {
             let after = after.map(|id| [prefix.as_slice(), id].concat());
             rest(KeyRange::prefix(prefix), after, order)
@@ -170,27 +170,27 @@ impl<'a> JobSource<'a> {
             ids.reverse();
         }
         ids.truncate(count);
-        let candidate = |id: Uuid| Candidate { key: id.as_bytes().to_vec(), job: Some(JobId(id)), run: None };
+        let candidate = |id: Uuid| WalkedRow { key: id.as_bytes().to_vec(), job: Some(JobId(id)), run: None };
         Ok(ids.into_iter().map(candidate).collect())
     }
 
-    async fn last_runs(&self, status: u8, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn last_runs(&self, status: u8, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         let ids = self.queries.run_ids(View::RunsByStatus, &[status], after, count).await?;
         let runs = self.queries.runs_by_id(&ids).await?;
         let mut seen = HashSet::new();
         // Only the newest of a job's can be its last.
         let mut job = |run: Option<ordo_model::job::Run>| run.map(|run| run.job_id).filter(|job| seen.insert(*job));
         let found = ids.into_iter().zip(runs);
-        Ok(found.map(|(id, run)| Candidate { key: id.0.as_bytes().to_vec(), job: job(run), run: Some(id) }).collect())
+        Ok(found.map(|(id, run)| WalkedRow { key: id.0.as_bytes().to_vec(), job: job(run), run: Some(id) }).collect())
     }
 
     /// Drops the jobs that an index says do not fit.
-    async fn narrow(&self, candidates: &mut [Candidate]) -> Result<(), Fault> {
+    async fn narrow(&self, candidates: &mut [WalkedRow]) -> Result<(), Fault> {
         if candidates.len() < NARROWED_MIN {
             return Ok(());
         }
         for (view, prefix) in &self.others {
-            let mut left: Vec<&mut Candidate> = candidates.iter_mut().filter(|found| found.job.is_some()).collect();
+            let mut left: Vec<&mut WalkedRow> = candidates.iter_mut().filter(|found| found.job.is_some()).collect();
             let key = |job: JobId| [prefix.as_slice(), job.0.as_bytes()].concat();
             let asked: Vec<Vec<u8>> = left.iter().filter_map(|found| found.job.map(key)).collect();
             let rows = self.queries.store().rows_by_key(*view, &asked).await?;
@@ -212,7 +212,7 @@ impl Source<Job> for JobSource<'_> {
         self.narrow(&mut candidates).await?;
         let ids: Vec<JobId> = candidates.iter().filter_map(|found| found.job).collect();
         let mut jobs = self.queries.load_jobs(&ids).await?.into_iter();
-        let mut entry = |found: Candidate| {
+        let mut entry = |found: WalkedRow| {
             let job = found.job.and_then(|_| jobs.next().flatten());
             let is_last = |job: &Job| {
                 found.run.is_none_or(|run| job.history.last.as_ref().is_some_and(|last| last.run_id == run))

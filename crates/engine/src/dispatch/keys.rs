@@ -78,7 +78,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::requirements::Concurrency;
+    use crate::dispatch::requirements::ConcurrencyLimit;
     use ordo_model::Millis;
 
     fn at(ms: i64) -> Timestamp {
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn so_many_of_one_key_run_at_once() {
         let limit =
-            |key: &str| Terms { concurrency: Some(Concurrency { key: key.into(), max: 2 }), ..Terms::default() };
+            |key: &str| Terms { concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }), ..Terms::default() };
         let mut keys = Keys::default();
         keys.take(&limit("a"), at(0));
         keys.take(&limit("a"), at(0));

@@ -31,14 +31,14 @@ pub struct Terms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_for: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<Concurrency>,
+    pub concurrency: Option<ConcurrencyLimit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
 /// At most `max` attempts with this key at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Concurrency {
+pub struct ConcurrencyLimit {
     pub key: String,
     pub max: u32,
 }
@@ -64,7 +64,7 @@ impl Requirements {
             routing: if run.shard.is_some() { Routing::Round } else { definition.routing },
             meant_for: run.shard.map(|shard| shard.executor),
             concurrency: concurrency
-                .map(|limit| Concurrency { key: limit.key.of(&definition.label, input), max: limit.max }),
+                .map(|limit| ConcurrencyLimit { key: limit.key.of(&definition.label, input), max: limit.max }),
             rate: rate.map(|rate| Rate {
                 key: rate.key.of(&definition.label, input),
                 limit: rate.limit,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::choosing::Start;
-use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
+use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, Terms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
 use crate::commit::change::{StartedAttempt, Place, Waiting};
 
@@ -400,7 +400,7 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 // --- limits -----------------------------------------------------------------------------------------
 
 fn limited(n: u128, key: &str) -> Waiting {
-    let concurrency = Some(Concurrency { key: key.into(), max: 1 });
+    let concurrency = Some(ConcurrencyLimit { key: key.into(), max: 1 });
     waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
 }
 

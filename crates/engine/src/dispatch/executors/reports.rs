@@ -30,7 +30,7 @@ pub enum RemoteStatus {
     Failed {
         reason: String,
     },
-    /// Ended because it was cancelled.
+    /// RunEnd because it was cancelled.
     Cancelled,
     /// Given back without having been begun.
     Nack {

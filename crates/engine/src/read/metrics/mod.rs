@@ -11,7 +11,7 @@ use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 pub use self::histogram::{Histogram, Reading};
 use crate::commit::job_command::Accepted;
 use crate::dispatch::deliveries::DeliveryCounts;
-use crate::read::series::{Ended, Series};
+use crate::read::series::{RunEnd, Series};
 
 const LATENESS_MS: [u64; 16] =
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
@@ -161,11 +161,11 @@ impl Metrics {
     /// A run is among those an order touched in its last state exactly once.
     fn run(&self, run: &Run) {
         let (counter, how) = match &run.status {
-            RunStatus::Completed { .. } => (Some(&self.completed), Ended::Completed),
-            RunStatus::Failed { .. } => (Some(&self.failed), Ended::Failed),
-            RunStatus::Cancelled { .. } => (Some(&self.cancelled), Ended::Cancelled),
+            RunStatus::Completed { .. } => (Some(&self.completed), RunEnd::Completed),
+            RunStatus::Failed { .. } => (Some(&self.failed), RunEnd::Failed),
+            RunStatus::Cancelled { .. } => (Some(&self.cancelled), RunEnd::Cancelled),
             // Counted by reason, from its event.
-            RunStatus::Skipped { .. } => (None, Ended::Skipped),
+            RunStatus::Skipped { .. } => (None, RunEnd::Skipped),
             RunStatus::Pending { .. } | RunStatus::Running { .. } => return,
         };
         counter.into_iter().for_each(|counter| add(counter, 1));

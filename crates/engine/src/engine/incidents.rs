@@ -18,7 +18,7 @@ use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
 use crate::engine::Engine;
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Entry, Page};
+use crate::read::page::{Cursor, ListEntry, Page};
 use crate::read::queries::Queries;
 use crate::time::clock::new_id;
 
@@ -116,9 +116,9 @@ impl Queries {
         };
         let section = Section { index, prefix: &prefix, after, order: Direction::Descending, limit };
         let judge = |incident: Versioned<Incident>| match filter.since {
-            Some(since) if incident.created_at < since => Entry::End,
-            Some(_) | None if filter.shows(&incident) => Entry::Shown(incident),
-            Some(_) | None => Entry::Passed,
+            Some(since) if incident.created_at < since => ListEntry::End,
+            Some(_) | None if filter.shows(&incident) => ListEntry::Shown(incident),
+            Some(_) | None => ListEntry::Passed,
         };
         self.objects_judged(&section, judge).await
     }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::commit::keys;
 use crate::read::job_list::{JobFilter, JobOrder, JobQuery};
-use crate::read::page::{Entry, Source, rest};
+use crate::read::page::{ListEntry, Source, rest};
 use crate::read::queries::Queries;
 
 /// How many rows one page walks at most; fewer where each row costs a read of a job or of a run.
@@ -204,7 +204,7 @@ impl<'a> JobSource<'a> {
 
 #[async_trait]
 impl Source<Job> for JobSource<'_> {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Job>)>, Fault> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Job>)>, Fault> {
         if let Walked::Few(few, order) = &self.walked {
             return Ok(read_few(few, *order, after, count));
         }
@@ -218,7 +218,7 @@ impl Source<Job> for JobSource<'_> {
                 found.run.is_none_or(|run| job.history.last.as_ref().is_some_and(|last| last.run_id == run))
             };
             let shown = job.filter(|job| self.filter.shows(job) && is_last(job));
-            (found.key, shown.map_or(Entry::Passed, Entry::Shown))
+            (found.key, shown.map_or(ListEntry::Passed, ListEntry::Shown))
         };
         Ok(candidates.into_iter().map(&mut entry).collect())
     }
@@ -247,10 +247,10 @@ fn key_of(job: &Job, order: JobOrder) -> Option<Vec<u8>> {
     }
 }
 
-fn read_few(few: &[(Vec<u8>, Job)], order: JobOrder, after: Option<&[u8]>, count: usize) -> Vec<(Vec<u8>, Entry<Job>)> {
+fn read_few(few: &[(Vec<u8>, Job)], order: JobOrder, after: Option<&[u8]>, count: usize) -> Vec<(Vec<u8>, ListEntry<Job>)> {
     let is_before = |key: &[u8], after: &[u8]| if order == JobOrder::Newest { key >= after } else { key <= after };
     let start = after.map_or(0, |after| few.partition_point(|(key, _)| is_before(key, after)));
-    few[start..].iter().take(count).map(|(key, job)| (key.clone(), Entry::Shown(job.clone()))).collect()
+    few[start..].iter().take(count).map(|(key, job)| (key.clone(), ListEntry::Shown(job.clone()))).collect()
 }
 
 fn alarm_key(at: Timestamp, entity: EntityId) -> Vec<u8> {

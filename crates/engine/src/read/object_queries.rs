@@ -12,7 +12,7 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
-use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, Page, Source, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many objects one page looks at.
@@ -64,14 +64,14 @@ impl Queries {
 
     /// The objects that a section of an index names; its keys end with their ids.
     pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<Page<Versioned<T>>, Fault> {
-        self.objects_judged(section, Entry::Shown).await
+        self.objects_judged(section, ListEntry::Shown).await
     }
 
     /// The same, where not every object fits: a page looks at a bounded number of them.
     pub(crate) async fn objects_judged<T: Stored>(
         &self,
         section: &Section<'_>,
-        judge: impl Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
+        judge: impl Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
     ) -> Result<Page<Versioned<T>>, Fault> {
         section.start::<T>()?;
         let source = ObjectSource { queries: self, section, judge, of: PhantomData };
@@ -101,9 +101,9 @@ impl Queries {
 impl<T, F> Source<Versioned<T>> for ObjectSource<'_, T, F>
 where
     T: Stored,
-    F: Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
+    F: Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
 {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Versioned<T>>)>, Fault> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Versioned<T>>)>, Fault> {
         let keys = self.queries.index_keys::<T>(self.section, after, count).await?;
         let ids: Vec<Uuid> = keys.iter().map(|key| keys::trailing_id(key).unwrap_or_default()).collect();
         let entities: Vec<EntityId> = ids.iter().map(|id| EntityId { kind: T::KIND, id: *id }).collect();
@@ -111,7 +111,7 @@ where
         let mut entries = Vec::with_capacity(keys.len());
         for ((key, id), snapshot) in keys.into_iter().zip(ids).zip(snapshots) {
             let object = snapshot.map(|snapshot| read(id, &snapshot)).transpose()?;
-            entries.push((key[2..].to_vec(), object.map_or(Entry::Passed, &self.judge)));
+            entries.push((key[2..].to_vec(), object.map_or(ListEntry::Passed, &self.judge)));
         }
         Ok(entries)
     }

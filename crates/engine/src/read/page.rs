@@ -122,7 +122,7 @@ fn check_bytes(content: &[u8]) -> [u8; CHECK_BYTES] {
 }
 
 /// What stands at one place of a list.
-pub(crate) enum Entry<T> {
+pub(crate) enum ListEntry<T> {
     Shown(T),
     /// Does not fit what is looked for.
     Passed,
@@ -134,7 +134,7 @@ pub(crate) enum Entry<T> {
 #[async_trait]
 pub(crate) trait Source<T>: Sync {
     /// The entries behind a key: exactly `count` of them unless the list ends.
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<T>)>, Fault>;
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<T>)>, Fault>;
 
     /// How many entries one page may look at.
     fn entries_max(&self) -> usize;
@@ -160,9 +160,9 @@ pub(crate) async fn read_page<T>(
                 return Ok(Page { items, next: go_on(at) });
             }
             match entry {
-                Entry::Shown(item) => items.push(item),
-                Entry::Passed => {}
-                Entry::End => return Ok(Page { items, next: None }),
+                ListEntry::Shown(item) => items.push(item),
+                ListEntry::Passed => {}
+                ListEntry::End => return Ok(Page { items, next: None }),
             }
             at = Some(key);
         }
@@ -205,9 +205,9 @@ mod tests {
     /// Even numbers are shown; the keys are the numbers.
     #[async_trait]
     impl Source<u8> for Numbers {
-        async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<u8>)>, Fault> {
+        async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<u8>)>, Fault> {
             let from = after.map_or(0, |key| key[0] + 1);
-            let entry = |number: u8| if number.is_multiple_of(2) { Entry::Shown(number) } else { Entry::Passed };
+            let entry = |number: u8| if number.is_multiple_of(2) { ListEntry::Shown(number) } else { ListEntry::Passed };
             Ok((from..self.until).take(count).map(|number| (vec![number], entry(number))).collect())
         }
 

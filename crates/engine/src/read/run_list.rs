@@ -12,7 +12,7 @@ use ordo_store::{Fault, KeyRange, Direction, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
-use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, Page, Source, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many runs one page looks at.
@@ -102,18 +102,18 @@ impl RunSource<'_> {
         Ok(ids.into_iter().zip(runs).collect())
     }
 
-    fn entry(&self, run: Option<Run>) -> Entry<Run> {
+    fn entry(&self, run: Option<Run>) -> ListEntry<Run> {
         match run {
-            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => Entry::End,
-            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => Entry::Shown(run),
-            Some(_) | None => Entry::Passed,
+            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => ListEntry::End,
+            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => ListEntry::Shown(run),
+            Some(_) | None => ListEntry::Passed,
         }
     }
 }
 
 #[async_trait]
 impl Source<Run> for RunSource<'_> {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Run>)>, Fault> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Run>)>, Fault> {
         let found = self.found(after, count).await?;
         Ok(found.into_iter().map(|(id, run)| (id.0.as_bytes().to_vec(), self.entry(run))).collect())
     }

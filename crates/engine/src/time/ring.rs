@@ -12,14 +12,14 @@ const SLOTS: usize = 60;
 
 #[derive(Debug)]
 pub(super) struct Ring {
-    slots: Vec<BTreeSet<Entry>>,
+    slots: Vec<BTreeSet<RingEntry>>,
     /// The one alarm of each entity that counts; entries that differ from it are left over and ignored.
-    current: HashMap<EntityId, Entry>,
+    current: HashMap<EntityId, RingEntry>,
     capacity: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct RingEntry {
     due: Timestamp,
     rank: u8,
     entity: EntityId,
@@ -41,7 +41,7 @@ impl Ring {
     /// Sets the alarm of an entity, replacing the one it had. Beyond its capacity the ring takes no new entity:
     /// returns false, and the alarm stays where it is safe, in the store.
     pub(super) fn add(&mut self, alarm: DueAlarm) -> bool {
-        let entry = Entry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
+        let entry = RingEntry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
         if !self.current.contains_key(&entry.entity) && !self.has_room() {
             return false;
         }
@@ -70,7 +70,7 @@ impl Ring {
     /// Takes what is due at `now`, at most `limit`, in order. Every slot is looked at, not only that of this second:
     /// a thread that stalled, or a clock that jumped, leaves nothing behind.
     pub(super) fn take_due(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
-        let mut due: Vec<Entry> = Vec::new();
+        let mut due: Vec<RingEntry> = Vec::new();
         for slot in &self.slots {
             due.extend(slot.iter().take_while(|entry| entry.due <= now).take(limit));
         }
@@ -93,7 +93,7 @@ impl Ring {
         if self.current.len() <= keep {
             return None;
         }
-        let mut all: Vec<Entry> = self.current.values().copied().collect();
+        let mut all: Vec<RingEntry> = self.current.values().copied().collect();
         all.sort_unstable();
         let cut = all[keep].due;
         for entry in all.into_iter().filter(|entry| entry.due >= cut) {

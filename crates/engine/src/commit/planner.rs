@@ -42,7 +42,7 @@ pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestam
     }
     for (entity, work) in works {
         plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
-        let Finished { item, change, chunks } = work.finish(now);
+        let PlannedChange { item, change, chunks } = work.finish(now);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
@@ -73,7 +73,7 @@ pub(crate) struct Work {
     change: Change,
 }
 
-struct Finished {
+struct PlannedChange {
     item: Option<Item>,
     change: Change,
     chunks: Vec<Chunk>,
@@ -154,17 +154,17 @@ impl Work {
         self.forget.extend(forget);
     }
 
-    fn finish(mut self, now: Timestamp) -> Finished {
+    fn finish(mut self, now: Timestamp) -> PlannedChange {
         let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
         let chunks = std::mem::take(&mut self.chunks);
-        let Some(state) = self.now.take() else { return Finished { item: None, change, chunks } };
+        let Some(state) = self.now.take() else { return PlannedChange { item: None, change, chunks } };
         let is_gone = self.is_purged || state.is_over();
         match is_gone {
             true => change.rank = state.rank(),
             false => state.describe(!self.events.is_empty(), &mut change),
         }
         let has_item = !self.events.is_empty() || self.is_purged;
-        Finished { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
+        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
     }
 
     fn item(mut self, state: &SharedState, is_gone: bool, now: Timestamp) -> Item {

@@ -34,7 +34,7 @@ pub enum Input {
     /// Commits changed these jobs.
     Changed(Vec<Change>),
     /// An attempt executed here is over.
-    Finished(Finished),
+    Finished(FinishedAttempt),
     /// Something was heard of a remote executor.
     Remote {
         executor: Uuid,
@@ -68,7 +68,7 @@ pub enum News {
 }
 
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedAttempt {
     pub job_id: JobId,
     pub run_id: RunId,
     pub token: FencingToken,
@@ -237,8 +237,8 @@ impl Core {
         ordered.collect()
     }
 
-    fn finished(&mut self, finished: Finished) -> Ticketed {
-        let Finished { job_id, run_id, token, report } = finished;
+    fn finished(&mut self, finished: FinishedAttempt) -> Ticketed {
+        let FinishedAttempt { job_id, run_id, token, report } = finished;
         self.dispatcher.finished((run_id, token));
         self.order(job_id, Command::Report { run_id, token, report })
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ordo_engine::change::StartedAttempt;
-use ordo_engine::core::{Finished, Input};
+use ordo_engine::core::{FinishedAttempt, Input};
 use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use serde_json::json;
@@ -103,7 +103,7 @@ impl World {
         let report = report(&attempt, token, ended, stopped);
         self.burn()?;
         self.fact(What::Reported { run, token, report: report.clone() });
-        let finished = Finished { job_id: attempt.job, run_id: run, token: FencingToken(token), report };
+        let finished = FinishedAttempt { job_id: attempt.job, run_id: run, token: FencingToken(token), report };
         let generation = self.generation();
         self.soon(3, Happening::Input { generation, input: Box::new(Input::Finished(finished)) });
         Ok(())

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::commit::batcher::{Message, chain};
 use crate::commit::change::StartedAttempt;
-use crate::core::{Finished, Input};
+use crate::core::{FinishedAttempt, Input};
 use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
 use crate::run::run_log;
@@ -139,7 +139,7 @@ impl Runner {
         trace::end(&span, &report);
         drop(span);
         let finished =
-            Finished { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
+            FinishedAttempt { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
         drop(self.core.send(Input::Finished(finished)));
     }
 

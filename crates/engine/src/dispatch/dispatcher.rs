@@ -43,7 +43,7 @@ pub struct Overdue {
 
 /// An attempt that occupies a slot.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldSlot {
     place: Place,
     job_id: JobId,
     key: Option<String>,
@@ -70,7 +70,7 @@ pub struct Dispatcher {
     pub(super) known: HashSet<RunId>,
     pub(super) starting: HashMap<RunId, Starting>,
     /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
-    pub(super) running: BTreeMap<(RunId, FencingToken), Held>,
+    pub(super) running: BTreeMap<(RunId, FencingToken), HeldSlot>,
     offers: BTreeSet<(Timestamp, RunId, FencingToken)>,
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
@@ -185,7 +185,7 @@ impl Dispatcher {
         let starting = self.starting.remove(&assignment.run_id);
         let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
         let attempt = (assignment.run_id, assignment.token);
-        let mut held = Held { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
+        let mut held = HeldSlot { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
         match assignment.place {
             Place::Here(pool) => {
                 let slots = self.slots(pool);
@@ -300,7 +300,7 @@ impl Dispatcher {
                 remote.running += 1;
             }
             key.clone().into_iter().for_each(|key| self.keys.hold(key));
-            let held = Held { place: Place::There(executor), job_id, key, offered_until: None };
+            let held = HeldSlot { place: Place::There(executor), job_id, key, offered_until: None };
             self.running.insert((run_id, token), held);
         }
     }

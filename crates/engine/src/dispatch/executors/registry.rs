@@ -19,11 +19,11 @@ use crate::time::clock::Stopwatch;
 
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRegistry {
-    inner: Mutex<Inner>,
+    inner: Mutex<RegistryState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct RegistryState {
     members: HashMap<Uuid, Member>,
     /// Who has which run.
     holders: HashMap<RunId, Uuid>,
@@ -342,7 +342,7 @@ impl ExecutorRegistry {
             .any(|member| !member.draining && member.offer.group == group && member.offer.tools.contains(tool))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

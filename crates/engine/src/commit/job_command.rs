@@ -36,12 +36,12 @@ impl Request {
     /// On its way, and where its answer comes.
     pub fn answered(self) -> (Submission, oneshot::Receiver<JobReply>) {
         let (reply, answer) = oneshot::channel();
-        (Submission::new(JobCommand::new(self, Some(reply))), answer)
+        (Submission::new(PendingJobCommand::new(self, Some(reply))), answer)
     }
 
     /// On its way; nobody waits for the answer.
     pub fn unanswered(self) -> Submission {
-        Submission::new(JobCommand::new(self, None))
+        Submission::new(PendingJobCommand::new(self, None))
     }
 }
 
@@ -112,7 +112,7 @@ impl Accepted {
 
 pub type JobReply = Result<Accepted, SubmitError>;
 
-struct JobCommand {
+struct PendingJobCommand {
     job_id: JobId,
     /// None once it was decided; what is decided anew is made of `kept`.
     order: Option<Order>,
@@ -128,8 +128,8 @@ struct JobCommand {
     reply: Option<oneshot::Sender<JobReply>>,
 }
 
-impl JobCommand {
-    fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> JobCommand {
+impl PendingJobCommand {
+    fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> PendingJobCommand {
         let Request { job_id, order, place, claim, extra } = request;
         let start = match order.command {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
@@ -139,7 +139,7 @@ impl JobCommand {
         let is_report = matches!(order.command, Command::Report { .. });
         let can_wait = is_report || matches!(order.command, Command::Wake | Command::Start { .. });
         let (order, kept, answer) = (Some(order), None, None);
-        JobCommand { job_id, order, kept, place, start, claim, extra, is_report, can_wait, answer, reply }
+        PendingJobCommand { job_id, order, kept, place, start, claim, extra, is_report, can_wait, answer, reply }
     }
 
     /// What is decided anew if others were faster: reports; commands with a key, which meet their like in one round;
@@ -187,7 +187,7 @@ impl JobCommand {
     }
 }
 
-impl PendingCommand for JobCommand {
+impl PendingCommand for PendingJobCommand {
     fn entity(&self) -> EntityId {
         self.job_id.into()
     }

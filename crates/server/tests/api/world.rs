@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
-use ordo_engine::secrets::{FixedKeys, Key, SecretText};
+use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
 use ordo_engine::tokens::Wanted;
 use ordo_engine::{Engine, Options};
 use ordo_model::{Millis, Role, RunId};
@@ -112,7 +112,7 @@ impl World {
         let (tools, voice) = tools();
         let options = Options {
             tick_rate: Millis::from_ms(200),
-            keys: Arc::new(FixedKeys(vec![Key::of([7; 32])])),
+            keys: Arc::new(FixedKeys(vec![SealingKey::of([7; 32])])),
             ..Options::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();

@@ -26,7 +26,7 @@ use crate::read::object_queries::Section;
 use crate::read::page::{Cursor, Page};
 use crate::time::clock::new_id;
 
-pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
+pub use key::{KEY_BYTES, SealingKey, Mark, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
 pub(crate) use mask::{ASIDE_MIN_BYTES, aside};
@@ -137,7 +137,7 @@ impl Secrets {
         }
     }
 
-    async fn reseal_one(&self, key: &Key, name: &str) -> Result<(), SecretsError> {
+    async fn reseal_one(&self, key: &SealingKey, name: &str) -> Result<(), SecretsError> {
         let Some((from, sealed)) = self.vault.sealed(name).await? else { return Ok(()) };
         let clear = self.vault.opened(name, &sealed)?;
         let to = new_id();
@@ -152,7 +152,7 @@ impl Secrets {
     }
 
     /// The key of this node: its own only if it opens what others sealed, so that no two nodes seal apart.
-    pub async fn sealing_key(&self) -> Result<Key, SecretsError> {
+    pub async fn sealing_key(&self) -> Result<SealingKey, SecretsError> {
         let mut keys = self.vault.keys.keys()?;
         let one = self.list(None, 1).await?.items.pop();
         if let Some(one) = one {

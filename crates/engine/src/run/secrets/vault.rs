@@ -8,7 +8,7 @@ use ordo_model::secret_reference::{referred, resolved};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::key::{Key, open};
+use super::key::{SealingKey, open};
 use super::keyring::Keyring;
 use super::mask::Mask;
 use super::text::SecretText;
@@ -61,7 +61,7 @@ impl Vault {
     }
 
     pub(crate) fn opened(&self, name: &str, sealed: &[u8]) -> Result<SecretText, SecretsError> {
-        let keys: Vec<Key> = self.keys.keys()?;
+        let keys: Vec<SealingKey> = self.keys.keys()?;
         let unopened = |why| SecretsError::Unopened { name: name.to_owned(), why };
         let clear = open(&keys, &purpose(name), sealed).map_err(unopened)?;
         String::from_utf8(clear).map(SecretText::new).map_err(|_| unopened(super::key::Unopened::Changed))

@@ -24,13 +24,13 @@ pub struct SealingKey([u8; KEY_BYTES]);
 
 /// The name of a key that may be seen: the beginning of a hash of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark([u8; MARK_BYTES]);
+pub struct KeyFingerprint([u8; MARK_BYTES]);
 
 /// Why sealed bytes could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unopened {
     #[error("it is sealed under key {0}, which is not here")]
-    OtherKey(Mark),
+    OtherKey(KeyFingerprint),
     #[error("it was changed, or moved here from another place")]
     Changed,
 }
@@ -56,11 +56,11 @@ impl SealingKey {
         Some(SealingKey(bytes))
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> KeyFingerprint {
         let hash: [u8; 32] = Sha256::new_with_prefix("ordo-key-mark").chain_update(self.0).finalize().into();
         let mut mark = [0; MARK_BYTES];
         mark.copy_from_slice(&hash[..MARK_BYTES]);
-        Mark(mark)
+        KeyFingerprint(mark)
     }
 
     /// Seals bytes for a purpose.
@@ -83,7 +83,7 @@ impl SealingKey {
 /// Opens what one of the keys sealed for this purpose.
 pub fn open(keys: &[SealingKey], purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
     let (head, body) = sealed.split_at_checked(HEAD_BYTES).ok_or(Unopened::Changed)?;
-    let (mut mark, mut nonce) = (Mark([0; MARK_BYTES]), [0; NONCE_BYTES]);
+    let (mut mark, mut nonce) = (KeyFingerprint([0; MARK_BYTES]), [0; NONCE_BYTES]);
     mark.0.copy_from_slice(&head[1..=MARK_BYTES]);
     nonce.copy_from_slice(&head[1 + MARK_BYTES..]);
     if head[0] != LAYOUT {
@@ -99,7 +99,7 @@ impl Drop for SealingKey {
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for KeyFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }

@@ -26,7 +26,7 @@ use crate::read::object_queries::Section;
 use crate::read::page::{Cursor, Page};
 use crate::time::clock::new_id;
 
-pub use key::{KEY_BYTES, SealingKey, Mark, Unopened, open};
+pub use key::{KEY_BYTES, SealingKey, KeyFingerprint, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
 pub(crate) use mask::{ASIDE_MIN_BYTES, aside};

@@ -18,14 +18,14 @@ pub(crate) enum Queue {
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct QueueOfKind {
     waiting: VecDeque<EntityId>,
     active: usize,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct WorkQueue {
-    lines: BTreeMap<Queue, Line>,
+    lines: BTreeMap<Queue, QueueOfKind>,
     /// Whether it was asked for again since it is here.
     known: HashMap<EntityId, bool>,
 }

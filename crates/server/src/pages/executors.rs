@@ -7,7 +7,7 @@ use axum::response::Response;
 use ordo_api::jobs::pool_reason;
 use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
-use ordo_engine::executors::Listed;
+use ordo_engine::executors::ListedExecutor;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
@@ -116,7 +116,7 @@ fn slow_row(ctx: &PageContext, job: &Job) -> SlowRow {
     }
 }
 
-fn row(ctx: &PageContext, listed: &Listed) -> ExecutorRow {
+fn row(ctx: &PageContext, listed: &ListedExecutor) -> ExecutorRow {
     let (executor, times) = (&listed.executor, ctx.times());
     let is_ours = executor.node == ctx.app.node.name;
     ExecutorRow {

@@ -11,5 +11,5 @@ pub(crate) mod restore;
 
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{LogChunk, RemoteLine};
-pub use protocol::{HeartbeatReply, Handed, Leaving, Listed, NotThere, Polled};
+pub use protocol::{HeartbeatReply, Handed, Leaving, ListedExecutor, NotThere, Polled};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -67,7 +67,7 @@ pub enum Leaving {
 
 /// An executor as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedExecutor {
     pub id: Uuid,
     pub executor: Executor,
     /// How many attempts it has, or is offered.
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     /// All executors that are there or were lost not long ago, by group and name.
-    pub async fn executors(&self) -> Result<Vec<Listed>, Fault> {
+    pub async fn executors(&self) -> Result<Vec<ListedExecutor>, Fault> {
         let mut listed = Vec::new();
         let mut after = None;
         loop {
@@ -208,7 +208,7 @@ impl Engine {
                 let doing = self.registry().load(kept.id);
                 let running = doing.as_ref().map_or(0, |doing| doing.running + doing.offered);
                 let heard_at = doing.map_or(kept.seen_at, |doing| doing.heard_at.max(kept.seen_at));
-                listed.push(Listed { id: kept.id, executor: kept.value, running, heard_at });
+                listed.push(ListedExecutor { id: kept.id, executor: kept.value, running, heard_at });
             }
             match found.next {
                 Some(next) => after = Some(next),

@@ -14,7 +14,7 @@ use ordo_api::executors::{
 };
 use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
+use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::job::ShardPosition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
@@ -155,7 +155,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
     Ok(Json(Page::whole(items)).into_response())
 }
 
-fn listed(listed: &Listed) -> ExecutorView {
+fn listed(listed: &ListedExecutor) -> ExecutorView {
     let offer = &listed.executor.offer;
     ExecutorView {
         id: listed.id,

@@ -18,7 +18,7 @@ use crate::time::partitions::{Ownership, PartitionSet};
 /// How long a starting node waits for a former generation of its name to be counted out.
 const NAME_PATIENCE: u32 = 20;
 
-pub(crate) struct Member {
+pub(crate) struct ClusterMember {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<StoreClock>,
@@ -72,7 +72,7 @@ fn beat(me: &Incarnation, about: &NodeDetails) -> NodeHeartbeat {
     NodeHeartbeat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
 
-impl Member {
+impl ClusterMember {
     pub(crate) async fn run(self) {
         let mut every = tokio::time::interval(BEAT_EVERY.to_std());
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

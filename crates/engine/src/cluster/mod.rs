@@ -11,7 +11,7 @@ mod review;
 use ordo_model::Millis;
 
 pub(crate) use hints::follow;
-pub(crate) use member::{Member, hand_over, join, leave};
+pub(crate) use member::{ClusterMember, hand_over, join, leave};
 pub use node::{NodeDetails, NodeView, Roles};
 pub(crate) use review::Reviewer;
 

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::cluster::{self, NodeDetails, Member, Reviewer};
+use crate::cluster::{self, NodeDetails, ClusterMember, Reviewer};
 use crate::commit::batcher::{Batcher, Message, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
@@ -245,7 +245,7 @@ impl Engine {
         let live = self.shared.live.clone();
         self.keep_task(tokio::spawn(reviewer.clone().run()));
         self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
-        let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
         self.keep_task(tokio::spawn(member.run()));
     }
 

@@ -24,13 +24,13 @@ pub(crate) struct ExecutorRegistry {
 
 #[derive(Debug, Default)]
 struct RegistryState {
-    members: HashMap<Uuid, Member>,
+    members: HashMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
     holders: HashMap<RunId, Uuid>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct RegisteredExecutor {
     offer: Offer,
     heard: Stopwatch,
     heard_at: Timestamp,
@@ -117,7 +117,7 @@ pub(crate) struct Doing {
 
 impl ExecutorRegistry {
     pub(crate) fn enroll(&self, id: Uuid, offer: Offer, draining: bool, now: Timestamp) {
-        let member = Member {
+        let member = RegisteredExecutor {
             offer,
             heard: Stopwatch::start(),
             heard_at: now,
@@ -347,7 +347,7 @@ impl ExecutorRegistry {
     }
 }
 
-impl Member {
+impl RegisteredExecutor {
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, NodeDetails, ClusterMember, Reviewer};
-use crate::commit::batcher::{Batcher, Message, chain};
+use crate::commit::batcher::{Batcher, BatcherMessage, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
@@ -104,7 +104,7 @@ struct Shared {
     vault: Vault,
     me: Incarnation,
     options: Options,
-    batcher: mpsc::UnboundedSender<Message>,
+    batcher: mpsc::UnboundedSender<BatcherMessage>,
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
     registry: Arc<ExecutorRegistry>,
@@ -327,7 +327,7 @@ impl Engine {
         &self.shared.admission
     }
 
-    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
+    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<BatcherMessage> {
         &self.shared.batcher
     }
 
@@ -392,7 +392,7 @@ impl Engine {
             drop(self.shared.core.send(CoreMessage::StopRuns));
             drop(tokio::time::timeout(Duration::from_secs(10), done).await);
         }
-        drop(self.shared.batcher.send(Message::Stop));
+        drop(self.shared.batcher.send(BatcherMessage::Stop));
         let tasks: Vec<_> =
             std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let mut tasks = tasks.into_iter();

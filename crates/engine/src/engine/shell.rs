@@ -10,7 +10,7 @@ use ordo_model::{EntityId, JobId};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::commit::batcher::{Message, chain};
+use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
 use crate::core::{Core, Effect, Input, Ticketed};
@@ -58,7 +58,7 @@ pub(crate) struct CoreShell {
     pub(crate) core: Core,
     pub(crate) clock: SharedClock,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
     pub(crate) inputs: mpsc::UnboundedReceiver<Input>,
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
@@ -129,7 +129,7 @@ impl CoreShell {
     }
 
     fn submit(&self, requests: impl IntoIterator<Item = Request>) {
-        drop(self.batcher.send(Message::Commands(requests.into_iter().map(Request::unanswered).collect())));
+        drop(self.batcher.send(BatcherMessage::Commands(requests.into_iter().map(Request::unanswered).collect())));
     }
 
     fn give_back(&self, assignment: &StartedAttempt, why: &str) {

@@ -11,7 +11,7 @@ use ordo_store::{Chunk, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::commit::batcher::Message;
+use crate::commit::batcher::BatcherMessage;
 use crate::commit::chains;
 use crate::commit::command::{Submission, SubmitError};
 use crate::commit::entity_command::{CommitExtras, Committed, EntityCommand};
@@ -47,7 +47,7 @@ impl Engine {
             return waiting.into_iter().map(|one| one.and(Err(SubmitError::Overloaded))).collect();
         }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
-        drop(self.batcher().send(Message::Commands(orders)));
+        drop(self.batcher().send(BatcherMessage::Commands(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
         for one in waiting {
             answers.push(match one {
@@ -74,7 +74,7 @@ impl Engine {
         let (submission, answer) = request.answered();
         let mut submissions = vec![submission];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(Message::Commands(submissions)));
+        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
         answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 
@@ -93,7 +93,7 @@ impl Engine {
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<JobReply> {
         let (submission, answer) = request.answered();
         // A batcher that is gone drops the reply, and the receiver says so.
-        drop(self.batcher().send(Message::Commands(vec![submission])));
+        drop(self.batcher().send(BatcherMessage::Commands(vec![submission])));
         answer
     }
 
@@ -116,14 +116,14 @@ impl Engine {
         let (command, answer) = EntityCommand::<T>::pair(id, command, extras);
         let mut submissions = vec![Submission::new(command)];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(Message::Commands(submissions)));
+        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
         answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 
     /// Stores bytes that belong to a run.
     pub async fn store_chunks(&self, chunks: Vec<Chunk>) -> Result<(), Arc<Fault>> {
         let (reply, done) = oneshot::channel();
-        drop(self.batcher().send(Message::Chunks { chunks, reply }));
+        drop(self.batcher().send(BatcherMessage::Chunks { chunks, reply }));
         done.await.unwrap_or_else(|_| Err(Arc::new(Fault::Held { what: "Ordo is shutting down".into() })))
     }
 

@@ -9,12 +9,12 @@ use ordo_store::{Chunk, Fault};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::commit::batcher::Message;
+use crate::commit::batcher::BatcherMessage;
 use crate::run::log_writer::RESULT_SEQ;
 
 /// The report of a completed attempt. A large result is stored first, so that whoever sees the end finds it.
 pub(crate) async fn bounded(
-    batcher: &mpsc::UnboundedSender<Message>,
+    batcher: &mpsc::UnboundedSender<BatcherMessage>,
     run_id: RunId,
     started_at: Timestamp,
     result: Value,
@@ -30,7 +30,7 @@ pub(crate) async fn bounded(
     let result_bytes = Some(bytes.len() as u64);
     let chunk = Chunk { owner: run_id.0, seq: RESULT_SEQ, bytes };
     let (reply, done) = oneshot::channel();
-    drop(batcher.send(Message::Chunks { chunks: vec![chunk], reply }));
+    drop(batcher.send(BatcherMessage::Chunks { chunks: vec![chunk], reply }));
     let stopped = || Arc::new(Fault::Held { what: "Ordo is shutting down".into() });
     done.await.unwrap_or_else(|_| Err(stopped()))?;
     Ok(AttemptReport::Completed { started_at, result: Value::Null, result_bytes })

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::commit::batcher::{Message, chain};
+use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::core::{FinishedAttempt, Input};
 use crate::run::logs::{LogLine, LogSink};
@@ -40,7 +40,7 @@ pub(crate) struct Runner {
     pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
-    pub batcher: mpsc::UnboundedSender<Message>,
+    pub batcher: mpsc::UnboundedSender<BatcherMessage>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,

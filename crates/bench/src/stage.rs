@@ -8,7 +8,7 @@ use anyhow::Context;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::metrics::Metrics;
 use ordo_engine::tool::Tool;
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Store;
@@ -35,8 +35,8 @@ pub(super) enum StorePlace {
 impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
-            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
+            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::EngineOptions::default())?),
+            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::EngineOptions::default()).await?),
         })
     }
 }
@@ -114,18 +114,18 @@ impl BenchStage {
         place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<BenchStage> {
-        BenchStage::start(place, more, Options::default()).await
+        BenchStage::start(place, more, EngineOptions::default()).await
     }
 
     /// One of several on the same database.
     pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<BenchStage> {
-        BenchStage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
+        BenchStage::start(place, [], EngineOptions { node: name.to_owned(), ..EngineOptions::default() }).await
     }
 
     async fn start(
         place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
-        options: Options,
+        options: EngineOptions,
     ) -> anyhow::Result<BenchStage> {
         let store = place.open().await?;
         let probe = Arc::new(Probe::default());

@@ -27,7 +27,7 @@ pub use commit::state::Versioned;
 pub use commit::{change, codec, rounds};
 pub use dispatch::{Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
-pub use engine::{Engine, Options, incidents, tokens};
+pub use engine::{Engine, EngineOptions, incidents, tokens};
 pub use maintenance::{check, recovery, retention};
 pub use notify::sender::{self, Outgoing, Retries, SendError, Sender, Senders, Sent};
 pub use read::{change_hint, job_list, metrics, object_queries, page, queries, run_list, series};

@@ -11,7 +11,7 @@ use common::recorder::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::Section;
-use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
+use ordo_engine::{CommitExtras, EngineOptions, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
     By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, EscalationStep,
 };
@@ -48,7 +48,7 @@ async fn world(senders: &[&Arc<Recorder>]) -> World {
         registered.register(Arc::clone(sender) as Arc<dyn ordo_engine::Sender>);
     }
     let tick_rate = Millis::from_ms(200);
-    World::with(Options { tick_rate, senders: registered, ..Options::default() }).await
+    World::with(EngineOptions { tick_rate, senders: registered, ..EngineOptions::default() }).await
 }
 
 async fn begin(world: &World, identifier: Option<&str>) -> Uuid {

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
-use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
+use ordo_engine::{CommitExtras, EngineOptions, Outgoing, SendError, Sender, Senders, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
@@ -45,7 +45,7 @@ fn start() -> StartIncident {
 
 async fn world(senders: &Senders) -> World {
     let tick_rate = Millis::from_ms(200);
-    World::with(Options { tick_rate, senders: senders.clone(), ..Options::default() }).await
+    World::with(EngineOptions { tick_rate, senders: senders.clone(), ..EngineOptions::default() }).await
 }
 
 /// Starts an incident and adds notes: so many messages.

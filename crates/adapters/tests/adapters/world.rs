@@ -6,7 +6,7 @@ use std::time::Duration;
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, SealingKey};
 use ordo_engine::sender::{Sender, Senders};
-use ordo_engine::{CommitExtras, Engine, Options, Tools};
+use ordo_engine::{CommitExtras, Engine, EngineOptions, Tools};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
@@ -105,7 +105,7 @@ pub(crate) fn now() -> Timestamp {
 async fn start(folder: &tempfile::TempDir, senders: &Senders) -> Engine {
     let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
     let keys = Arc::new(FixedKeys(vec![SealingKey::of([7; 32])]));
-    let options = Options { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..Options::default() };
+    let options = EngineOptions { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..EngineOptions::default() };
     Engine::start(Arc::new(store), Tools::new(), Arc::new(SystemClock), options).await.unwrap()
 }
 

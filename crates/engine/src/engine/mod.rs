@@ -56,7 +56,7 @@ pub use crate::engine::shell::Load;
 const MAINTENANCE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct EngineOptions {
     /// The name of this node; its executor is called the same.
     pub node: String,
     /// The group of this node's own executor.
@@ -75,9 +75,9 @@ pub struct Options {
     pub escalations: BTreeMap<String, Escalation>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
             node: "local".into(),
             group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
@@ -103,7 +103,7 @@ struct Shared {
     tools: Arc<Tools>,
     vault: Vault,
     me: Incarnation,
-    options: Options,
+    options: EngineOptions,
     batcher: mpsc::UnboundedSender<BatcherMessage>,
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
@@ -132,7 +132,7 @@ impl Engine {
         store: Arc<dyn Store>,
         tools: Tools,
         clock: SharedClock,
-        options: Options,
+        options: EngineOptions,
     ) -> Result<Engine, Fault> {
         let tools = Arc::new(tools);
         sweep(&tools).await;
@@ -261,7 +261,7 @@ impl Engine {
         &self.shared.queries
     }
 
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &EngineOptions {
         &self.shared.options
     }
 

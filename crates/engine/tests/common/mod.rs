@@ -14,7 +14,7 @@ use ordo_engine::clock::SystemClock;
 use ordo_engine::log_reader::LogReader;
 use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool, Work};
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::job::{Command, Definition, Job, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId};
 use ordo_store_redb::RedbStore;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 pub struct World {
     pub folder: tempfile::TempDir,
     pub engine: Engine,
-    pub options: Options,
+    pub options: EngineOptions,
 }
 
 /// Completes at once.
@@ -153,10 +153,10 @@ pub fn tools() -> Tools {
 
 impl World {
     pub async fn new() -> World {
-        World::with(Options { tick_rate: Millis::from_ms(200), ..Options::default() }).await
+        World::with(EngineOptions { tick_rate: Millis::from_ms(200), ..EngineOptions::default() }).await
     }
 
-    pub async fn with(options: Options) -> World {
+    pub async fn with(options: EngineOptions) -> World {
         let folder = tempfile::tempdir().unwrap();
         let engine = start(&folder, &options).await;
         World { folder, engine, options }
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-async fn start(folder: &tempfile::TempDir, options: &Options) -> Engine {
+async fn start(folder: &tempfile::TempDir, options: &EngineOptions) -> Engine {
     let path = folder.path().join("orchestrator.db");
     let store = RedbStore::open(&path, Default::default()).unwrap();
     Engine::start(Arc::new(store), tools(), Arc::new(SystemClock), options.clone()).await.unwrap()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ordo_engine::cluster::NodeDetails;
 use ordo_engine::trace::Sampling;
-use ordo_engine::{Engine, Options, Senders};
+use ordo_engine::{Engine, EngineOptions, Senders};
 use ordo_server::{App, Auth, Node};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
     let url = address.map(|address| format!("http://{address}"));
     let about = NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
-    let options = Options {
+    let options = EngineOptions {
         node: name.clone(),
         group: settings.group.clone(),
         tick_rate: plan.tick_rate,

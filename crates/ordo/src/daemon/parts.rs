@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, EngineOptions};
 use ordo_model::incident::Escalation;
 use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
@@ -87,7 +87,7 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
     Ok(bound)
 }
 
-pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: Options) -> Result<Engine> {
+pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: EngineOptions) -> Result<Engine> {
     // Also what was started by a tool that is no longer offered.
     match tools.sweep().await {
         Ok(0) => {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ordo_engine::clock::{SetClock, SharedClock, SystemClock};
 use ordo_engine::tool::Tool;
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::Millis;
 use ordo_store::Store;
 use ordo_store_redb::RedbStore;
@@ -22,7 +22,7 @@ pub struct Opening {
     path: Option<PathBuf>,
     tools: Tools,
     clock: Option<Arc<SetClock>>,
-    options: Options,
+    options: EngineOptions,
 }
 
 impl std::fmt::Debug for Opening {
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Opening {
 
 impl Opening {
     pub(super) fn at(path: Option<PathBuf>) -> Opening {
-        Opening { path, tools: Tools::new(), clock: None, options: Options::default() }
+        Opening { path, tools: Tools::new(), clock: None, options: EngineOptions::default() }
     }
 
     /// An async function as a tool. Its input is read before it is called; what it answers is kept as the result.
@@ -69,7 +69,7 @@ impl Opening {
     /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
         let store: Arc<dyn Store> = match &self.path {
-            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
+            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::EngineOptions::default())?),
             None => Arc::new(RedbStore::in_memory()?),
         };
         let clock: SharedClock = match &self.clock {

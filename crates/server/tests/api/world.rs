@@ -15,7 +15,7 @@ use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
 use ordo_engine::tokens::Wanted;
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
 use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
@@ -110,10 +110,10 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
         let (tools, voice) = tools();
-        let options = Options {
+        let options = EngineOptions {
             tick_rate: Millis::from_ms(200),
             keys: Arc::new(FixedKeys(vec![SealingKey::of([7; 32])])),
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
         let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };

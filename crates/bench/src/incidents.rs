@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use ordo_engine::clock::{Stopwatch, new_id};
-use ordo_engine::{CommitExtras, Engine, Outgoing, SendError, Sender, Sent};
+use ordo_engine::{CommitExtras, Engine, OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::job::Command;
 use ordo_model::notification::Message;
@@ -37,7 +37,7 @@ impl Sender for Sink {
         true
     }
 
-    async fn send(&self, _: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, _: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         self.taken.fetch_add(1, Ordering::Relaxed);
         self.news.notify_waiters();
         Ok(Sent::default())

@@ -29,7 +29,7 @@ pub use dispatch::{Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
 pub use engine::{Engine, EngineOptions, incidents, tokens};
 pub use maintenance::{check, recovery, retention};
-pub use notify::sender::{self, Outgoing, Retries, SendError, Sender, Senders, Sent};
+pub use notify::sender::{self, OutgoingMessage, Retries, SendError, Sender, Senders, Sent};
 pub use read::{change_hint, job_list, metrics, object_queries, page, queries, run_list, series};
 pub use run::runner::Tools;
 pub use run::{log_reader, log_writer, logs, secrets, tool, trace};

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
-use ordo_engine::{CommitExtras, EngineOptions, Outgoing, SendError, Sender, Senders, Sent};
+use ordo_engine::{CommitExtras, EngineOptions, OutgoingMessage, SendError, Sender, Senders, Sent};
 use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
@@ -146,7 +146,7 @@ impl Sender for Gate {
         true
     }
 
-    async fn send(&self, _: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, _: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let takes_ms = self.takes_ms.load(Ordering::SeqCst);
         if takes_ms > 0 {
             tokio::time::sleep(Duration::from_millis(takes_ms)).await;

@@ -4,7 +4,7 @@
 //! again. A card that somebody deleted is posted anew.
 
 use async_trait::async_trait;
-use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
+use ordo_engine::sender::{OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::Millis;
 use ordo_model::notification::{IncidentSubject, Message, Subject};
 use ordo_model::subscription::EventPattern;
@@ -47,7 +47,7 @@ impl Sender for SlackSender {
         self.events.iter().any(|pattern| pattern.fits(name))
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         match &outgoing.message.subject {
             Subject::Incident { incident, .. } => self.incident(incident, outgoing).await,
             Subject::Job { .. } => self.news(outgoing.message).await,
@@ -66,7 +66,7 @@ impl Sender for SlackSender {
 }
 
 impl SlackSender {
-    async fn incident(&self, incident: &IncidentSubject, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn incident(&self, incident: &IncidentSubject, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let place = outgoing.remembered.and_then(|value| CardLocation::deserialize(value).ok());
         let place = match place {
             None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),

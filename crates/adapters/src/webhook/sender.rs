@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ordo_egress_guard::Guarded;
 use ordo_engine::clock::SharedClock;
 use ordo_engine::secrets::Vault;
-use ordo_engine::sender::{Outgoing, Retries, SendError, Sender, Sent};
+use ordo_engine::sender::{OutgoingMessage, Retries, SendError, Sender, Sent};
 use ordo_model::notification::{Message, Notification};
 use ordo_model::subscription::Subscription;
 use ordo_model::{Millis, Timestamp};
@@ -94,7 +94,7 @@ impl Sender for WebhookSender {
         self.subscription.wants(event_type(message), message.label())
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let notification = Notification::id(outgoing.message, &self.name);
         match self.attempt(&message_id(notification), payload::body(outgoing.message)).await {
             Ok(status) => Ok(Sent { note: Some(status.to_string()), remember: None }),

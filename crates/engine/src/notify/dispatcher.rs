@@ -17,7 +17,7 @@ use crate::commit::kinds::notification::{QUEUES, queue_prefix};
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
-use crate::notify::sender::{Outgoing, SendError, Sender, Sent};
+use crate::notify::sender::{OutgoingMessage, SendError, Sender, Sent};
 use crate::notify::workflow::fault_of;
 use crate::read::metrics::Metrics;
 use crate::read::object_queries::Section;
@@ -94,7 +94,7 @@ async fn try_once(
     let remembered = remembered(engine, &notification.message, &notification.sender).await?;
     let key = notification.message.key();
     let attempt = notification.attempts + 1;
-    let outgoing = Outgoing { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
+    let outgoing = OutgoingMessage { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
     let limit = sender.timeout();
     let sent = tokio::time::timeout(limit.to_std(), sender.send(&outgoing)).await;
     let sent = sent.unwrap_or_else(|_| Err(SendError::passing(format!("no answer within {limit}"))));

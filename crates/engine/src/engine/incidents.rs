@@ -18,7 +18,7 @@ use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
 use crate::engine::Engine;
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, ListEntry, Page};
+use crate::read::page::{Cursor, ListEntry, ListPage};
 use crate::read::queries::Queries;
 use crate::time::clock::new_id;
 
@@ -108,7 +108,7 @@ impl Queries {
         filter: &IncidentFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Incident>>, Fault> {
+    ) -> Result<ListPage<Versioned<Incident>>, Fault> {
         let (index, prefix) = match (filter.status, filter.severity) {
             (Some(status), _) => (INCIDENTS_BY_STATUS, vec![status.code()]),
             (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),

@@ -6,7 +6,7 @@ use ordo_store::{Fault, Direction};
 use crate::commit::kinds::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
 use crate::commit::state::Versioned;
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::page::{Cursor, ListPage};
 use crate::read::queries::Queries;
 
 impl Queries {
@@ -19,7 +19,7 @@ impl Queries {
     }
 
     /// Monitors by name.
-    pub async fn monitors(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Monitor>>, Fault> {
+    pub async fn monitors(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<Monitor>>, Fault> {
         self.objects(&Section { index: MONITORS, prefix: &[], after, order: Direction::Ascending, limit }).await
     }
 }

@@ -7,7 +7,7 @@ use ordo_store::{Fault, Direction};
 use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::page::{Cursor, ListPage};
 use crate::read::queries::Queries;
 
 impl Queries {
@@ -17,7 +17,7 @@ impl Queries {
         state: u8,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Notification>>, Fault> {
+    ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = [state];
         let order = Direction::Descending;
         self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
@@ -29,7 +29,7 @@ impl Queries {
         entity: EntityId,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Notification>>, Fault> {
+    ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
         let order = Direction::Descending;
         self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await

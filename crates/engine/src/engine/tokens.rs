@@ -16,7 +16,7 @@ use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::{RandomError, random};
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::page::{Cursor, ListPage};
 use crate::run::secrets::SecretText;
 
 /// Digits of the random part: 43 of 62 kinds are worth more than 256 bits.
@@ -139,7 +139,7 @@ impl Tokens {
     pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Versioned<ApiToken>>, TokensError> {
         let prefix = [hash.0.as_bytes(), &[0]].concat();
         let section = Section { prefix: &prefix, ..Section::all(BY_HASH, 1) };
-        let found: Page<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
+        let found: ListPage<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
         Ok(found.items.into_iter().next().filter(|token| token.hash == hash.0))
     }
 
@@ -148,7 +148,7 @@ impl Tokens {
     }
 
     /// By name.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<ApiToken>>, TokensError> {
+    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<ApiToken>>, TokensError> {
         Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
     }
 

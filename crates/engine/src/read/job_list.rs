@@ -8,7 +8,7 @@ use ordo_model::limits::PAGE_DEFAULT;
 use ordo_store::Fault;
 
 use crate::read::job_source::JobSource;
-use crate::read::page::{Cursor, List, Page, read_page};
+use crate::read::page::{Cursor, List, ListPage, read_page};
 use crate::read::queries::Queries;
 
 /// Which jobs are looked for. Everything that is said must hold.
@@ -118,7 +118,7 @@ impl JobQuery {
 impl Queries {
     /// A page of jobs. A job that moves in the list meanwhile, because it is renamed for example, may be met twice or not
     /// at all; every other is met once.
-    pub async fn jobs(&self, query: &JobQuery) -> Result<Page<Job>, Fault> {
+    pub async fn jobs(&self, query: &JobQuery) -> Result<ListPage<Job>, Fault> {
         let source = JobSource::choose(self, query).await?;
         read_page(&source, query.list(), query.after.as_ref(), query.limit).await
     }

@@ -12,7 +12,7 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
-use crate::read::page::{Cursor, ListEntry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, ListPage, Source, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many objects one page looks at.
@@ -63,7 +63,7 @@ impl Queries {
     }
 
     /// The objects that a section of an index names; its keys end with their ids.
-    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<Page<Versioned<T>>, Fault> {
+    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<ListPage<Versioned<T>>, Fault> {
         self.objects_judged(section, ListEntry::Shown).await
     }
 
@@ -72,7 +72,7 @@ impl Queries {
         &self,
         section: &Section<'_>,
         judge: impl Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
-    ) -> Result<Page<Versioned<T>>, Fault> {
+    ) -> Result<ListPage<Versioned<T>>, Fault> {
         section.start::<T>()?;
         let source = ObjectSource { queries: self, section, judge, of: PhantomData };
         read_page(&source, section.list::<T>(), section.after, section.limit).await

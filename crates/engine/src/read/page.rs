@@ -20,15 +20,15 @@ const GROWTH: usize = 4;
 const PIECE_MAX: usize = 5_000;
 
 #[derive(Debug, Clone)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     pub items: Vec<T>,
     /// None when the list is over.
     pub next: Option<Cursor>,
 }
 
-impl<T> Default for Page<T> {
-    fn default() -> Page<T> {
-        Page { items: Vec::new(), next: None }
+impl<T> Default for ListPage<T> {
+    fn default() -> ListPage<T> {
+        ListPage { items: Vec::new(), next: None }
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) async fn read_page<T>(
     list: List,
     after: Option<&Cursor>,
     limit: usize,
-) -> Result<Page<T>, Fault> {
+) -> Result<ListPage<T>, Fault> {
     let mut at = after.map(|cursor| cursor.key(list)).transpose()?.map(<[u8]>::to_vec);
     let mut items = Vec::new();
     let (mut walked, mut count) = (0, limit + 1);
@@ -157,20 +157,20 @@ pub(crate) async fn read_page<T>(
         walked += entries.len();
         for (key, entry) in entries {
             if items.len() >= limit {
-                return Ok(Page { items, next: go_on(at) });
+                return Ok(ListPage { items, next: go_on(at) });
             }
             match entry {
                 ListEntry::Shown(item) => items.push(item),
                 ListEntry::Passed => {}
-                ListEntry::End => return Ok(Page { items, next: None }),
+                ListEntry::End => return Ok(ListPage { items, next: None }),
             }
             at = Some(key);
         }
         if is_end {
-            return Ok(Page { items, next: None });
+            return Ok(ListPage { items, next: None });
         }
         if items.len() >= limit || walked >= source.entries_max() {
-            return Ok(Page { items, next: go_on(at) });
+            return Ok(ListPage { items, next: go_on(at) });
         }
         count = (count * GROWTH).min(PIECE_MAX).min(source.entries_max() - walked);
     }

@@ -12,7 +12,7 @@ use ordo_store::{Fault, KeyRange, Direction, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
-use crate::read::page::{Cursor, ListEntry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, ListPage, Source, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many runs one page looks at.
@@ -36,7 +36,7 @@ struct RunSource<'a> {
 
 impl Queries {
     /// Runs, newest first.
-    pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<Page<Run>, Fault> {
+    pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Run>, Fault> {
         let (view, prefix) = match (filter.job_id, filter.status) {
             (Some(job), _) => (View::RunsByJob, job.0.as_bytes().to_vec()),
             (None, Some(code)) if has_index(code) => (View::RunsByStatus, vec![code]),

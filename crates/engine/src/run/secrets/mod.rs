@@ -23,7 +23,7 @@ use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::RandomError;
 use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::page::{Cursor, ListPage};
 use crate::time::clock::new_id;
 
 pub use key::{KEY_BYTES, SealingKey, KeyFingerprint, Unopened, open};
@@ -112,7 +112,7 @@ impl Secrets {
     }
 
     /// Names and times, by name; no values.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Secret>>, SecretsError> {
+    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<Secret>>, SecretsError> {
         Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
     }
 

@@ -20,7 +20,7 @@ use crate::commit::job_command::Claim;
 use crate::commit::keys;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
-use crate::run::tool::Payload;
+use crate::run::tool::DeliveryPayload;
 use crate::time::clock::new_id;
 
 /// A payload is kept in parts of this size.
@@ -144,7 +144,7 @@ impl Queries {
     }
 
     /// What came with a delivery; None when it is no longer kept.
-    pub async fn payload(&self, delivery: Uuid) -> Result<Option<Payload>, Fault> {
+    pub async fn payload(&self, delivery: Uuid) -> Result<Option<DeliveryPayload>, Fault> {
         let Some(kept) = self.object::<Delivery>(delivery).await? else { return Ok(None) };
         let Some(owner) = kept.payload else { return Ok(None) };
         let chunks = self.store().chunks(owner, HEADERS_SEQ, CHUNKS_PER_READ).await?;
@@ -155,7 +155,7 @@ impl Queries {
         if body.len() as u64 != kept.bytes {
             return Err(Fault::damaged(format!("delivery {delivery}: {} of {} bytes", body.len(), kept.bytes)));
         }
-        Ok(Some(Payload { hook: kept.value.hook, delivery, headers, body: body.into() }))
+        Ok(Some(DeliveryPayload { hook: kept.value.hook, delivery, headers, body: body.into() }))
     }
 
     async fn fate(&self, run: RunId) -> Result<DeliveryOutcome, Fault> {

@@ -20,7 +20,7 @@ use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
 use crate::run::run_log;
 use crate::run::secrets::Vault;
-use crate::run::tool::{Failure, Payload, Tool, Work};
+use crate::run::tool::{Failure, DeliveryPayload, Tool, Work};
 use crate::run::trace;
 use crate::run::trace::{RunTrace, Sampling};
 use crate::time::clock::{SharedClock, Stopwatch};
@@ -210,7 +210,7 @@ impl Runner {
     }
 
     /// What came with the run's delivery, if it has one.
-    async fn payload(&self, assignment: &StartedAttempt) -> Result<Option<Payload>, Failure> {
+    async fn payload(&self, assignment: &StartedAttempt) -> Result<Option<DeliveryPayload>, Failure> {
         let Some(delivery) = assignment.delivery else { return Ok(None) };
         let unread = |fault: Fault| {
             Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))

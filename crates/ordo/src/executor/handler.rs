@@ -8,7 +8,7 @@ use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, RunLog, LogS
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
-use ordo_engine::tool::{Payload, Shard, Work};
+use ordo_engine::tool::{DeliveryPayload, Shard, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::RunId;
 use tokio::sync::mpsc;
@@ -81,9 +81,9 @@ fn trace(run_id: RunId, told: Option<&str>) -> RunTrace {
 }
 
 /// What a webhook brought, as the server wrote it down for the way.
-fn payload(sent: HookPayload) -> Option<Payload> {
+fn payload(sent: HookPayload) -> Option<DeliveryPayload> {
     let body = sent.bytes()?.into();
-    Some(Payload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
+    Some(DeliveryPayload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
 }
 
 async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: RunLog) {

@@ -3,7 +3,7 @@
 //! Invariant: the method is GET unless one is given; a body never goes out by a method nobody chose.
 
 use bytes::Bytes;
-use ordo_engine::tool::Payload;
+use ordo_engine::tool::DeliveryPayload;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl HttpInput {
 
 impl HttpInput {
     /// A request without a body of its own passes on what came with the webhook, as it came.
-    pub(crate) fn pass_on(&mut self, payload: &Payload, is_method_given: bool) {
+    pub(crate) fn pass_on(&mut self, payload: &DeliveryPayload, is_method_given: bool) {
         self.take_body(payload.body.clone(), payload.header("content-type"), is_method_given);
     }
 
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_request_without_a_body_passes_on_what_came() {
-        let payload = Payload {
+        let payload = DeliveryPayload {
             hook: "push".into(),
             delivery: uuid::Uuid::nil(),
             headers: vec![("Content-Type".into(), "text/csv".into())],

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ordo_engine::logs::LogStream;
-use ordo_engine::tool::{Failure, Payload, Shard, Tool};
+use ordo_engine::tool::{Failure, DeliveryPayload, Shard, Tool};
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES, OUTPUT_TAIL_BYTES};
 use ordo_tools::Shell;
 use serde_json::{Value, json};
@@ -220,7 +220,7 @@ async fn what_came_with_a_webhook_is_the_input_of_the_command() {
     let bench = Bench::new();
     let shell = bench.shell();
     let script = r#"printf '%s|%s|%s|%s|' "$ORDO_HOOK_SLUG" "$ORDO_HOOK_CONTENT_TYPE" "$ORDO_HOOK_HEADER_X_EVENT" "$ORDO_HOOK_DELIVERY"; od -An -tx1"#;
-    let payload = Payload {
+    let payload = DeliveryPayload {
         hook: "push".into(),
         delivery: Uuid::nil(),
         headers: vec![

@@ -17,7 +17,7 @@ use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
 use crate::read::object_queries::Section;
-use crate::run::tool::Payload;
+use crate::run::tool::DeliveryPayload;
 use crate::run::trace::RunTrace;
 use crate::time::clock::new_id;
 
@@ -50,7 +50,7 @@ pub struct Polled {
 pub struct Handed {
     pub assignment: StartedAttempt,
     /// What came with the webhook that brought the run about.
-    pub payload: Option<Payload>,
+    pub payload: Option<DeliveryPayload>,
     /// The trace context that its tool leases on.
     pub traceparent: TraceParent,
 }

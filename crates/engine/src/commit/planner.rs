@@ -20,7 +20,7 @@ use super::state::{SharedState, State};
 pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;
 
 #[derive(Default)]
-pub(crate) struct Plan {
+pub(crate) struct RoundPlan {
     pub(crate) batch: Batch,
     /// For each item of the batch, the entity it is about.
     pub(crate) item_entities: Vec<EntityId>,
@@ -31,10 +31,10 @@ pub(crate) struct Plan {
     pub(crate) decided: Vec<bool>,
 }
 
-pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> Plan {
+pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> RoundPlan {
     let mut works: BTreeMap<EntityId, Work> =
         states.into_iter().map(|(entity, state)| (entity, Work::new(entity, state))).collect();
-    let mut plan = Plan::default();
+    let mut plan = RoundPlan::default();
     for submission in submissions {
         let entity = submission.command.entity();
         let work = works.entry(entity).or_insert_with(|| Work::new(entity, None));

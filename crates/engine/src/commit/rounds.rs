@@ -17,7 +17,7 @@ use super::change::Change;
 use super::command::{Announcements, Lost, Submission};
 use super::deferred::Deferred;
 use super::kinds;
-use super::planner::{Plan, States, plan};
+use super::planner::{RoundPlan, States, plan};
 use crate::read::change_hint::ChangeHint;
 use crate::read::metrics::Metrics;
 
@@ -87,7 +87,7 @@ pub struct Flight {
     has_deferred: bool,
     /// Entities that must wait until it is settled.
     holds: Vec<EntityId>,
-    plan: Result<Plan, Fault>,
+    plan: Result<RoundPlan, Fault>,
 }
 
 impl std::fmt::Debug for Gathered {
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Gathered {
     }
 }
 
-impl std::fmt::Debug for Plan {
+impl std::fmt::Debug for RoundPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Plan").field("items", &self.item_entities).finish_non_exhaustive()
     }
@@ -285,7 +285,7 @@ impl Rounds {
         settled
     }
 
-    fn settle_plan(&mut self, plan: Plan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
+    fn settle_plan(&mut self, plan: RoundPlan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
         let tainted = plan.states.keys().filter(|entity| self.tainted.contains(entity));
         let mut lost: BTreeMap<EntityId, CommitOutcome> =
             tainted.map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })).collect();

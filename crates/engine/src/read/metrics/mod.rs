@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 
-pub use self::histogram::{Histogram, Reading};
+pub use self::histogram::{Histogram, HistogramReading};
 use crate::commit::job_command::Accepted;
 use crate::dispatch::deliveries::DeliveryCounts;
 use crate::read::series::{RunEnd, Series};

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::keys::{Keys, Verdict};
 use super::parking::{Blocker, Freed, Parking};
-use super::remote::{Remote, Restored};
+use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
@@ -62,7 +62,7 @@ pub(super) struct Starting {
 pub struct Dispatcher {
     pub(super) me: SlotReservation,
     pub(super) pools: BTreeMap<Pool, Slots>,
-    pub(super) remotes: BTreeMap<Uuid, Remote>,
+    pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -256,7 +256,7 @@ impl Dispatcher {
     // --- executors ----------------------------------------------------------------------------------
 
     pub fn enrolled(&mut self, id: Uuid, offer: &Offer, now: Timestamp) {
-        self.remotes.insert(id, Remote::new(id, offer, now));
+        self.remotes.insert(id, RemoteSlots::new(id, offer, now));
         self.who_is_there_changed();
     }
 

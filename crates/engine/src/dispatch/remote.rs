@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::requirements::QueueName;
 
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(super) struct RemoteSlots {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) group: String,
@@ -37,9 +37,9 @@ pub struct Restored {
     pub key: Option<String>,
 }
 
-impl Remote {
-    pub(super) fn new(id: Uuid, offer: &Offer, now: Timestamp) -> Remote {
-        Remote {
+impl RemoteSlots {
+    pub(super) fn new(id: Uuid, offer: &Offer, now: Timestamp) -> RemoteSlots {
+        RemoteSlots {
             id,
             name: offer.name.clone(),
             group: offer.group.clone(),

@@ -20,7 +20,7 @@ use crate::store_location::OpenStore;
 /// What a check of the file and of its meaning found.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    report: check::Report,
+    report: check::CheckReport,
     findings: Vec<String>,
     findings_untold: u64,
 }

@@ -20,7 +20,7 @@ const EVENTS_PER_READ: usize = 1_000;
 const DIFFERENCES_SHOWN: usize = 100;
 
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct CheckReport {
     pub entities: u64,
     pub events: u64,
     pub rows: u64,
@@ -29,7 +29,7 @@ pub struct Report {
     pub shown: Vec<String>,
 }
 
-impl Report {
+impl CheckReport {
     pub fn is_clean(&self) -> bool {
         self.differences == 0
     }
@@ -130,8 +130,8 @@ impl Folded {
 }
 
 /// Compares snapshots, alarms and rows with what the events say. Reports after each entity how many are done.
-pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) -> Result<Report, Fault> {
-    let mut report = Report::default();
+pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) -> Result<CheckReport, Fault> {
+    let mut report = CheckReport::default();
     let mut expected: BTreeMap<View, u64> = BTreeMap::new();
     let mut after = None;
     loop {
@@ -160,7 +160,7 @@ pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) ->
 async fn check_stream(
     store: &dyn Store,
     entity: EntityId,
-    report: &mut Report,
+    report: &mut CheckReport,
     expected: &mut BTreeMap<View, u64>,
 ) -> Result<(), Fault> {
     let folded = fold(store, entity).await?;

@@ -44,7 +44,7 @@ pub(crate) struct Runner {
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
-    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
+    pub(crate) running: Arc<Mutex<HashMap<RunId, RunningTool>>>,
     /// Everything was stopped: what still begins is stopped at once.
     pub(crate) ending: Arc<AtomicBool>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Mine {
 }
 
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningTool {
     job_id: JobId,
     token: FencingToken,
     cancel: CancellationToken,
@@ -76,7 +76,7 @@ impl Runner {
         let cancel = CancellationToken::new();
         self.lock().insert(
             assignment.run_id,
-            Running { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
+            RunningTool { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
         );
         if self.ending.load(Ordering::SeqCst) {
             self.stop(assignment.run_id, Stop::Shutdown);
@@ -87,7 +87,7 @@ impl Runner {
 
     /// Everything that runs here.
     pub(crate) fn mine(&self) -> Vec<Mine> {
-        let mine = |(run_id, running): (&RunId, &Running)| Mine {
+        let mine = |(run_id, running): (&RunId, &RunningTool)| Mine {
             run_id: *run_id,
             job_id: running.job_id,
             token: running.token,
@@ -234,7 +234,7 @@ impl Runner {
         drop(flushed.await);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Running>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, RunningTool>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::recorder::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::{CommitExtras, EngineOptions, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
     By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, EscalationStep,
@@ -132,7 +132,7 @@ async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobo
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
     let mut watch = world.engine.watch();
     let dead_lettered = loop {
-        let section = Section { index: 0, prefix: &[2], after: None, order: Direction::Ascending, limit: 10 };
+        let section = IndexRange { index: 0, prefix: &[2], after: None, order: Direction::Ascending, limit: 10 };
         let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
         if !found.is_empty() {
             break found;

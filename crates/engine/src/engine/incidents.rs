@@ -17,7 +17,7 @@ use crate::commit::kinds::incident::{
 use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
 use crate::engine::Engine;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 use crate::read::page::{Cursor, ListEntry, ListPage};
 use crate::read::queries::Queries;
 use crate::time::clock::new_id;
@@ -92,7 +92,7 @@ impl Queries {
     /// The latest incident of an identifier.
     pub async fn newest_of(&self, identifier: &str) -> Result<Option<Versioned<Incident>>, Fault> {
         let prefix = identifier_prefix(identifier);
-        let section = Section {
+        let section = IndexRange {
             index: INCIDENTS_BY_IDENTIFIER,
             prefix: &prefix,
             after: None,
@@ -114,7 +114,7 @@ impl Queries {
             (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),
             (None, None) => (INCIDENTS, Vec::new()),
         };
-        let section = Section { index, prefix: &prefix, after, order: Direction::Descending, limit };
+        let section = IndexRange { index, prefix: &prefix, after, order: Direction::Descending, limit };
         let judge = |incident: Versioned<Incident>| match filter.since {
             Some(since) if incident.created_at < since => ListEntry::End,
             Some(_) | None if filter.shows(&incident) => ListEntry::Shown(incident),

@@ -6,7 +6,7 @@ use ordo_store::{Fault, Direction};
 
 use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 use crate::read::page::{Cursor, ListPage};
 use crate::read::queries::Queries;
 
@@ -20,7 +20,7 @@ impl Queries {
     ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = [state];
         let order = Direction::Descending;
-        self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
+        self.objects(&IndexRange { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
     /// Notifications about one entity, the newest event first.
@@ -32,6 +32,6 @@ impl Queries {
     ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
         let order = Direction::Descending;
-        self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
+        self.objects(&IndexRange { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
     }
 }

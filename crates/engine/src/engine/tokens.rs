@@ -15,7 +15,7 @@ use crate::commit::kinds::api_token::BY_HASH;
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::{RandomError, random};
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 use crate::read::page::{Cursor, ListPage};
 use crate::run::secrets::SecretText;
 
@@ -138,7 +138,7 @@ impl Tokens {
     /// The token with this hash, alive or not.
     pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Versioned<ApiToken>>, TokensError> {
         let prefix = [hash.0.as_bytes(), &[0]].concat();
-        let section = Section { prefix: &prefix, ..Section::all(BY_HASH, 1) };
+        let section = IndexRange { prefix: &prefix, ..IndexRange::all(BY_HASH, 1) };
         let found: ListPage<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
         Ok(found.items.into_iter().next().filter(|token| token.hash == hash.0))
     }
@@ -149,7 +149,7 @@ impl Tokens {
 
     /// By name.
     pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<ApiToken>>, TokensError> {
-        Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
+        Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 
     pub async fn revoke(&self, id: Uuid) -> Result<Arc<Versioned<ApiToken>>, TokensError> {

@@ -20,7 +20,7 @@ use crate::notify::reconciler::Reconciled;
 use crate::notify::sender::{OutgoingMessage, SendError, Sender, Sent};
 use crate::notify::workflow::fault_of;
 use crate::read::metrics::Metrics;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 
 /// Looks at a notification: whether it is its turn. Never waits for anybody outside.
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
@@ -124,7 +124,7 @@ async fn tell(
 /// The notification of this one's queue that goes next.
 async fn first_in_queue(engine: &Engine, notification: &Notification) -> Result<Option<Uuid>, Fault> {
     let queue = queue_prefix(&notification.sender, notification.message.entity());
-    let section = Section { index: QUEUES, prefix: &queue, after: None, order: Direction::Ascending, limit: 1 };
+    let section = IndexRange { index: QUEUES, prefix: &queue, after: None, order: Direction::Ascending, limit: 1 };
     Ok(engine.queries().object_ids::<Notification>(&section).await?.pop())
 }
 

@@ -20,7 +20,7 @@ const LOADS_MAX: usize = 4_000;
 
 /// Which part of an index is read.
 #[derive(Debug, Clone)]
-pub struct Section<'a> {
+pub struct IndexRange<'a> {
     pub index: u8,
     /// Only keys that begin with this.
     pub prefix: &'a [u8],
@@ -29,10 +29,10 @@ pub struct Section<'a> {
     pub limit: usize,
 }
 
-impl<'a> Section<'a> {
+impl<'a> IndexRange<'a> {
     /// A whole index from its beginning.
-    pub fn all(index: u8, limit: usize) -> Section<'a> {
-        Section { index, prefix: &[], after: None, order: Direction::Ascending, limit }
+    pub fn all(index: u8, limit: usize) -> IndexRange<'a> {
+        IndexRange { index, prefix: &[], after: None, order: Direction::Ascending, limit }
     }
 
     fn list<T: Object>(&self) -> List {
@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
 /// A section of an index as it is walked; keys are those of the index without its kind and number.
 struct ObjectSource<'a, T, F> {
     queries: &'a Queries,
-    section: &'a Section<'a>,
+    section: &'a IndexRange<'a>,
     judge: F,
     of: PhantomData<fn() -> T>,
 }
@@ -63,14 +63,14 @@ impl Queries {
     }
 
     /// The objects that a section of an index names; its keys end with their ids.
-    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<ListPage<Versioned<T>>, Fault> {
+    pub async fn objects<T: Stored>(&self, section: &IndexRange<'_>) -> Result<ListPage<Versioned<T>>, Fault> {
         self.objects_judged(section, ListEntry::Shown).await
     }
 
     /// The same, where not every object fits: a page looks at a bounded number of them.
     pub(crate) async fn objects_judged<T: Stored>(
         &self,
-        section: &Section<'_>,
+        section: &IndexRange<'_>,
         judge: impl Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
     ) -> Result<ListPage<Versioned<T>>, Fault> {
         section.start::<T>()?;
@@ -79,14 +79,14 @@ impl Queries {
     }
 
     /// The ids that a section of an index names.
-    pub async fn object_ids<T: Stored>(&self, section: &Section<'_>) -> Result<Vec<Uuid>, Fault> {
+    pub async fn object_ids<T: Stored>(&self, section: &IndexRange<'_>) -> Result<Vec<Uuid>, Fault> {
         let keys = self.index_keys::<T>(section, section.start::<T>()?, section.limit).await?;
         Ok(keys.iter().filter_map(|key| keys::trailing_id(key)).collect())
     }
 
     async fn index_keys<T: Object>(
         &self,
-        section: &Section<'_>,
+        section: &IndexRange<'_>,
         after: Option<&[u8]>,
         count: usize,
     ) -> Result<Vec<Vec<u8>>, Fault> {

@@ -16,7 +16,7 @@ use crate::commit::job_command::Request;
 use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 use crate::run::tool::DeliveryPayload;
 use crate::run::trace::RunTrace;
 use crate::time::clock::new_id;
@@ -202,7 +202,7 @@ impl Engine {
         let mut listed = Vec::new();
         let mut after = None;
         loop {
-            let section = Section { after: after.as_ref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
+            let section = IndexRange { after: after.as_ref(), ..IndexRange::all(Executor::LIST, EXECUTORS_PAGE) };
             let found = self.queries().objects::<Executor>(&section).await?;
             for kept in found.items {
                 let doing = self.registry().load(kept.id);

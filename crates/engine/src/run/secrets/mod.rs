@@ -22,7 +22,7 @@ use crate::commit::entity_command::CommitExtras;
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::RandomError;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 use crate::read::page::{Cursor, ListPage};
 use crate::time::clock::new_id;
 
@@ -113,7 +113,7 @@ impl Secrets {
 
     /// Names and times, by name; no values.
     pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<Secret>>, SecretsError> {
-        Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
+        Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 
     pub async fn remove(&self, name: &str) -> Result<Arc<Versioned<Secret>>, SecretsError> {

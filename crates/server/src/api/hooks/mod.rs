@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::hooks::{HookPatch, HookView, NewHook};
 use ordo_api::{Code, Page};
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::secrets::{SecretText, SecretsError};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Hook, HookCommand, HookRefusal, HookTerms, TermsPatch};
@@ -31,7 +31,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let section = Section { after: after.as_ref(), ..Section::all(0, limit) };
+    let section = IndexRange { after: after.as_ref(), ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Hook>(&section).await?;
     let mut items = Vec::with_capacity(found.items.len());
     for hook in &found.items {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::commit::keys;
 use crate::read::job_list::{JobFilter, JobOrder, JobQuery};
-use crate::read::page::{ListEntry, Source, rest};
+use crate::read::page::{ListEntry, ListSource, rest};
 use crate::read::queries::Queries;
 
 /// How many rows one page walks at most; fewer where each row costs a read of a job or of a run.
@@ -203,7 +203,7 @@ impl<'a> JobSource<'a> {
 }
 
 #[async_trait]
-impl Source<Job> for JobSource<'_> {
+impl ListSource<Job> for JobSource<'_> {
     async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Job>)>, Fault> {
         if let Walked::Few(few, order) = &self.walked {
             return Ok(read_few(few, *order, after, count));

@@ -12,7 +12,7 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
-use crate::read::page::{Cursor, ListEntry, List, ListPage, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many objects one page looks at.
@@ -98,7 +98,7 @@ impl Queries {
 }
 
 #[async_trait]
-impl<T, F> Source<Versioned<T>> for ObjectSource<'_, T, F>
+impl<T, F> ListSource<Versioned<T>> for ObjectSource<'_, T, F>
 where
     T: Stored,
     F: Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,

@@ -132,7 +132,7 @@ pub(crate) enum ListEntry<T> {
 
 /// A list as it is walked: keys in its order, each with what stands there.
 #[async_trait]
-pub(crate) trait Source<T>: Sync {
+pub(crate) trait ListSource<T>: Sync {
     /// The entries behind a key: exactly `count` of them unless the list ends.
     async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<T>)>, Fault>;
 
@@ -142,7 +142,7 @@ pub(crate) trait Source<T>: Sync {
 
 /// One page. The first piece is as large as the page needs if everything fits; the next ones grow.
 pub(crate) async fn read_page<T>(
-    source: &dyn Source<T>,
+    source: &dyn ListSource<T>,
     list: List,
     after: Option<&Cursor>,
     limit: usize,
@@ -204,7 +204,7 @@ mod tests {
 
     /// Even numbers are shown; the keys are the numbers.
     #[async_trait]
-    impl Source<u8> for Numbers {
+    impl ListSource<u8> for Numbers {
         async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<u8>)>, Fault> {
             let from = after.map_or(0, |key| key[0] + 1);
             let entry = |number: u8| if number.is_multiple_of(2) { ListEntry::Shown(number) } else { ListEntry::Passed };

@@ -12,7 +12,7 @@ use ordo_store::{Fault, KeyRange, Direction, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
-use crate::read::page::{Cursor, ListEntry, List, ListPage, Source, read_page, rest};
+use crate::read::page::{Cursor, ListEntry, List, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many runs one page looks at.
@@ -112,7 +112,7 @@ impl RunSource<'_> {
 }
 
 #[async_trait]
-impl Source<Run> for RunSource<'_> {
+impl ListSource<Run> for RunSource<'_> {
     async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Run>)>, Fault> {
         let found = self.found(after, count).await?;
         Ok(found.into_iter().map(|(id, run)| (id.0.as_bytes().to_vec(), self.entry(run))).collect())

@@ -18,7 +18,7 @@ use crate::commit::change::{Place, Waiting};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct RunStart {
     pub job_id: JobId,
     pub command: Command,
     /// None for a run that goes to all.
@@ -27,7 +27,7 @@ pub struct Start {
 
 impl Dispatcher {
     /// Waiting runs for which there is a place now.
-    pub fn take_startable(&mut self, now: Timestamp) -> Vec<Start> {
+    pub fn take_startable(&mut self, now: Timestamp) -> Vec<RunStart> {
         let mut starts = Vec::new();
         let mut closed: BTreeSet<QueueName> = BTreeSet::new();
         if self.stopped || self.resting {
@@ -56,7 +56,7 @@ impl Dispatcher {
     }
 
     /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
-    fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<Start>, Waiting> {
+    fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<RunStart>, Waiting> {
         match self.keys.judge(&waiting.requirements.terms, now) {
             Verdict::Free => {}
             Verdict::Busy(key) => {
@@ -120,7 +120,7 @@ impl Dispatcher {
         there
     }
 
-    fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> Start {
+    fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
         let reservation = match self.remotes.get_mut(&executor) {
@@ -141,18 +141,18 @@ impl Dispatcher {
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
         self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
-        Start {
+        RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
             reservation: Some(reservation),
         }
     }
 
-    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> Start {
+    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> RunStart {
         self.choices += 1;
         self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
-        Start { job_id: waiting.job_id, command, reservation: None }
+        RunStart { job_id: waiting.job_id, command, reservation: None }
     }
 }
 

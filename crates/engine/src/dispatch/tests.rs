@@ -10,7 +10,7 @@ use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::choosing::Start;
+use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, Terms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
 use crate::commit::change::{StartedAttempt, Place, Waiting};
@@ -161,7 +161,7 @@ fn waiting_runs_start_by_rank_and_each_once() {
         dispatcher.add_waiting(waiting(n, rank), now());
         dispatcher.add_waiting(waiting(n, rank), now());
     }
-    let starts: Vec<JobId> = dispatcher.take_startable(now()).iter().map(|start: &Start| start.job_id).collect();
+    let starts: Vec<JobId> = dispatcher.take_startable(now()).iter().map(|start: &RunStart| start.job_id).collect();
     assert_eq!(starts, [job(2), job(3)]);
     dispatcher.add_waiting(waiting(2, 0), now());
     assert!(dispatcher.take_startable(now()).is_empty(), "it is on its way already, and no place is free");

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::change::Change;
 use super::command::Submission;
-use super::state::{SharedState, State};
+use super::state::{SharedState, EntityState};
 
 /// What is known of each entity before the round.
 pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;
@@ -119,7 +119,7 @@ impl Work {
         &mut self.change
     }
 
-    pub(crate) fn advance(&mut self, state: Arc<impl State>, events: impl Iterator<Item = NewEvent>) {
+    pub(crate) fn advance(&mut self, state: Arc<impl EntityState>, events: impl Iterator<Item = NewEvent>) {
         self.owners.extend(state.chunk_owners());
         self.now = Some(state);
         self.events.extend(events);

@@ -39,9 +39,9 @@ impl<T: Stored> Versioned<T> {
     }
 }
 
-pub(crate) type SharedState = Arc<dyn State>;
+pub(crate) type SharedState = Arc<dyn EntityState>;
 
-pub(crate) trait State: Any + Send + Sync {
+pub(crate) trait EntityState: Any + Send + Sync {
     fn version(&self) -> Version;
     fn rank(&self) -> u8;
     fn alarm(&self) -> Option<Alarm>;
@@ -64,7 +64,7 @@ pub(crate) trait State: Any + Send + Sync {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-impl State for Job {
+impl EntityState for Job {
     fn version(&self) -> Version {
         self.version
     }
@@ -128,7 +128,7 @@ impl State for Job {
     }
 }
 
-impl<T: Stored> State for Versioned<T> {
+impl<T: Stored> EntityState for Versioned<T> {
     fn version(&self) -> Version {
         self.version
     }

@@ -12,7 +12,7 @@ use ordo_store::{Alarm, StoredEvent, Fault, Rebuilt, RowWrite, Snapshot, Store, 
 use crate::commit::codec;
 use crate::commit::kinds;
 use crate::commit::projection;
-use crate::commit::state::State;
+use crate::commit::state::EntityState;
 
 const ENTITIES_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 1_000;
@@ -52,7 +52,7 @@ struct Folded {
 
 enum FoldedState {
     Job(Box<Job>),
-    Object(Arc<dyn State>),
+    Object(Arc<dyn EntityState>),
 }
 
 impl FoldedState {

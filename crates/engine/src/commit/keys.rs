@@ -9,7 +9,7 @@ use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
 use crate::commit::change::Waiting;
-use crate::dispatch::requirements::{QueueName, Requirements, Terms};
+use crate::dispatch::requirements::{QueueName, Requirements, RunTerms};
 
 /// Ends a text inside a key; texts have no control characters.
 const END: u8 = 0;
@@ -66,7 +66,7 @@ pub(crate) fn queue_value(waiting: &Waiting) -> Vec<u8> {
     value
 }
 
-const PLAIN: Terms = Terms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
+const PLAIN: RunTerms = RunTerms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
 
 /// Reads back what `queue` and `queue_value` wrote.
 pub(crate) fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<Waiting> {
@@ -135,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_queue_row_reads_back_and_sorts_by_turn() {
-        let waiting = |ms, rank, terms: Terms| Waiting {
+        let waiting = |ms, rank, terms: RunTerms| Waiting {
             turn: Timestamp::from_ms(ms).unwrap(),
             rank,
             run_id: RunId(Uuid::from_u128(1)),
             job_id: JobId(Uuid::from_u128(2)),
             requirements: Arc::new(Requirements { queue: queue_name("default", "shell"), terms }),
         };
-        let lru = Terms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
+        let lru = RunTerms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
         for terms in [PLAIN, lru] {
             let one = waiting(1_000, 4, terms);
             let read = read_queue(&one.requirements.queue, &queue(&one), &queue_value(&one)).unwrap();

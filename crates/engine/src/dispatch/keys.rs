@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use ordo_model::Timestamp;
 
-use super::requirements::{Rate, Terms};
+use super::requirements::{Rate, RunTerms};
 
 #[derive(Debug, Default)]
 pub(super) struct Keys {
@@ -26,7 +26,7 @@ pub(super) enum Verdict {
 }
 
 impl Keys {
-    pub(super) fn judge(&mut self, terms: &Terms, now: Timestamp) -> Verdict {
+    pub(super) fn judge(&mut self, terms: &RunTerms, now: Timestamp) -> Verdict {
         if let Some(limit) = &terms.concurrency
             && self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
         {
@@ -47,7 +47,7 @@ impl Keys {
         starts.get(over).map(|first| first.plus(rate.per))
     }
 
-    pub(super) fn take(&mut self, terms: &Terms, now: Timestamp) {
+    pub(super) fn take(&mut self, terms: &RunTerms, now: Timestamp) {
         if let Some(limit) = &terms.concurrency {
             self.hold(limit.key.clone());
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn so_many_of_one_key_run_at_once() {
         let limit =
-            |key: &str| Terms { concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }), ..Terms::default() };
+            |key: &str| RunTerms { concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }), ..RunTerms::default() };
         let mut keys = Keys::default();
         keys.take(&limit("a"), at(0));
         keys.take(&limit("a"), at(0));
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn in_no_window_do_more_begin_than_the_limit() {
         let terms =
-            Terms { rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }), ..Terms::default() };
+            RunTerms { rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }), ..RunTerms::default() };
         let mut keys = Keys::default();
         let mut begun: Vec<i64> = Vec::new();
         for ms in 0..1_000 {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_does_not_close_a_key_for_long() {
         let terms =
-            Terms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..Terms::default() };
+            RunTerms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..RunTerms::default() };
         let mut keys = Keys::default();
         keys.take(&terms, at(900_000));
         assert_eq!(keys.judge(&terms, at(0)), Verdict::Free);

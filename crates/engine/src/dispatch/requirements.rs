@@ -19,12 +19,12 @@ pub struct QueueName {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirements {
     pub queue: QueueName,
-    pub terms: Terms,
+    pub terms: RunTerms,
 }
 
 /// What a run asks for besides its queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Terms {
+pub struct RunTerms {
     #[serde(default)]
     pub routing: Routing,
     /// The executor that a shard is meant for.
@@ -60,7 +60,7 @@ impl Requirements {
         let whole = definition.routing == Routing::ShardingBroadcast && run.shard.is_none();
         let concurrency = definition.concurrency_key.as_ref().filter(|_| !whole);
         let rate = definition.rate_limit.as_ref().filter(|_| !whole);
-        let terms = Terms {
+        let terms = RunTerms {
             routing: if run.shard.is_some() { Routing::Round } else { definition.routing },
             meant_for: run.shard.map(|shard| shard.executor),
             concurrency: concurrency

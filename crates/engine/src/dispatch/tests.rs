@@ -11,7 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::choosing::RunStart;
-use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, Terms};
+use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
 use crate::commit::change::{StartedAttempt, Place, Waiting};
 
@@ -57,16 +57,16 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
-fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: Terms) -> Waiting {
+fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: RunTerms) -> Waiting {
     Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
 }
 
 fn waiting(n: u128, rank: u8) -> Waiting {
-    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, Terms::default())
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, RunTerms::default())
 }
 
 fn far(n: u128, routing: Routing) -> Waiting {
-    waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, Terms { routing, ..Terms::default() })
+    waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, RunTerms { routing, ..RunTerms::default() })
 }
 
 fn offer(name: &str, capacity: u32) -> Offer {
@@ -212,7 +212,7 @@ fn one_of_a_better_turn_takes_the_room_of_the_last() {
 #[test]
 fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
     let mut dispatcher = dispatcher(1, 4);
-    let slow = |n: u128| waiting_in(queue(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, Terms::default());
+    let slow = |n: u128| waiting_in(queue(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, RunTerms::default());
     for n in 0..100u128 {
         dispatcher.add_waiting(slow(n), now());
     }
@@ -268,8 +268,8 @@ fn what_nobody_can_run_stays_in_the_store_and_is_read_when_somebody_comes() {
 #[test]
 fn an_executor_without_the_tool_or_of_another_group_gets_nothing() {
     let mut dispatcher = with_executors(&["a"], 9);
-    dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "sing"), 1, 0, Terms::default()), now());
-    dispatcher.add_waiting(waiting_in(queue("cpu", Pool::Fast, "render"), 2, 0, Terms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "sing"), 1, 0, RunTerms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("cpu", Pool::Fast, "render"), 2, 0, RunTerms::default()), now());
     assert!(dispatcher.take_startable(now()).is_empty());
 }
 
@@ -373,7 +373,7 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
     assert_eq!(executors.iter().map(|one| one.executor.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     dispatcher.answered(run(1));
     let shard = |n, name: &str| {
-        let terms = Terms { meant_for: Some(id(name)), ..Terms::default() };
+        let terms = RunTerms { meant_for: Some(id(name)), ..RunTerms::default() };
         waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms)
     };
     for waiting in [shard(2, "b"), shard(3, "b"), shard(4, "a"), shard(5, "gone")] {
@@ -401,7 +401,7 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 
 fn limited(n: u128, key: &str) -> Waiting {
     let concurrency = Some(ConcurrencyLimit { key: key.into(), max: 1 });
-    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, RunTerms { concurrency, ..RunTerms::default() })
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn a_rate_lets_so_many_begin_and_the_next_at_its_time() {
     let mut dispatcher = dispatcher(9, 10);
     let rate = Some(Rate { key: "k".into(), limit: 2, per: Millis::from_secs(1) });
     for n in 1..=3 {
-        let terms = Terms { rate: rate.clone(), ..Terms::default() };
+        let terms = RunTerms { rate: rate.clone(), ..RunTerms::default() };
         dispatcher.add_waiting(waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms), now());
     }
     assert_eq!(carry_out(&mut dispatcher, now()).len(), 2);

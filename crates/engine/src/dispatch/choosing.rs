@@ -11,7 +11,7 @@ use ordo_model::{Incarnation, JobId, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
-use super::keys::Verdict;
+use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
 use crate::commit::change::{Place, Waiting};
@@ -58,12 +58,12 @@ impl Dispatcher {
     /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
     fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<RunStart>, Waiting> {
         match self.keys.judge(&waiting.requirements.terms, now) {
-            Verdict::Free => {}
-            Verdict::Busy(key) => {
+            KeyVerdict::Free => {}
+            KeyVerdict::Busy(key) => {
                 self.park(Blocker::Key(key), waiting);
                 return Ok(None);
             }
-            Verdict::Until(key, at) => {
+            KeyVerdict::Until(key, at) => {
                 self.parking.wake_at(&key, at);
                 self.park(Blocker::Rate(key), waiting);
                 return Ok(None);

@@ -11,7 +11,7 @@ use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
 use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use uuid::Uuid;
 
-use super::keys::{Keys, Verdict};
+use super::keys::{Keys, KeyVerdict};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
@@ -384,9 +384,9 @@ impl Dispatcher {
     /// A key that is busy, with as many waiting for it as memory holds.
     fn crowded(&mut self, waiting: &Waiting, now: Timestamp) -> Option<Blocker> {
         let blocker = match self.keys.judge(&waiting.requirements.terms, now) {
-            Verdict::Free => return None,
-            Verdict::Busy(key) => Blocker::Key(key),
-            Verdict::Until(key, at) => {
+            KeyVerdict::Free => return None,
+            KeyVerdict::Busy(key) => Blocker::Key(key),
+            KeyVerdict::Until(key, at) => {
                 self.parking.wake_at(&key, at);
                 Blocker::Rate(key)
             }

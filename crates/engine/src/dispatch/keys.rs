@@ -17,7 +17,7 @@ pub(super) struct Keys {
 
 /// Whether a run may begin as far as its keys go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum KeyVerdict {
     Free,
     /// As many as may run with this key are running.
     Busy(String),
@@ -26,15 +26,15 @@ pub(super) enum Verdict {
 }
 
 impl Keys {
-    pub(super) fn judge(&mut self, terms: &RunTerms, now: Timestamp) -> Verdict {
+    pub(super) fn judge(&mut self, terms: &RunTerms, now: Timestamp) -> KeyVerdict {
         if let Some(limit) = &terms.concurrency
             && self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
         {
-            return Verdict::Busy(limit.key.clone());
+            return KeyVerdict::Busy(limit.key.clone());
         }
         match terms.rate.as_ref().and_then(|rate| Some((rate, self.next_start(rate, now)?))) {
-            Some((rate, at)) => Verdict::Until(rate.key.clone(), at),
-            None => Verdict::Free,
+            Some((rate, at)) => KeyVerdict::Until(rate.key.clone(), at),
+            None => KeyVerdict::Free,
         }
     }
 
@@ -92,10 +92,10 @@ mod tests {
         let mut keys = Keys::default();
         keys.take(&limit("a"), at(0));
         keys.take(&limit("a"), at(0));
-        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Busy("a".into()));
-        assert_eq!(keys.judge(&limit("b"), at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&limit("a"), at(0)), KeyVerdict::Busy("a".into()));
+        assert_eq!(keys.judge(&limit("b"), at(0)), KeyVerdict::Free);
         keys.release("a");
-        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&limit("a"), at(0)), KeyVerdict::Free);
     }
 
     #[test]
@@ -105,14 +105,14 @@ mod tests {
         let mut keys = Keys::default();
         let mut begun: Vec<i64> = Vec::new();
         for ms in 0..1_000 {
-            if keys.judge(&terms, at(ms)) == Verdict::Free {
+            if keys.judge(&terms, at(ms)) == KeyVerdict::Free {
                 keys.take(&terms, at(ms));
                 begun.push(ms);
             }
         }
         assert_eq!(begun.len(), 30);
         assert!(begun.windows(4).all(|four| four[3] - four[0] >= 100), "{begun:?}");
-        assert_eq!(keys.judge(&terms, at(902)), Verdict::Until("a".into(), at(1_000)));
+        assert_eq!(keys.judge(&terms, at(902)), KeyVerdict::Until("a".into(), at(1_000)));
     }
 
     #[test]
@@ -121,6 +121,6 @@ mod tests {
             RunTerms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..RunTerms::default() };
         let mut keys = Keys::default();
         keys.take(&terms, at(900_000));
-        assert_eq!(keys.judge(&terms, at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&terms, at(0)), KeyVerdict::Free);
     }
 }

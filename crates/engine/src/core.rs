@@ -9,7 +9,7 @@ use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::commit::change::{StartedAttempt, Change, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Change, Place, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
@@ -28,7 +28,7 @@ pub enum Input {
     /// The answer to `Effect::FindWaiting`.
     Waiting {
         queue: QueueName,
-        found: Vec<Waiting>,
+        found: Vec<WaitingRun>,
         complete: bool,
     },
     /// Commits changed these jobs.

@@ -39,7 +39,7 @@ pub struct Change {
     /// Runs whose attempt came to its end.
     pub ended: Vec<RunId>,
     /// Runs that could start if there were a place.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingRun>,
     /// Entities that have something to do now, without waiting for their alarm.
     pub reconcile: Vec<EntityId>,
     /// The commands could not be committed at all.
@@ -88,7 +88,7 @@ pub struct StartedAttempt {
 
 /// A run that waits for a slot, in the order of its turn.
 #[derive(Debug, Clone)]
-pub struct Waiting {
+pub struct WaitingRun {
     /// See `Job::turn_of`.
     pub turn: Timestamp,
     pub rank: u8,
@@ -97,28 +97,28 @@ pub struct Waiting {
     pub requirements: Arc<Requirements>,
 }
 
-impl Waiting {
+impl WaitingRun {
     fn order(&self) -> (Timestamp, u8, RunId) {
         (self.turn, self.rank, self.run_id)
     }
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for WaitingRun {
+    fn eq(&self, other: &WaitingRun) -> bool {
         self.order() == other.order()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingRun {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for WaitingRun {
+    fn partial_cmp(&self, other: &WaitingRun) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> Ordering {
+impl Ord for WaitingRun {
+    fn cmp(&self, other: &WaitingRun) -> Ordering {
         self.order().cmp(&other.order())
     }
 }

@@ -14,7 +14,7 @@ use super::dispatcher::{Dispatcher, Starting};
 use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
-use crate::commit::change::{Place, Waiting};
+use crate::commit::change::{Place, WaitingRun};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Dispatcher {
     }
 
     /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
-    fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<RunStart>, Waiting> {
+    fn dispatch(&mut self, waiting: WaitingRun, now: Timestamp) -> Result<Option<RunStart>, WaitingRun> {
         match self.keys.judge(&waiting.requirements.terms, now) {
             KeyVerdict::Free => {}
             KeyVerdict::Busy(key) => {
@@ -120,7 +120,7 @@ impl Dispatcher {
         there
     }
 
-    fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> RunStart {
+    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
         let reservation = match self.remotes.get_mut(&executor) {
@@ -148,7 +148,7 @@ impl Dispatcher {
         }
     }
 
-    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> RunStart {
+    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &WaitingRun) -> RunStart {
         self.choices += 1;
         self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };

@@ -17,7 +17,7 @@ use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{StartedAttempt, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Place, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
@@ -28,7 +28,7 @@ const FIND_PAGE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
     pub queue: QueueName,
-    pub after: Option<Waiting>,
+    pub after: Option<WaitingRun>,
     pub limit: usize,
 }
 
@@ -355,7 +355,7 @@ impl Dispatcher {
 
     // --- queues --------------------------------------------------------------------------------------
 
-    pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
+    pub fn add_waiting(&mut self, waiting: WaitingRun, now: Timestamp) {
         // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
         if self.resting
             || self.known.contains(&waiting.run_id)
@@ -371,7 +371,7 @@ impl Dispatcher {
         self.put(waiting);
     }
 
-    fn put(&mut self, waiting: Waiting) {
+    fn put(&mut self, waiting: WaitingRun) {
         let left = match self.queues.get_mut(&waiting.requirements.queue) {
             Some(queue) => queue.add(waiting),
             None => Some(waiting),
@@ -382,7 +382,7 @@ impl Dispatcher {
     }
 
     /// A key that is busy, with as many waiting for it as memory holds.
-    fn crowded(&mut self, waiting: &Waiting, now: Timestamp) -> Option<Blocker> {
+    fn crowded(&mut self, waiting: &WaitingRun, now: Timestamp) -> Option<Blocker> {
         let blocker = match self.keys.judge(&waiting.requirements.terms, now) {
             KeyVerdict::Free => return None,
             KeyVerdict::Busy(key) => Blocker::Key(key),
@@ -394,7 +394,7 @@ impl Dispatcher {
         (!self.parking.has_room(&blocker)).then_some(blocker)
     }
 
-    pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) {
+    pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) {
         if let Some(left) = self.parking.park(blocker, waiting) {
             self.known.remove(&left.run_id);
         }
@@ -434,7 +434,7 @@ impl Dispatcher {
     pub fn found_waiting(
         &mut self,
         name: &QueueName,
-        found: Vec<Waiting>,
+        found: Vec<WaitingRun>,
         complete: bool,
         now: Timestamp,
     ) -> Option<Find> {

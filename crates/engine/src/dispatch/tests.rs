@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
-use crate::commit::change::{StartedAttempt, Place, Waiting};
+use crate::commit::change::{StartedAttempt, Place, WaitingRun};
 
 const GROUP: &str = "default";
 
@@ -57,15 +57,15 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
-fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: RunTerms) -> Waiting {
-    Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
+fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: RunTerms) -> WaitingRun {
+    WaitingRun { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
 }
 
-fn waiting(n: u128, rank: u8) -> Waiting {
+fn waiting(n: u128, rank: u8) -> WaitingRun {
     waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, RunTerms::default())
 }
 
-fn far(n: u128, routing: Routing) -> Waiting {
+fn far(n: u128, routing: Routing) -> WaitingRun {
     waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, RunTerms { routing, ..RunTerms::default() })
 }
 
@@ -191,7 +191,7 @@ fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
     }
     let find = dispatcher.wants_waiting().expect("half of it is gone");
     assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");
-    let rest: Vec<Waiting> = (2..6).map(|n| waiting(n, 0)).collect();
+    let rest: Vec<WaitingRun> = (2..6).map(|n| waiting(n, 0)).collect();
     assert_eq!(dispatcher.found_waiting(&find.queue, rest, true, now()), None);
     assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
     assert_eq!(dispatcher.load()[0], (Pool::Fast, 0, 4));
@@ -226,10 +226,10 @@ fn a_page_of_the_store_is_followed_by_the_next_while_there_is_room() {
     let mut dispatcher = dispatcher(0, 10);
     dispatcher.queues.values_mut().for_each(super::run_queue::RunQueue::must_refill);
     let find = dispatcher.wants_waiting().unwrap();
-    let page: Vec<Waiting> = (0..5).map(|n| waiting(n, 0)).collect();
+    let page: Vec<WaitingRun> = (0..5).map(|n| waiting(n, 0)).collect();
     let more = dispatcher.found_waiting(&find.queue, page, false, now()).expect("there is room for more");
     assert_eq!(more.after.unwrap().run_id, run(4));
-    let page: Vec<Waiting> = (5..12).map(|n| waiting(n, 0)).collect();
+    let page: Vec<WaitingRun> = (5..12).map(|n| waiting(n, 0)).collect();
     assert_eq!(dispatcher.found_waiting(&find.queue, page, false, now()), None, "now it is full");
 }
 
@@ -399,7 +399,7 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 
 // --- limits -----------------------------------------------------------------------------------------
 
-fn limited(n: u128, key: &str) -> Waiting {
+fn limited(n: u128, key: &str) -> WaitingRun {
     let concurrency = Some(ConcurrencyLimit { key: key.into(), max: 1 });
     waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, RunTerms { concurrency, ..RunTerms::default() })
 }

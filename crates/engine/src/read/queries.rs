@@ -8,7 +8,7 @@ use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Event as Stored, Fault, KeyRange, Direction, Store, Version, View};
 use serde_json::Value;
 
-use crate::commit::change::Waiting;
+use crate::commit::change::WaitingRun;
 use crate::commit::codec;
 use crate::commit::keys;
 use crate::dispatch::Find;
@@ -118,7 +118,7 @@ impl Queries {
 }
 
 /// Runs that wait for a slot, best first; whether these are all.
-pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting>, bool), Fault> {
+pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<WaitingRun>, bool), Fault> {
     let mut range = KeyRange::prefix(&keys::queue_prefix(&find.queue));
     if let Some(after) = &find.after {
         range.from = [keys::queue(after).as_slice(), &[0]].concat();

@@ -64,7 +64,7 @@ fn beginning(token: &str) -> String {
 
 /// What a token is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TokenRequest {
     pub name: String,
     pub role: Role,
     pub expires_at: Option<Timestamp>,
@@ -116,14 +116,14 @@ impl Tokens {
     }
 
     /// A new token; its text is returned this once.
-    pub async fn issue(&self, wanted: Wanted) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
+    pub async fn issue(&self, wanted: TokenRequest) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
         let text = mint(wanted.role)?;
         let command = ApiTokenCommand::Issue(described(wanted, &text));
         Ok((text, self.command(command).await?))
     }
 
     /// Lets in whoever has this text from now on; another token of the name ends.
-    pub async fn replace(&self, wanted: Wanted, text: &SecretText) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
+    pub async fn replace(&self, wanted: TokenRequest, text: &SecretText) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
         self.command(ApiTokenCommand::Replace(described(wanted, text))).await
     }
 
@@ -163,8 +163,8 @@ impl Tokens {
     }
 }
 
-fn described(wanted: Wanted, text: &SecretText) -> NewApiToken {
-    let Wanted { name, role, expires_at, by } = wanted;
+fn described(wanted: TokenRequest, text: &SecretText) -> NewApiToken {
+    let TokenRequest { name, role, expires_at, by } = wanted;
     let hash = TokenHash::of(text.expose()).0;
     NewApiToken { name, role, hash, prefix: beginning(text.expose().trim()), created_by: by, expires_at }
 }

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use ordo_engine::Engine;
 use ordo_engine::secrets::SecretText;
-use ordo_engine::tokens::{TokenHash, Wanted, mint};
+use ordo_engine::tokens::{TokenHash, TokenRequest, mint};
 use ordo_model::Role;
 use ordo_model::limits::TOKEN_NAME_MAX_BYTES;
 
@@ -46,8 +46,8 @@ fn unkept(error: impl std::fmt::Display) -> Error {
     Error::failed("the admin token cannot be kept").detail(error.to_string())
 }
 
-fn wanted(node: &str) -> Wanted {
-    Wanted { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
+fn wanted(node: &str) -> TokenRequest {
+    TokenRequest { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
 }
 
 /// `admin@node`; what a name of a token cannot hold becomes `-`.

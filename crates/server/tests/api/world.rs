@@ -14,7 +14,7 @@ use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
-use ordo_engine::tokens::Wanted;
+use ordo_engine::tokens::TokenRequest;
 use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
 use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
@@ -116,7 +116,7 @@ impl World {
             ..EngineOptions::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
-        let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        let admin = TokenRequest { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
         let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::change::Change;
 use super::command::{Announcements, Lost, PendingCommand, SubmitError};
 use super::kinds::Stored;
-use super::planner::Work;
+use super::planner::EntityWork;
 use super::rounds::CONTENTION_MAX;
 use super::state::{Versioned, encode_event, typed};
 use crate::read::change_hint::ChangeHint;
@@ -81,7 +81,7 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
         false
     }
 
-    fn decide(&mut self, work: &mut Work, now: Timestamp, _is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, _is_shared: bool) -> bool {
         if work.is_gone() || self.extras.dedup.iter().any(|dedup| work.claims(&dedup.key)) {
             return false;
         }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::change::{StartedAttempt, Change, Place};
 use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
-use super::planner::Work;
+use super::planner::EntityWork;
 use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
 use super::state;
 use crate::read::change_hint::ChangeHint;
@@ -151,9 +151,9 @@ impl PendingJobCommand {
         }
     }
 
-    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> JobReply {
+    fn lay_on(&mut self, work: &mut EntityWork, now: Timestamp, order: Order) -> JobReply {
         let place = self.place;
-        let refused = |work: &mut Work, refusal: Refusal| {
+        let refused = |work: &mut EntityWork, refusal: Refusal| {
             work.change().returned.extend(place);
             Err(SubmitError::Refused(refusal))
         };
@@ -200,7 +200,7 @@ impl PendingCommand for PendingJobCommand {
         self.can_wait
     }
 
-    fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool {
         let order = match (self.order.take(), self.kept.take()) {
             (Some(order), _) => order,
             (None, Some(command)) => Order { command, reservation: None },

@@ -32,12 +32,12 @@ pub(crate) struct RoundPlan {
 }
 
 pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> RoundPlan {
-    let mut works: BTreeMap<EntityId, Work> =
-        states.into_iter().map(|(entity, state)| (entity, Work::new(entity, state))).collect();
+    let mut works: BTreeMap<EntityId, EntityWork> =
+        states.into_iter().map(|(entity, state)| (entity, EntityWork::new(entity, state))).collect();
     let mut plan = RoundPlan::default();
     for submission in submissions {
         let entity = submission.command.entity();
-        let work = works.entry(entity).or_insert_with(|| Work::new(entity, None));
+        let work = works.entry(entity).or_insert_with(|| EntityWork::new(entity, None));
         plan.decided.push(submission.command.decide(work, now, is_shared));
     }
     for (entity, work) in works {
@@ -54,7 +54,7 @@ pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestam
 }
 
 /// An entity while the commands of a round are laid on it.
-pub(crate) struct Work {
+pub(crate) struct EntityWork {
     entity: EntityId,
     before: Option<SharedState>,
     now: Option<SharedState>,
@@ -79,9 +79,9 @@ struct PlannedChange {
     chunks: Vec<Chunk>,
 }
 
-impl Work {
-    fn new(entity: EntityId, state: Option<SharedState>) -> Work {
-        Work {
+impl EntityWork {
+    fn new(entity: EntityId, state: Option<SharedState>) -> EntityWork {
+        EntityWork {
             entity,
             now: state.clone(),
             before: state,

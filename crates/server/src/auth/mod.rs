@@ -86,9 +86,9 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-type Refusal = Box<Response>;
+type AccessRefusal = Box<Response>;
 
-async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
+async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
     let (method, headers) = (&request.method, &request.headers);
     let peer = request.extensions.get::<Peer>().cloned().unwrap_or_default();
     let route = request.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
@@ -126,14 +126,14 @@ fn hook_share(app: &App, route: Option<&str>, path: &str) -> Option<Allowance> {
     app.rates.of_hook(slug)
 }
 
-fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, Refusal> {
+fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, AccessRefusal> {
     match allowance.and_then(|allowance| allowance.refusal()) {
         Some(refusal) => Err(Box::new(refusal)),
         None => Ok(allowance),
     }
 }
 
-fn answer(problem: Problem) -> Refusal {
+fn answer(problem: Problem) -> AccessRefusal {
     Box::new(problem.into_response())
 }
 

@@ -26,7 +26,7 @@ use crate::pages::runs::row::short_id;
 const PER_PAGE: usize = 50;
 const DELIVERIES_SHOWN: usize = 3;
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
 /// Where a page of a list begins.
 fn after(params: &mut Params) -> Option<Cursor> {
@@ -199,7 +199,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
 pub(crate) async fn replay_notification(
     ctx: PageContext,
     Named(NotificationId(id)): Named<NotificationId>,
-    Form(fields): Fields,
+    Form(fields): FormFields,
 ) -> Response {
     let to = field(&fields, "back").unwrap_or("/notifications");
     if let Err(problem) = ctx.operator() {

@@ -14,7 +14,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::runs::outcome::grouped;
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
 pub(crate) fn field<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let given = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
@@ -37,25 +37,25 @@ async fn order(ctx: &PageContext, id: JobId, command: Command, done: &str) -> Re
     Ok(format!("{done} {}", accepted.job.definition.label))
 }
 
-pub(crate) async fn pause(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn pause(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let reason = field(&fields, "reason").map(str::to_owned);
     let done = order(&ctx, id, Command::Pause { reason }, "Paused").await;
     back(&ctx, &fields, id, done)
 }
 
-pub(crate) async fn resume(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn resume(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let done = order(&ctx, id, Command::Resume, "Resumed").await;
     back(&ctx, &fields, id, done)
 }
 
-pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let reason = field(&fields, "reason").map(str::to_owned);
     let done = order(&ctx, id, Command::Cancel { reason }, "Cancelled").await;
     back(&ctx, &fields, id, done)
 }
 
 /// Leads to the run when it was asked for from the job's own page.
-pub(crate) async fn trigger(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn trigger(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     match triggered(&ctx, id, &fields).await {
         Ok((label, Some(run))) if field(&fields, "back").is_none() => {
             ctx.go(&format!("/runs/{run}"), &Flash::good(format!("Triggered {label}")))
@@ -84,7 +84,7 @@ async fn triggered(
     Ok((job.definition.label.clone(), mine.map(|run| run.id)))
 }
 
-pub(crate) async fn backfill(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn backfill(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let done = backfilled(&ctx, id, &fields).await;
     back(&ctx, &fields, id, done)
 }

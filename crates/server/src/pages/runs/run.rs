@@ -187,9 +187,9 @@ async fn shares(
     Ok(shares)
 }
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
-pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): Fields) -> Response {
+pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): FormFields) -> Response {
     let done = cancelled(&ctx, id).await;
     let own = format!("/runs/{id}");
     let to = field(&fields, "back").unwrap_or(&own);

@@ -25,7 +25,7 @@ impl World {
         method: &str,
         path: &str,
         body: Option<Value>,
-    ) -> crate::world::Answer {
+    ) -> crate::world::TestResponse {
         let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {token}"));
         let request = request.header("content-type", "application/json");
         self.send(request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap()).await

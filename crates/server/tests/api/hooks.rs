@@ -5,7 +5,7 @@ use ordo_model::hook::Hook;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::world::{Answer, World, text, texts};
+use crate::world::{TestResponse, World, text, texts};
 
 const SECRET: &str = "It's a Secret to Everybody";
 
@@ -16,7 +16,7 @@ fn sign(secret: &str, body: &str) -> String {
 }
 
 /// Calls a hook as a stranger does.
-async fn call(world: &World, slug: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+async fn call(world: &World, slug: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
     let mut request = Request::post(format!("/hooks/{slug}"));
     for (name, value) in headers {
         request = request.header(*name, *value);

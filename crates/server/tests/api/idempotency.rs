@@ -1,9 +1,9 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, job, text};
+use crate::world::{TestResponse, World, job, text};
 
-async fn create(world: &World, key: &str, body: Value) -> Answer {
+async fn create(world: &World, key: &str, body: Value) -> TestResponse {
     world.with_headers("POST", "/v1/jobs", &[("idempotency-key", key)], body).await
 }
 
@@ -71,7 +71,7 @@ async fn a_key_must_have_a_sensible_length() {
 }
 
 /// Asks with a key, twice alike and once with another body.
-async fn ask(world: &World, path: &str, key: &str, body: Value) -> Answer {
+async fn ask(world: &World, path: &str, key: &str, body: Value) -> TestResponse {
     world.with_headers("POST", path, &[("idempotency-key", key)], body).await
 }
 

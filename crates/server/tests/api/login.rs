@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{Answer, TOKEN, World, job, text};
+use crate::world::{TestResponse, TOKEN, World, job, text};
 
 /// A request without a token, with these headers.
-async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
     let mut request = Request::builder().method(method).uri(path).header("host", "ordo.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -24,7 +24,7 @@ const OWN: (&str, &str) = ("origin", "http://ordo.example");
 const FOREIGN: (&str, &str) = ("origin", "http://evil.example");
 
 /// `name=value` of the cookie that an answer sets.
-fn cookie(answer: &Answer) -> String {
+fn cookie(answer: &TestResponse) -> String {
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 

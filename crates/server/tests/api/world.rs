@@ -46,7 +46,7 @@ pub(crate) struct World {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) json: Value,
@@ -54,7 +54,7 @@ pub(crate) struct Answer {
     pub(crate) bytes: Bytes,
 }
 
-impl Answer {
+impl TestResponse {
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
@@ -144,7 +144,7 @@ impl World {
         self
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {
         let (method, path) = (request.method().as_str().to_lowercase(), request.uri().path().to_owned());
         let answer = self.router.clone().oneshot(request).await.unwrap();
         contract::check(&method, &path, &answer);
@@ -152,36 +152,36 @@ impl World {
         let bytes = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answer { status: parts.status, headers: parts.headers, json, text, bytes }
+        TestResponse { status: parts.status, headers: parts.headers, json, text, bytes }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.send(request("GET", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
         self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("PUT", path, &[], body).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("POST", path, &[], body).await
     }
 
     /// A POST without a body.
-    pub(crate) async fn order(&self, path: &str) -> Answer {
+    pub(crate) async fn order(&self, path: &str) -> TestResponse {
         self.send(request("POST", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> TestResponse {
         let headers: Vec<(&str, &str)> = if_match.map(|tag| ("if-match", tag)).into_iter().collect();
         self.with_headers("PATCH", path, &headers, body).await
     }
 
-    pub(crate) async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+    pub(crate) async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> TestResponse {
         let mut request = request(method, path).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);

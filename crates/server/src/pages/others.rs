@@ -18,7 +18,7 @@ use crate::pages::incidents::incident::notification_state;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, About, Row, Shown, button, code, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, Row, Shown, button, code, link, quiet, text};
 use crate::pages::layout::shell::{Section, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
@@ -37,7 +37,7 @@ fn next(ctx: &PageContext, path: &str, cursor: Option<Cursor>) -> Option<String>
     cursor.map(|cursor| ctx.link(&format!("{path}?after={cursor}")))
 }
 
-const MONITORS: About = About {
+const MONITORS: ListIntro = ListIntro {
     section: Section::Monitors,
     heading: "Monitors",
     icon: "monitors",
@@ -86,7 +86,7 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
     listing::page(&ctx, &MONITORS, Shown { rows, next, ..Shown::default() }).await
 }
 
-const HOOKS: About = About {
+const HOOKS: ListIntro = ListIntro {
     section: Section::Hooks,
     heading: "Hooks",
     icon: "hooks",
@@ -159,7 +159,7 @@ pub(crate) async fn replay_delivery(ctx: PageContext, Path((slug, id)): Path<(St
     }
 }
 
-const NOTIFICATIONS: About = About {
+const NOTIFICATIONS: ListIntro = ListIntro {
     section: Section::Notifications,
     heading: "Notifications",
     icon: "dead",
@@ -211,7 +211,7 @@ pub(crate) async fn replay_notification(
     }
 }
 
-const TOKENS: About = About {
+const TOKENS: ListIntro = ListIntro {
     section: Section::Tokens,
     heading: "Tokens",
     icon: "tokens",

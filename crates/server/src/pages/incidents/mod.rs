@@ -13,13 +13,13 @@ use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, About, Row, Shown, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, Row, Shown, link, quiet, text};
 use crate::pages::layout::shell::{Section, queries};
 use crate::pages::runs::outcome::Badge;
 
 const PER_PAGE: usize = 50;
 
-const ABOUT: About = About {
+const ABOUT: ListIntro = ListIntro {
     section: Section::Incidents,
     heading: "Incidents",
     icon: "incidents",

@@ -15,7 +15,7 @@ pub(crate) struct Row {
 }
 
 /// What a list is called and is for, and the exact commands to get started.
-pub(crate) struct About {
+pub(crate) struct ListIntro {
     pub(crate) section: Section,
     pub(crate) heading: &'static str,
     pub(crate) icon: &'static str,
@@ -49,7 +49,7 @@ pub(crate) struct Shown {
     pub(crate) next: Option<String>,
 }
 
-pub(crate) async fn page(ctx: &PageContext, about: &About, shown: Shown) -> Result<Response, Problem> {
+pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: Shown) -> Result<Response, Problem> {
     let Shown { chips, extra, rows, next } = shown;
     answer::ok(&ListingPage {
         shell: Shell::new(ctx, about.section, about.heading).await?,

@@ -19,7 +19,7 @@ use ordo_model::hook::{Hook, HookCommand, HookRefusal, HookTerms, TermsPatch};
 use ordo_model::limits::PAYLOAD_DEFAULT_BYTES;
 use ordo_model::object::Object;
 
-use crate::api::hooks::asked::Asked;
+use crate::api::hooks::asked::HookRequest;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -57,7 +57,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         return Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?));
     }
     let own_secret = Hook::own_secret(&form.slug);
-    let asked = form.verify.map(|verify| Asked::of(verify, &own_secret)).transpose()?;
+    let asked = form.verify.map(|verify| HookRequest::of(verify, &own_secret)).transpose()?;
     let slug = form.slug;
     let terms = HookTerms {
         verify: asked.as_ref().map(|asked| asked.verify.clone()),
@@ -91,7 +91,7 @@ pub(crate) async fn update(
     let before = find(&app, &slug).await?;
     let (asked, verify) = match form.verify {
         Some(Some(verify)) => {
-            let asked = Asked::of(verify, &own_secret)?;
+            let asked = HookRequest::of(verify, &own_secret)?;
             let verify = Some(asked.verify.clone());
             (Some(asked), Some(verify))
         }
@@ -125,8 +125,8 @@ fn uses(hook: &Hook, secret: &str) -> bool {
 }
 
 /// Keeps a secret that came extras; one that is only named must be there.
-async fn keep_secret(app: &App, own_secret: &str, asked: Option<&Asked>) -> Result<(), Problem> {
-    let Some(Asked { verify, secret }) = asked else { return Ok(()) };
+async fn keep_secret(app: &App, own_secret: &str, asked: Option<&HookRequest>) -> Result<(), Problem> {
+    let Some(HookRequest { verify, secret }) = asked else { return Ok(()) };
     let secrets = app.engine.secrets();
     match secret {
         Some(value) => drop(secrets.put(own_secret, &SecretText::new(value.clone())).await.map_err(of_secrets)?),

@@ -81,7 +81,7 @@ enum Meant {
     Matching(JobFilter),
 }
 
-struct Asked {
+struct BulkRequest {
     order: Order,
     meant: Meant,
     q: String,
@@ -92,8 +92,8 @@ struct Asked {
     is_confirmed: bool,
 }
 
-impl Asked {
-    fn read(fields: &[(String, String)]) -> Result<Asked, Problem> {
+impl BulkRequest {
+    fn read(fields: &[(String, String)]) -> Result<BulkRequest, Problem> {
         let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let ids = fields.iter().filter(|(key, _)| key == "id").filter_map(|(_, id)| id.parse().ok()).collect();
         let q = field("q").unwrap_or_default().to_owned();
@@ -103,7 +103,7 @@ impl Asked {
             Some(_) | None => Meant::These(ids),
         };
         let limit = field("limit").and_then(|text| text.parse().ok()).unwrap_or(BULK_MAX).clamp(1, BULK_MAX);
-        Ok(Asked {
+        Ok(BulkRequest {
             order: Order::named(field("order").unwrap_or_default())?,
             meant,
             q,
@@ -137,14 +137,14 @@ struct BulkPage {
 /// `POST /jobs/bulk`: first asks, then does.
 pub(crate) async fn order(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let asked = Asked::read(&fields)?;
+    let asked = BulkRequest::read(&fields)?;
     if matches!(&asked.meant, Meant::These(ids) if ids.is_empty()) {
         return Ok(ctx.go(&asked.back, &Flash::bad("Choose at least one job first")));
     }
     if asked.is_confirmed { carry_out(&ctx, &asked).await } else { ask(&ctx, asked).await }
 }
 
-async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
+async fn ask(ctx: &PageContext, asked: BulkRequest) -> Result<Response, Problem> {
     let (mut count, mut named) = (0, Vec::new());
     let mut walk = Walk::new(&asked);
     while let Some(jobs) = walk.next(ctx, asked.order).await? {
@@ -180,7 +180,7 @@ async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
     answer::ok(&page)
 }
 
-async fn carry_out(ctx: &PageContext, asked: &Asked) -> Result<Response, Problem> {
+async fn carry_out(ctx: &PageContext, asked: &BulkRequest) -> Result<Response, Problem> {
     let (mut done, mut refused) = (0, 0);
     let mut walk = Walk::new(asked);
     while let Some(mut jobs) = walk.next(ctx, asked.order).await? {
@@ -213,7 +213,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(asked: &'a Asked) -> Walk<'a> {
+    fn new(asked: &'a BulkRequest) -> Walk<'a> {
         Walk { meant: &asked.meant, after: None, given: 0, is_over: false }
     }
 

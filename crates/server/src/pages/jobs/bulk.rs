@@ -27,20 +27,20 @@ const AT_ONCE: usize = 500;
 const NAMED: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum BulkAction {
     Pause,
     Resume,
     Trigger,
     Cancel,
 }
 
-impl Order {
-    fn named(name: &str) -> Result<Order, Problem> {
+impl BulkAction {
+    fn named(name: &str) -> Result<BulkAction, Problem> {
         match name {
-            "pause" => Ok(Order::Pause),
-            "resume" => Ok(Order::Resume),
-            "trigger" => Ok(Order::Trigger),
-            "cancel" => Ok(Order::Cancel),
+            "pause" => Ok(BulkAction::Pause),
+            "resume" => Ok(BulkAction::Resume),
+            "trigger" => Ok(BulkAction::Trigger),
+            "cancel" => Ok(BulkAction::Cancel),
             _ => Err(Problem::field(Code::InvalidBody, "order", "must be pause, resume, trigger or cancel")),
         }
     }
@@ -48,29 +48,29 @@ impl Order {
     /// (name, title, done)
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Order::Pause => ("pause", "Pause", "Paused"),
-            Order::Resume => ("resume", "Resume", "Resumed"),
-            Order::Trigger => ("trigger", "Trigger", "Triggered"),
-            Order::Cancel => ("cancel", "Cancel", "Cancelled"),
+            BulkAction::Pause => ("pause", "Pause", "Paused"),
+            BulkAction::Resume => ("resume", "Resume", "Resumed"),
+            BulkAction::Trigger => ("trigger", "Trigger", "Triggered"),
+            BulkAction::Cancel => ("cancel", "Cancel", "Cancelled"),
         }
     }
 
     /// Whether the order changes anything for a job in this state.
     fn concerns(self, state: JobState) -> bool {
         match self {
-            Order::Pause => matches!(state, JobState::Active | JobState::Held),
-            Order::Resume => matches!(state, JobState::Paused | JobState::Held),
-            Order::Trigger => state != JobState::Cancelled,
-            Order::Cancel => !matches!(state, JobState::Cancelled | JobState::Finished),
+            BulkAction::Pause => matches!(state, JobState::Active | JobState::Held),
+            BulkAction::Resume => matches!(state, JobState::Paused | JobState::Held),
+            BulkAction::Trigger => state != JobState::Cancelled,
+            BulkAction::Cancel => !matches!(state, JobState::Cancelled | JobState::Finished),
         }
     }
 
     fn command(self, reason: Option<String>) -> Command {
         match self {
-            Order::Pause => Command::Pause { reason },
-            Order::Resume => Command::Resume,
-            Order::Trigger => Command::Trigger { tool_input: None, traceparent: None },
-            Order::Cancel => Command::Cancel { reason },
+            BulkAction::Pause => Command::Pause { reason },
+            BulkAction::Resume => Command::Resume,
+            BulkAction::Trigger => Command::Trigger { tool_input: None, traceparent: None },
+            BulkAction::Cancel => Command::Cancel { reason },
         }
     }
 }
@@ -82,7 +82,7 @@ enum Meant {
 }
 
 struct BulkRequest {
-    order: Order,
+    order: BulkAction,
     meant: Meant,
     q: String,
     back: String,
@@ -104,7 +104,7 @@ impl BulkRequest {
         };
         let limit = field("limit").and_then(|text| text.parse().ok()).unwrap_or(BULK_MAX).clamp(1, BULK_MAX);
         Ok(BulkRequest {
-            order: Order::named(field("order").unwrap_or_default())?,
+            order: BulkAction::named(field("order").unwrap_or_default())?,
             meant,
             q,
             back: field("back").unwrap_or("/jobs").to_owned(),
@@ -171,7 +171,7 @@ async fn ask(ctx: &PageContext, asked: BulkRequest) -> Result<Response, Problem>
         is_all: ids.is_empty(),
         unnamed: count - named.len(),
         max: count.min(BULK_MAX),
-        takes_reason: matches!(asked.order, Order::Pause | Order::Cancel),
+        takes_reason: matches!(asked.order, BulkAction::Pause | BulkAction::Cancel),
         q: asked.q,
         back: asked.back,
         ids,
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next jobs that the order concerns, possibly none; nothing when all were given.
-    async fn next(&mut self, ctx: &PageContext, order: Order) -> Result<Option<Vec<Job>>, Fault> {
+    async fn next(&mut self, ctx: &PageContext, order: BulkAction) -> Result<Option<Vec<Job>>, Fault> {
         if self.is_over {
             return Ok(None);
         }

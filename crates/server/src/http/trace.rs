@@ -10,7 +10,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use tracing::Instrument;
 
 use crate::app::App;
-use crate::http::request_span::{Caller, RequestSpan};
+use crate::http::request_span::{CallerTrace, RequestSpan};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_MAX_BYTES: usize = 128;
@@ -22,7 +22,7 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let (request_id, caller) = (id.to_str().unwrap_or_default(), Caller::of(request.headers()));
+    let (request_id, caller) = (id.to_str().unwrap_or_default(), CallerTrace::of(request.headers()));
     let told = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
     request.extensions_mut().insert(told.as_ref().map_or(caller, |span| caller.through(span)));

@@ -21,7 +21,7 @@ use crate::http::idempotency::{self, Once};
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::http::request_span::Caller;
+use crate::http::request_span::CallerTrace;
 
 /// How many occurrences a preview shows by default.
 const PREVIEW_DEFAULT: usize = 10;
@@ -31,7 +31,7 @@ const LISTED_MAX: usize = 100;
 pub(crate) async fn trigger(
     State(app): State<App>,
     Named(id): Named<JobId>,
-    caller: Caller,
+    caller: CallerTrace,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {

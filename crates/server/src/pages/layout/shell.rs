@@ -49,7 +49,7 @@ pub(crate) struct NavItem {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Choice {
+pub(crate) struct MenuChoice {
     pub(crate) value: &'static str,
     pub(crate) label: String,
     pub(crate) is_chosen: bool,
@@ -61,9 +61,9 @@ pub(crate) struct Shell {
     pub(crate) title: String,
     pub(crate) nav: Vec<NavItem>,
     pub(crate) theme: &'static str,
-    pub(crate) themes: Vec<Choice>,
+    pub(crate) themes: Vec<MenuChoice>,
     pub(crate) zone: String,
-    pub(crate) zones: Vec<Choice>,
+    pub(crate) zones: Vec<MenuChoice>,
     pub(crate) flash: Option<Flash>,
     pub(crate) viewer: String,
     pub(crate) may_operate: bool,
@@ -138,8 +138,8 @@ fn nav(ctx: &PageContext, section: Section, trouble: usize) -> Vec<NavItem> {
     shown.map(item).collect()
 }
 
-fn choice(value: &'static str, label: String, chosen: &str) -> Choice {
-    Choice { value, label, is_chosen: value == chosen }
+fn choice(value: &'static str, label: String, chosen: &str) -> MenuChoice {
+    MenuChoice { value, label, is_chosen: value == chosen }
 }
 
 fn zone_label(value: &str, label: &str, zone: &str) -> String {

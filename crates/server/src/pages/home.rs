@@ -17,7 +17,7 @@ use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Fault;
 
 use crate::http::problem::Problem;
-use crate::pages::charts::day::Day;
+use crate::pages::charts::day::DayChart;
 use crate::pages::charts::minutes;
 use crate::pages::charts::ring::{self, Fire};
 use crate::pages::incidents;
@@ -115,7 +115,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
     let fires = fires(&ctx, &near, now);
     let load = ctx.app.engine.load().await;
     let times = ctx.times();
-    let day = Day::of(&near, now);
+    let day = DayChart::of(&near, now);
     let (running, pending) = (by_status(&ctx, "running").await?, by_status(&ctx, "pending").await?);
     let counts = counts(&ctx).await?;
     let page = HomePage {
@@ -132,7 +132,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         upcoming: fires.iter().take(6).map(|fire| soon(&ctx, fire)).collect(),
         day: day.draw(&times),
         day_told: told_day(&day, is_cut),
-        hours: Day::hours(&times),
+        hours: DayChart::hours(&times),
         charts: charts(ctx.app.engine.metrics(), now),
         counts,
         health: health(&ctx, load).await?,
@@ -170,7 +170,7 @@ fn soon(ctx: &PageContext, fire: &Fire) -> Soon {
     Soon { at: ctx.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
 }
 
-fn told_day(day: &Day, is_cut: bool) -> String {
+fn told_day(day: &DayChart, is_cut: bool) -> String {
     let steady = match day.steady {
         0 => String::new(),
         1 => ", and one job that fires more often than every quarter of an hour".to_owned(),

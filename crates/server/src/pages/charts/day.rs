@@ -15,16 +15,16 @@ const STEP: f64 = 10.0;
 
 /// What the picture shows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Day {
+pub(crate) struct DayChart {
     columns: Vec<Vec<String>>,
     /// Jobs that fire more than once per column.
     pub(crate) steady: usize,
     pub(crate) fires: usize,
 }
 
-impl Day {
-    pub(crate) fn of(jobs: &[Job], now: Timestamp) -> Day {
-        let mut day = Day { columns: vec![Vec::new(); COLUMNS], ..Day::default() };
+impl DayChart {
+    pub(crate) fn of(jobs: &[Job], now: Timestamp) -> DayChart {
+        let mut day = DayChart { columns: vec![Vec::new(); COLUMNS], ..DayChart::default() };
         let end = now.plus(Millis::from_hours(24));
         for job in jobs.iter().filter(|job| job.next_tick_at().is_some()) {
             day.add(job, now, end);

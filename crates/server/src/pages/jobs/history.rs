@@ -14,7 +14,7 @@ use crate::pages::runs::outcome::shortened;
 const EVENTS_SHOWN: u64 = 40;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEntry {
     pub(crate) version: u64,
     pub(crate) at: Html,
     pub(crate) kind: String,
@@ -25,16 +25,16 @@ pub(crate) struct Entry {
 }
 
 /// Newest first.
-pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<Entry>, Fault> {
+pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<HistoryEntry>, Fault> {
     let from = job.version.saturating_sub(EVENTS_SHOWN - 1).max(1);
     let (stored, _) = queries(ctx).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
     Ok(stored.iter().rev().map(|event| entry(ctx, event, times)).collect())
 }
 
-fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> Entry {
+fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> HistoryEntry {
     let told = event_of(stored).map(|event| (told(&event, stored.at), class(&event), run_of(&event)));
     let (text, class, run) = told.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
-    Entry {
+    HistoryEntry {
         version: stored.version,
         at: times.short(stored.at),
         kind: stored.kind.clone(),

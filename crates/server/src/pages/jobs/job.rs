@@ -15,7 +15,7 @@ use crate::pages::charts::heat::{self, Row};
 use crate::pages::charts::scatter::{self, Measure, Scatter};
 use crate::pages::jobs::chain::{self, Chain};
 use crate::pages::jobs::equivalents;
-use crate::pages::jobs::history::{self, Entry};
+use crate::pages::jobs::history::{self, HistoryEntry};
 use crate::pages::jobs::policies::{self, Policy};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
@@ -59,7 +59,7 @@ struct JobPage {
     input: Html,
     input_text: String,
     tool: String,
-    events: Vec<Entry>,
+    events: Vec<HistoryEntry>,
     cli: String,
     curl: String,
     can_pause: bool,

@@ -50,7 +50,7 @@ struct HomePage {
     shell: Shell,
     is_empty: bool,
     incidents: Vec<OpenIncident>,
-    failing: Vec<Failing>,
+    failing: Vec<FailingJob>,
     failing_more: usize,
     overdue: Vec<JobRow>,
     stuck: Vec<RunRow>,
@@ -76,7 +76,7 @@ struct OpenIncident {
     since: Html,
 }
 
-struct Failing {
+struct FailingJob {
     row: JobRow,
     reason: String,
     run_href: String,
@@ -201,7 +201,7 @@ async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
     Ok(shown.collect())
 }
 
-async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
+async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<FailingJob>, Fault> {
     let jobs = &jobs[..jobs.len().min(FAILING_SHOWN)];
     let last: Vec<RunId> = jobs.iter().filter_map(|job| job.history.last.as_ref()).map(|last| last.run_id).collect();
     let runs = queries(ctx).runs_by_id(&last).await?.into_iter().flatten();
@@ -210,7 +210,7 @@ async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, F
     for (job, row) in jobs.iter().zip(JobRow::read_all(ctx, jobs).await?) {
         let Some(last) = &job.history.last else { continue };
         let reason = runs.get(&last.run_id).and_then(|run| crate::pages::runs::outcome::reason(&run.status));
-        rows.push(Failing {
+        rows.push(FailingJob {
             row,
             reason: crate::pages::runs::outcome::shortened(&reason.unwrap_or_default(), 140),
             run_href: ctx.link(&format!("/runs/{}", last.run_id)),

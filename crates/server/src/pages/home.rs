@@ -64,7 +64,7 @@ struct HomePage {
     hours: Vec<String>,
     charts: Charts,
     counts: Vec<(&'static str, String, String)>,
-    health: Health,
+    health: HealthPanel,
 }
 
 struct OpenIncident {
@@ -98,7 +98,7 @@ struct Charts {
     p99: String,
 }
 
-struct Health {
+struct HealthPanel {
     is_ready: bool,
     store: String,
     commit: String,
@@ -268,11 +268,11 @@ async fn counts(ctx: &PageContext) -> Result<Vec<(&'static str, String, String)>
     Ok(counts)
 }
 
-async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<Health, Fault> {
+async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<HealthPanel, Fault> {
     let stats = queries(ctx).store().stats().await?;
     let commits = &ctx.app.engine.metrics().commit_micros;
     let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
-    Ok(Health {
+    Ok(HealthPanel {
         is_ready: ctx.app.is_ready(),
         store: format!("{}, {} · {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
         commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },

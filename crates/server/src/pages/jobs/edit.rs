@@ -18,7 +18,7 @@ use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::jobs::equivalents;
-use crate::pages::jobs::fields::Fields;
+use crate::pages::jobs::fields::JobForm;
 use crate::pages::jobs::job::{FireRow, preview_rows};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
@@ -34,7 +34,7 @@ struct FormPage {
     back: String,
     is_new: bool,
     revision: u64,
-    fields: Fields,
+    fields: JobForm,
     tools: Vec<String>,
     zones: Vec<String>,
     my_zone: String,
@@ -79,7 +79,7 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    async fn of(ctx: &PageContext, fields: &Fields) -> Preview {
+    async fn of(ctx: &PageContext, fields: &JobForm) -> Preview {
         let mut preview = Preview {
             sentence: None,
             fires: Vec::new(),
@@ -123,15 +123,15 @@ impl Preview {
 }
 
 /// The job that is meant, checked as it will be when it is made.
-async fn definition(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
+async fn definition(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
     let NewJob { definition, .. } = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
     Ok(definition.prepared(ctx.now)?)
 }
 
 /// The same with a label and an action that are surely right.
-async fn with_stand_ins(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
-    let fields = Fields {
+async fn with_stand_ins(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
+    let fields = JobForm {
         label: "-".into(),
         action: "json".into(),
         tool_name: "noop".into(),
@@ -142,7 +142,7 @@ async fn with_stand_ins(ctx: &PageContext, fields: &Fields) -> Result<Definition
 }
 
 /// What is wrong, each at its field of the form.
-fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
+fn placed(fields: &JobForm, problem: &Problem) -> Vec<(&'static str, String)> {
     match problem.errors.is_empty() {
         true => vec![("", problem.detail.clone())],
         false => problem.errors.iter().map(|e| (fields.field_of(&e.field), e.message.clone())).collect(),
@@ -153,7 +153,7 @@ async fn page(
     ctx: &PageContext,
     shell: Shell,
     job: Option<&Job>,
-    fields: Fields,
+    fields: JobForm,
     errors: Vec<(&'static str, String)>,
 ) -> FormPage {
     let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
@@ -179,10 +179,10 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
     let fields = match params.take::<JobId>("copy")? {
         Some(id) => {
             let job = find(&ctx.app, id).await?;
-            let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
-            Fields { label: format!("{} copy", fields.label), ..fields }
+            let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
+            JobForm { label: format!("{} copy", fields.label), ..fields }
         }
-        None => Fields::blank(ctx.preferences.zone_name()),
+        None => JobForm::blank(ctx.preferences.zone_name()),
     };
     let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
     answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
@@ -190,13 +190,13 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
 pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    answer::ok(&Preview::of(&ctx, &Fields::read(&pairs)).await)
+    answer::ok(&Preview::of(&ctx, &JobForm::read(&pairs)).await)
 }
 
 /// `POST /jobs/new`
 pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let fields = Fields::read(&pairs);
+    let fields = JobForm::read(&pairs);
     let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
@@ -207,7 +207,7 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
     }
 }
 
-async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
+async fn created(ctx: &PageContext, fields: &JobForm) -> Result<std::sync::Arc<Job>, Problem> {
     let job: NewJob = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     let command = jobs::command(&ctx.app.engine, NewJob { held: fields.held, ..job }).await?;
     Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
@@ -218,7 +218,7 @@ async fn refused(
     ctx: &PageContext,
     shell: Shell,
     job: Option<&Job>,
-    fields: Fields,
+    fields: JobForm,
     problem: &Problem,
 ) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
@@ -229,7 +229,7 @@ async fn refused(
 pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
-    let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
+    let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
     let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
     answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
 }
@@ -242,7 +242,7 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
-    let fields = Fields::read(&pairs);
+    let fields = JobForm::read(&pairs);
     let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
@@ -254,9 +254,9 @@ pub(crate) async fn change(
     }
 }
 
-async fn changed(ctx: &PageContext, job: &Job, fields: &Fields, revision: Option<u64>) -> Result<(), Problem> {
+async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Option<u64>) -> Result<(), Problem> {
     let zone = ctx.preferences.zone_name();
-    let before = Fields::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
+    let before = JobForm::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
     let mut patch = difference(&before, fields.to_json(zone)?);
     if let Some(trigger) = patch.get_mut("trigger") {
         keep_windows(&job.definition, trigger);

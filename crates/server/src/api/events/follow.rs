@@ -25,7 +25,7 @@ use crate::http::problem::Problem;
 /// How many events one read takes from the store: what one follower holds in memory.
 const READ_AT_ONCE: usize = 64;
 
-struct Follow {
+struct EventFollower {
     engine: Engine,
     after: Position,
     hints: Receiver<ChangeHint>,
@@ -36,7 +36,7 @@ struct Follow {
 
 /// The first look is made before the answer begins: a position that is none is refused, not streamed.
 pub(crate) async fn answer(app: &App, after: Position, closing: CancellationToken) -> Result<Response, Fault> {
-    let mut follow = Follow {
+    let mut follow = EventFollower {
         // Watching begins before the first look, so nothing falls between the two.
         hints: app.engine.watch(),
         engine: app.engine.clone(),
@@ -53,7 +53,7 @@ pub(crate) async fn answer(app: &App, after: Position, closing: CancellationToke
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-impl Follow {
+impl EventFollower {
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if self.over || self.closing.is_cancelled() {

@@ -24,7 +24,7 @@ use crate::api::runs::logs::view;
 use crate::app::App;
 use crate::http::problem::Problem;
 
-struct Follow {
+struct LogFollower {
     engine: Engine,
     run: RunId,
     reader: LogReader,
@@ -44,7 +44,7 @@ enum Seen {
 }
 
 pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: CancellationToken) -> Response {
-    let follow = Follow {
+    let follow = LogFollower {
         // Watching begins before the first look, so nothing falls between the two.
         hints: app.engine.watch(),
         engine: app.engine.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: Cancella
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-impl Follow {
+impl LogFollower {
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(line) = self.ready.pop_front() {

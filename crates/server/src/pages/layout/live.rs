@@ -24,7 +24,7 @@ const GATHER: Duration = Duration::from_millis(250);
 /// More ids than this are not listed one by one.
 const IDS_MAX: usize = 100;
 
-struct Follow {
+struct HintFollower {
     hints: Receiver<ChangeHint>,
     closing: CancellationToken,
 }
@@ -39,7 +39,7 @@ struct Gathered {
 /// `GET /live`
 pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> Response {
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
-    let follow = Follow { hints: ctx.app.engine.watch(), closing };
+    let follow = HintFollower { hints: ctx.app.engine.watch(), closing };
     let events = stream::unfold(follow, |mut follow| async move {
         let gathered = follow.next().await?;
         Some((Ok::<Event, Infallible>(gathered.told()), follow))
@@ -47,7 +47,7 @@ pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> R
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-impl Follow {
+impl HintFollower {
     /// Waits for a change, then for those that come with it. Nothing when the server goes down.
     async fn next(&mut self) -> Option<Gathered> {
         let mut gathered = Gathered::default();

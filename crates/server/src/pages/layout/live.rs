@@ -30,7 +30,7 @@ struct HintFollower {
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct GatheredHints {
     jobs: BTreeSet<String>,
     runs: BTreeSet<String>,
     is_all: bool,
@@ -49,8 +49,8 @@ pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> R
 
 impl HintFollower {
     /// Waits for a change, then for those that come with it. Nothing when the server goes down.
-    async fn next(&mut self) -> Option<Gathered> {
-        let mut gathered = Gathered::default();
+    async fn next(&mut self) -> Option<GatheredHints> {
+        let mut gathered = GatheredHints::default();
         while gathered.is_empty() {
             tokio::select! {
                 () = self.closing.cancelled() => return None,
@@ -69,7 +69,7 @@ impl HintFollower {
     }
 }
 
-impl Gathered {
+impl GatheredHints {
     fn is_empty(&self) -> bool {
         self.jobs.is_empty() && self.runs.is_empty() && !self.is_all
     }
@@ -83,7 +83,7 @@ impl Gathered {
             Err(RecvError::Closed) => return None,
         }
         if self.jobs.len() + self.runs.len() > IDS_MAX {
-            *self = Gathered { is_all: true, ..Gathered::default() };
+            *self = GatheredHints { is_all: true, ..GatheredHints::default() };
         }
         Some(())
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn many_changes_become_one_word() {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredHints::default();
         gathered.take(&Ok(ChangeHint::Log(RunId(Uuid::from_u128(1))))).unwrap();
         assert!(gathered.is_empty(), "lines are followed by their own page");
         for n in 0..=IDS_MAX {

@@ -10,7 +10,7 @@ use ordo_model::{Millis, Timestamp};
 use crate::adapters::Adapters;
 use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
-use crate::http::rate::{Limits, Rates};
+use crate::http::rate::{RateLimits, Rates};
 use crate::pages;
 
 /// What the server says about itself.
@@ -52,7 +52,7 @@ impl App {
             node: Arc::new(node),
             adapters: Adapters::default(),
             since: Stopwatch::start(),
-            rates: Arc::new(Rates::new(Limits::default())),
+            rates: Arc::new(Rates::new(RateLimits::default())),
             base_path: Arc::from(""),
             kept: Arc::default(),
             ready: Arc::default(),
@@ -61,7 +61,7 @@ impl App {
 
     /// The same, with other shares of requests.
     #[must_use]
-    pub fn limited(self, limits: Limits) -> App {
+    pub fn limited(self, limits: RateLimits) -> App {
         App { rates: Arc::new(Rates::new(limits)), ..self }
     }
 

@@ -21,5 +21,5 @@ pub use auth::caller::Caller;
 pub use http::listen::{serve_tcp, serve_unix};
 pub use http::peer::Peer;
 pub use http::problem::Problem;
-pub use http::rate::Limits;
+pub use http::rate::RateLimits;
 pub use routes::router;

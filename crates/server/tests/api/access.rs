@@ -6,7 +6,7 @@ use ordo_api::{Need, Operation};
 use ordo_model::api_token::ApiToken;
 use ordo_model::secret::Secret;
 use ordo_model::{Right, Role};
-use ordo_server::{Limits, router};
+use ordo_server::{RateLimits, router};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -160,7 +160,7 @@ async fn what_happened_to_secrets_and_tokens_stands_in_their_own_streams_for_adm
 async fn a_token_has_a_share_of_requests_and_the_local_one_has_none() {
     let mut world = World::new().await;
     let token = world.token("busy", Role::Viewer).await;
-    world.limit(Limits { requests_per_minute: 3, hook_requests_per_minute: 2 });
+    world.limit(RateLimits { requests_per_minute: 3, hook_requests_per_minute: 2 });
     for left in [2, 1, 0] {
         let answer = world.ask_as(&token, "GET", "/v1/jobs", None).await;
         assert_eq!(answer.header("ratelimit-policy"), "\"token\";q=3;w=60");

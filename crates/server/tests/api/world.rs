@@ -17,7 +17,7 @@ use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
 use ordo_engine::tokens::TokenRequest;
 use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
-use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_server::{Adapters, App, Auth, RateLimits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Other shares of requests from now on.
-    pub(crate) fn limit(&mut self, limits: Limits) {
+    pub(crate) fn limit(&mut self, limits: RateLimits) {
         self.app = self.app.clone().limited(limits);
         self.router = router(self.app.clone());
     }

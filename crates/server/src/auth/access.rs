@@ -15,11 +15,11 @@ const OPERATE: Need = Need::Right(Right::Operate);
 const HOOKS: Need = Need::Right(Right::ManageHooks);
 const ADMIN: Need = Need::Right(Right::Administer);
 
-type Line = (&'static str, &'static [(&'static str, Need)]);
+type PageRights = (&'static str, &'static [(&'static str, Need)]);
 
 /// The pages: those of the API say it themselves.
 #[rustfmt::skip]
-const PAGES: &[Line] = &[
+const PAGES: &[PageRights] = &[
     ("/", &[("GET", READ)]),
     ("/live", &[("GET", READ)]),
     ("/preferences", &[("POST", READ)]),

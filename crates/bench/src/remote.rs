@@ -11,7 +11,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition};
-use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node};
+use ordo_server::{App, Auth, Maintenance, MaintenanceError, NodeIdentity};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
 }
 
 fn serve(stage: &BenchStage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
-    let node = Node { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
+    let node = NodeIdentity { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
     let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(NoMaintenance), node);
     let listener = tokio::net::UnixListener::bind(socket)?;
     Ok(tokio::spawn(ordo_server::serve_unix(listener, app, shutdown.clone())))

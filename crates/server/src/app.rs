@@ -15,7 +15,7 @@ use crate::pages;
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct NodeIdentity {
     pub name: String,
     pub tick_rate: Millis,
 }
@@ -26,7 +26,7 @@ pub struct App {
     pub(crate) engine: Engine,
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<NodeIdentity>,
     pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
     pub(crate) rates: Arc<Rates>,
@@ -44,7 +44,7 @@ impl std::fmt::Debug for App {
 
 impl App {
     /// Not ready yet: see [`App::set_ready`].
-    pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: Node) -> App {
+    pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: NodeIdentity) -> App {
         App {
             engine,
             auth: Arc::new(auth),

@@ -14,7 +14,7 @@ mod routes;
 
 pub use adapters::Adapters;
 pub use api::maintenance::{Maintenance, MaintenanceError};
-pub use app::{App, Node};
+pub use app::{App, NodeIdentity};
 pub use auth::Auth;
 pub use auth::access::{is_listed, need};
 pub use auth::caller::Caller;

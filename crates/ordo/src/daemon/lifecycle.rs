@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ordo_engine::cluster::NodeDetails;
 use ordo_engine::trace::Sampling;
 use ordo_engine::{Engine, EngineOptions, Senders};
-use ordo_server::{App, Auth, Node};
+use ordo_server::{App, Auth, NodeIdentity};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +77,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
         folder.write_address(address)?;
     }
     let shutdown = CancellationToken::new();
-    let node = Node { name, tick_rate: plan.tick_rate };
+    let node = NodeIdentity { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
     let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
         .below(&settings.serve.base_path)

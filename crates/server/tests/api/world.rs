@@ -17,7 +17,7 @@ use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
 use ordo_engine::tokens::TokenRequest;
 use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
-use ordo_server::{Adapters, App, Auth, RateLimits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_server::{Adapters, App, Auth, RateLimits, Maintenance, MaintenanceError, NodeIdentity, router, serve_tcp, serve_unix};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ impl World {
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
         let admin = TokenRequest { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
-        let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
+        let node = NodeIdentity { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
         World {
             folder,

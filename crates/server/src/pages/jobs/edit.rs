@@ -39,7 +39,7 @@ struct FormPage {
     zones: Vec<String>,
     my_zone: String,
     errors: Vec<(&'static str, String)>,
-    preview: Preview,
+    preview: FormPreview,
 }
 
 impl FormPage {
@@ -67,7 +67,7 @@ impl FormPage {
 /// What the job as typed would do.
 #[derive(Template)]
 #[template(path = "job_preview.html")]
-pub(crate) struct Preview {
+pub(crate) struct FormPreview {
     sentence: Option<String>,
     fires: Vec<FireRow>,
     zone: Option<String>,
@@ -78,9 +78,9 @@ pub(crate) struct Preview {
     errors: Vec<(&'static str, String)>,
 }
 
-impl Preview {
-    async fn of(ctx: &PageContext, fields: &JobForm) -> Preview {
-        let mut preview = Preview {
+impl FormPreview {
+    async fn of(ctx: &PageContext, fields: &JobForm) -> FormPreview {
+        let mut preview = FormPreview {
             sentence: None,
             fires: Vec::new(),
             zone: None,
@@ -166,7 +166,7 @@ async fn page(
         tools: ctx.app.engine.tools().keys().cloned().collect(),
         zones: ordo_model::zones::current().names().collect(),
         my_zone: ctx.preferences.zone_name().to_owned(),
-        preview: Preview::of(ctx, &fields).await,
+        preview: FormPreview::of(ctx, &fields).await,
         shell,
         fields,
         errors,
@@ -190,7 +190,7 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
 pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    answer::ok(&Preview::of(&ctx, &JobForm::read(&pairs)).await)
+    answer::ok(&FormPreview::of(&ctx, &JobForm::read(&pairs)).await)
 }
 
 /// `POST /jobs/new`

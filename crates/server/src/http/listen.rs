@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::app::App;
-use crate::http::peer::{Peer, Remote};
+use crate::http::peer::{Peer, RemoteAddress};
 use crate::routes::router;
 
 /// How long a client may take to send the head of a request, and how long an unused connection stays open.
@@ -89,7 +89,7 @@ impl Server {
 
 fn from(mut request: Request<Incoming>, remote: Option<IpAddr>) -> Request<Incoming> {
     if let Some(address) = remote {
-        request.extensions_mut().insert(Remote(address));
+        request.extensions_mut().insert(RemoteAddress(address));
     }
     request
 }

@@ -18,7 +18,7 @@ pub struct Peer {
 
 /// From which address a connection came; there is none for the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Remote(pub(crate) IpAddr);
+pub(crate) struct RemoteAddress(pub(crate) IpAddr);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Way {

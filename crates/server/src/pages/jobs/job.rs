@@ -11,7 +11,7 @@ use crate::api::jobs::find;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::charts::heartbeat;
-use crate::pages::charts::heat::{self, Row};
+use crate::pages::charts::heat::{self, HeatRow};
 use crate::pages::charts::scatter::{self, Measure, Scatter};
 use crate::pages::jobs::chain::{self, Chain};
 use crate::pages::jobs::equivalents;
@@ -49,7 +49,7 @@ struct JobPage {
     success: Option<String>,
     duration: Scatter,
     lateness: Scatter,
-    heat: Vec<Row>,
+    heat: Vec<HeatRow>,
     runs: Vec<RunRow>,
     has_more_runs: bool,
     fires: Vec<FireRow>,

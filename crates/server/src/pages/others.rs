@@ -18,7 +18,7 @@ use crate::pages::incidents::incident::notification_state;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, Row, Shown, button, code, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, button, code, link, quiet, text};
 use crate::pages::layout::shell::{Section, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
@@ -66,7 +66,7 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
             MonitorStatus::Silent { .. } | MonitorStatus::Failing { .. } => ("failed", "failed"),
         };
         let badge = Badge { text: monitor.status.name().to_owned(), class, icon };
-        rows.push(Row {
+        rows.push(ListRow {
             id: format!("monitor-{}", monitor.id),
             cells: vec![
                 Html::new().raw("<span class=\"strong\">").text(&settings.name).raw("</span>"),
@@ -106,7 +106,7 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
     for hook in &found.items {
         let listeners = queries(&ctx).listeners(&hook.slug).await?.len();
         let verified = hook.terms.verify.as_ref().map(|verify| verify.scheme.name());
-        rows.push(Row {
+        rows.push(ListRow {
             id: format!("hook-{}", hook.slug),
             cells: vec![
                 code(&ctx.link(&format!("/hooks/{}", hook.slug))),
@@ -172,7 +172,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
     let dead_lettered = NotificationState::code_of("dead_lettered").unwrap_or_default();
     let found = queries(&ctx).notifications(dead_lettered, after(&mut params).as_ref(), PER_PAGE).await?;
     let times = ctx.times();
-    let row = |notification: &ordo_engine::Versioned<Notification>| Row {
+    let row = |notification: &ordo_engine::Versioned<Notification>| ListRow {
         id: format!("notification-{}", notification.id),
         cells: vec![
             text(&notification.sender),
@@ -229,7 +229,7 @@ pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Respo
             (None, true) => ("active", "completed", "active"),
             (None, false) => ("expired", "skipped", "skipped"),
         };
-        Row {
+        ListRow {
             id: format!("token-{}", token.id),
             cells: vec![
                 Html::new().raw("<span class=\"strong\">").text(&token.name).raw("</span>"),

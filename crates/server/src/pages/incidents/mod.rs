@@ -13,7 +13,7 @@ use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, Row, Shown, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, link, quiet, text};
 use crate::pages::layout::shell::{Section, queries};
 use crate::pages::runs::outcome::Badge;
 
@@ -41,7 +41,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     let found = queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
-    let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| Row {
+    let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| ListRow {
         id: format!("incident-{}", incident.id),
         cells: vec![
             link(&ctx.link(&format!("/incidents/{}", incident.id)), &incident.title),

@@ -9,7 +9,7 @@ use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{Section, Shell};
 
-pub(crate) struct Row {
+pub(crate) struct ListRow {
     pub(crate) id: String,
     pub(crate) cells: Vec<Html>,
 }
@@ -35,7 +35,7 @@ struct ListingPage {
     heads: &'static [&'static str],
     chips: Vec<(&'static str, String, bool)>,
     extra: Html,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     next: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Shown {
     pub(crate) chips: Vec<(&'static str, String, bool)>,
     /// A form above the table.
     pub(crate) extra: Html,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ListRow>,
     pub(crate) next: Option<String>,
 }
 

@@ -26,7 +26,7 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::length;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, Shell, queries};
 use crate::pages::layout::trouble;
 use crate::pages::runs::outcome::{Badge, grouped};
 use crate::pages::runs::row::RunRow;
@@ -136,7 +136,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         charts: charts(ctx.app.engine.metrics(), now),
         counts,
         health: health(&ctx, load).await?,
-        shell: Shell::new(&ctx, Section::Home, "Home").await?,
+        shell: Shell::new(&ctx, NavSection::Home, "Home").await?,
     };
     answer::ok(&page)
 }

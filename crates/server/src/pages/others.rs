@@ -4,7 +4,7 @@ use axum::extract::{Form, Path};
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::deliveries_prefix;
-use ordo_engine::object_queries::Section as Part;
+use ordo_engine::object_queries::NavSection as Part;
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
@@ -19,7 +19,7 @@ use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, button, code, link, quiet, text};
-use crate::pages::layout::shell::{Section, queries};
+use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
 
@@ -38,7 +38,7 @@ fn next(ctx: &PageContext, path: &str, cursor: Option<Cursor>) -> Option<String>
 }
 
 const MONITORS: ListIntro = ListIntro {
-    section: Section::Monitors,
+    section: NavSection::Monitors,
     heading: "Monitors",
     icon: "monitors",
     about: "A monitor watches something that runs elsewhere and says so when it falls silent.",
@@ -87,7 +87,7 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
 }
 
 const HOOKS: ListIntro = ListIntro {
-    section: Section::Hooks,
+    section: NavSection::Hooks,
     heading: "Hooks",
     icon: "hooks",
     about: "A hook takes calls from other systems, keeps them and starts jobs.",
@@ -160,7 +160,7 @@ pub(crate) async fn replay_delivery(ctx: PageContext, Path((slug, id)): Path<(St
 }
 
 const NOTIFICATIONS: ListIntro = ListIntro {
-    section: Section::Notifications,
+    section: NavSection::Notifications,
     heading: "Notifications",
     icon: "dead",
     about: "What could not be delivered after all its retries waits here for people.",
@@ -212,7 +212,7 @@ pub(crate) async fn replay_notification(
 }
 
 const TOKENS: ListIntro = ListIntro {
-    section: Section::Tokens,
+    section: NavSection::Tokens,
     heading: "Tokens",
     icon: "tokens",
     about: "A token lets a person or a program in, with the role it needs and no more.",

@@ -14,13 +14,13 @@ use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, link, quiet, text};
-use crate::pages::layout::shell::{Section, queries};
+use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 
 const PER_PAGE: usize = 50;
 
 const ABOUT: ListIntro = ListIntro {
-    section: Section::Incidents,
+    section: NavSection::Incidents,
     heading: "Incidents",
     icon: "incidents",
     about: "An incident is something people work on until it is resolved. A failing job can open one by itself.",

@@ -23,7 +23,7 @@ use crate::pages::jobs::job::{FireRow, preview_rows};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::moment::zone_of;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, Shell};
 
 #[derive(Template)]
 #[template(path = "job_form.html")]
@@ -184,7 +184,7 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
         }
         None => JobForm::blank(ctx.preferences.zone_name()),
     };
-    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
+    let shell = Shell::new(&ctx, NavSection::Jobs, "New job").await?;
     answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, Str
 pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
     let fields = JobForm::read(&pairs);
-    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
+    let shell = Shell::new(&ctx, NavSection::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
     }
@@ -230,7 +230,7 @@ pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
     let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
-    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let shell = Shell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
 }
 
@@ -243,7 +243,7 @@ pub(crate) async fn change(
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
     let fields = JobForm::read(&pairs);
-    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let shell = Shell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
     }

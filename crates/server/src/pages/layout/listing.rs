@@ -7,7 +7,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, Shell};
 
 pub(crate) struct ListRow {
     pub(crate) id: String,
@@ -16,7 +16,7 @@ pub(crate) struct ListRow {
 
 /// What a list is called and is for, and the exact commands to get started.
 pub(crate) struct ListIntro {
-    pub(crate) section: Section,
+    pub(crate) section: NavSection,
     pub(crate) heading: &'static str,
     pub(crate) icon: &'static str,
     pub(crate) about: &'static str,

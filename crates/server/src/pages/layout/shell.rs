@@ -11,7 +11,7 @@ use crate::pages::layout::trouble;
 
 /// A page in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
+pub(crate) enum NavSection {
     Home,
     Jobs,
     Runs,
@@ -26,17 +26,17 @@ pub(crate) enum Section {
     Elsewhere,
 }
 
-const SECTIONS: [(Section, &str, &str, &str); 10] = [
-    (Section::Home, "/", "Home", "home"),
-    (Section::Jobs, "/jobs", "Jobs", "jobs"),
-    (Section::Runs, "/runs", "Runs", "runs"),
-    (Section::Incidents, "/incidents", "Incidents", "incidents"),
-    (Section::Monitors, "/monitors", "Monitors", "monitors"),
-    (Section::Hooks, "/hooks", "Hooks", "hooks"),
-    (Section::Executors, "/executors", "Executors", "executors"),
-    (Section::Nodes, "/nodes", "Nodes", "nodes"),
-    (Section::Notifications, "/notifications", "Notifications", "dead"),
-    (Section::Tokens, "/tokens", "Tokens", "tokens"),
+const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
+    (NavSection::Home, "/", "Home", "home"),
+    (NavSection::Jobs, "/jobs", "Jobs", "jobs"),
+    (NavSection::Runs, "/runs", "Runs", "runs"),
+    (NavSection::Incidents, "/incidents", "Incidents", "incidents"),
+    (NavSection::Monitors, "/monitors", "Monitors", "monitors"),
+    (NavSection::Hooks, "/hooks", "Hooks", "hooks"),
+    (NavSection::Executors, "/executors", "Executors", "executors"),
+    (NavSection::Nodes, "/nodes", "Nodes", "nodes"),
+    (NavSection::Notifications, "/notifications", "Notifications", "dead"),
+    (NavSection::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 
 #[derive(Debug, Clone)]
@@ -76,13 +76,13 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) async fn new(ctx: &PageContext, section: Section, title: impl Into<String>) -> Result<Shell, Fault> {
+    pub(crate) async fn new(ctx: &PageContext, section: NavSection, title: impl Into<String>) -> Result<Shell, Fault> {
         let trouble = trouble::failing_count(&ctx.app).await?;
         Ok(Shell::around(ctx, section, title.into(), trouble))
     }
 
     /// Without asking the store: also for pages that say it does not answer.
-    pub(crate) fn around(ctx: &PageContext, section: Section, title: String, trouble: usize) -> Shell {
+    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: usize) -> Shell {
         let zone = ctx.preferences.zone_name().to_owned();
         Shell {
             base: ctx.app.base_path.to_string(),
@@ -126,14 +126,14 @@ impl Shell {
     }
 }
 
-fn nav(ctx: &PageContext, section: Section, trouble: usize) -> Vec<NavItem> {
-    let shown = SECTIONS.iter().filter(|(one, ..)| *one != Section::Tokens || ctx.viewer.may_admin);
-    let item = |(one, path, label, icon): &(Section, &str, &'static str, &'static str)| NavItem {
+fn nav(ctx: &PageContext, section: NavSection, trouble: usize) -> Vec<NavItem> {
+    let shown = SECTIONS.iter().filter(|(one, ..)| *one != NavSection::Tokens || ctx.viewer.may_admin);
+    let item = |(one, path, label, icon): &(NavSection, &str, &'static str, &'static str)| NavItem {
         href: ctx.link(path),
         label,
         icon,
         is_current: *one == section,
-        badge: (*one == Section::Home && trouble > 0).then_some(trouble),
+        badge: (*one == NavSection::Home && trouble > 0).then_some(trouble),
     };
     shown.map(item).collect()
 }

@@ -35,7 +35,7 @@ struct LogFollower {
 }
 
 /// What there is to send, after a read of the store.
-enum Seen {
+enum LogState {
     Lines,
     Nothing,
     End(Box<Run>),
@@ -71,24 +71,24 @@ impl LogFollower {
                 return None;
             }
             match self.look().await {
-                Ok(Seen::Lines) => {}
-                Ok(Seen::Nothing) => self.wait().await?,
-                Ok(Seen::End(run)) => return Some(self.end("end", &LogEnd { status: run.status })),
-                Ok(Seen::Gone) => return None,
+                Ok(LogState::Lines) => {}
+                Ok(LogState::Nothing) => self.wait().await?,
+                Ok(LogState::End(run)) => return Some(self.end("end", &LogEnd { status: run.status })),
+                Ok(LogState::Gone) => return None,
                 Err(fault) => return Some(self.end("error", &Problem::from(fault).details())),
             }
         }
     }
 
     /// The run is looked at before its lines: one that is over had all of its lines stored before.
-    async fn look(&mut self) -> Result<Seen, Fault> {
+    async fn look(&mut self) -> Result<LogState, Fault> {
         let run = self.engine.queries().run(self.run).await?;
         self.ready.extend(self.reader.next().await?);
         Ok(match run {
-            _ if !self.ready.is_empty() => Seen::Lines,
-            Some(run) if run.status.is_terminal() => Seen::End(Box::new(run)),
-            Some(_) => Seen::Nothing,
-            None => Seen::Gone,
+            _ if !self.ready.is_empty() => LogState::Lines,
+            Some(run) if run.status.is_terminal() => LogState::End(Box::new(run)),
+            Some(_) => LogState::Nothing,
+            None => LogState::Gone,
         })
     }
 

@@ -17,13 +17,13 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{NavSection, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 use crate::pages::runs::outcome::{Badge, grouped};
 
 #[derive(Template)]
 #[template(path = "executors.html")]
 struct ExecutorsPage {
-    shell: Shell,
+    shell: PageShell,
     name: String,
     group: String,
     tools: Vec<String>,
@@ -77,7 +77,7 @@ pub(crate) async fn show(ctx: PageContext, headers: HeaderMap) -> Result<Respons
         slow: slow(&ctx, &load).await?,
         rows: listed.iter().map(|listed| row(&ctx, listed)).collect(),
         server: address(&headers, &ctx.app.base_path),
-        shell: Shell::new(&ctx, NavSection::Executors, "Executors").await?,
+        shell: PageShell::new(&ctx, NavSection::Executors, "Executors").await?,
     };
     answer::ok(&page)
 }

@@ -26,7 +26,7 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::length;
-use crate::pages::layout::shell::{NavSection, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::layout::trouble;
 use crate::pages::runs::outcome::{Badge, grouped};
 use crate::pages::runs::row::RunRow;
@@ -47,7 +47,7 @@ const COUNTED: usize = 1_000;
 #[derive(Template)]
 #[template(path = "home.html")]
 struct HomePage {
-    shell: Shell,
+    shell: PageShell,
     is_empty: bool,
     incidents: Vec<OpenIncident>,
     failing: Vec<FailingJob>,
@@ -136,7 +136,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         charts: charts(ctx.app.engine.metrics(), now),
         counts,
         health: health(&ctx, load).await?,
-        shell: Shell::new(&ctx, NavSection::Home, "Home").await?,
+        shell: PageShell::new(&ctx, NavSection::Home, "Home").await?,
     };
     answer::ok(&page)
 }

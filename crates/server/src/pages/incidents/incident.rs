@@ -17,7 +17,7 @@ use crate::pages::jobs::actions::field;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{NavSection, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
 
@@ -26,7 +26,7 @@ const NOTIFICATIONS_SHOWN: usize = 50;
 #[derive(Template)]
 #[template(path = "incident.html")]
 struct IncidentPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     title: String,
     description: String,
@@ -70,7 +70,7 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
     let entity = EntityId { kind: Kind::Incident, id };
     let notifications = queries(&ctx).notifications_about(entity, None, NOTIFICATIONS_SHOWN).await?.items;
     let page = IncidentPage {
-        shell: Shell::new(&ctx, NavSection::Incidents, kept.title.clone()).await?,
+        shell: PageShell::new(&ctx, NavSection::Incidents, kept.title.clone()).await?,
         id: id.to_string(),
         title: kept.title.clone(),
         description: kept.description.clone(),

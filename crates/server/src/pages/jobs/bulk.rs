@@ -18,7 +18,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::search;
-use crate::pages::layout::shell::{NavSection, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::grouped;
 
 /// How many jobs one confirmed order reaches.
@@ -118,7 +118,7 @@ impl BulkRequest {
 #[derive(Template)]
 #[template(path = "bulk.html")]
 struct BulkPage {
-    shell: Shell,
+    shell: PageShell,
     name: &'static str,
     title: &'static str,
     count: String,
@@ -163,7 +163,7 @@ async fn ask(ctx: &PageContext, asked: BulkRequest) -> Result<Response, Problem>
         Meant::Matching(_) => Vec::new(),
     };
     let page = BulkPage {
-        shell: Shell::new(ctx, NavSection::Jobs, format!("{title} jobs")).await?,
+        shell: PageShell::new(ctx, NavSection::Jobs, format!("{title} jobs")).await?,
         name,
         title,
         count: grouped(count.min(BULK_MAX)),

@@ -23,12 +23,12 @@ use crate::pages::jobs::job::{FireRow, preview_rows};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::moment::zone_of;
-use crate::pages::layout::shell::{NavSection, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
 #[derive(Template)]
 #[template(path = "job_form.html")]
 struct FormPage {
-    shell: Shell,
+    shell: PageShell,
     /// Where the form goes.
     target: String,
     back: String,
@@ -151,7 +151,7 @@ fn placed(fields: &JobForm, problem: &Problem) -> Vec<(&'static str, String)> {
 
 async fn page(
     ctx: &PageContext,
-    shell: Shell,
+    shell: PageShell,
     job: Option<&Job>,
     fields: JobForm,
     errors: Vec<(&'static str, String)>,
@@ -184,7 +184,7 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
         }
         None => JobForm::blank(ctx.preferences.zone_name()),
     };
-    let shell = Shell::new(&ctx, NavSection::Jobs, "New job").await?;
+    let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
     answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, Str
 pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
     let fields = JobForm::read(&pairs);
-    let shell = Shell::new(&ctx, NavSection::Jobs, "New job").await?;
+    let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
     }
@@ -216,7 +216,7 @@ async fn created(ctx: &PageContext, fields: &JobForm) -> Result<std::sync::Arc<J
 /// The form as it was, with what is wrong.
 async fn refused(
     ctx: &PageContext,
-    shell: Shell,
+    shell: PageShell,
     job: Option<&Job>,
     fields: JobForm,
     problem: &Problem,
@@ -230,7 +230,7 @@ pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
     let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
-    let shell = Shell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
 }
 
@@ -243,7 +243,7 @@ pub(crate) async fn change(
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
     let fields = JobForm::read(&pairs);
-    let shell = Shell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
     }

@@ -22,7 +22,7 @@ use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::json_view;
 use crate::pages::layout::moment::{Times, zone_of};
-use crate::pages::layout::shell::{NavSection, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::{Badge, shortened};
 use crate::pages::runs::row::{RunRow, waits};
 
@@ -34,7 +34,7 @@ const FIRES_SHOWN: usize = 10;
 #[derive(Template)]
 #[template(path = "job.html")]
 struct JobPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     label: String,
     description: Option<String>,
@@ -93,7 +93,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         Phase::Active | Phase::Held | Phase::Cancelled => None,
     };
     let page = JobPage {
-        shell: Shell::new(&ctx, NavSection::Jobs, definition.label.clone()).await?,
+        shell: PageShell::new(&ctx, NavSection::Jobs, definition.label.clone()).await?,
         id: id.to_string(),
         label: definition.label.clone(),
         description: definition.description.clone(),

@@ -12,7 +12,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{FLASH, PageContext};
 use crate::pages::layout::login;
-use crate::pages::layout::shell::{NavSection, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
 pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -43,7 +43,7 @@ fn wants_page(headers: &HeaderMap, path: &str) -> bool {
 #[derive(askama::Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {
-    shell: Shell,
+    shell: PageShell,
     status: u16,
     title: &'static str,
     problem: Problem,
@@ -56,7 +56,7 @@ fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response>
         return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
     }
     let title = problem.code.title();
-    let shell = Shell::around(ctx, NavSection::Elsewhere, title.to_owned(), 0);
+    let shell = PageShell::around(ctx, NavSection::Elsewhere, title.to_owned(), 0);
     let code = problem.code.text();
     answer::page(status, &ProblemPage { shell, status: status.as_u16(), title, problem, code }).ok()
 }

@@ -7,7 +7,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{NavSection, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
 pub(crate) struct ListRow {
     pub(crate) id: String,
@@ -27,7 +27,7 @@ pub(crate) struct ListIntro {
 #[derive(Template)]
 #[template(path = "listing.html")]
 struct ListingPage {
-    shell: Shell,
+    shell: PageShell,
     heading: &'static str,
     icon: &'static str,
     about: &'static str,
@@ -52,7 +52,7 @@ pub(crate) struct Shown {
 pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: Shown) -> Result<Response, Problem> {
     let Shown { chips, extra, rows, next } = shown;
     answer::ok(&ListingPage {
-        shell: Shell::new(ctx, about.section, about.heading).await?,
+        shell: PageShell::new(ctx, about.section, about.heading).await?,
         heading: about.heading,
         icon: about.icon,
         about: about.about,

@@ -56,7 +56,7 @@ pub(crate) struct MenuChoice {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Shell {
+pub(crate) struct PageShell {
     pub(crate) base: String,
     pub(crate) title: String,
     pub(crate) nav: Vec<NavItem>,
@@ -75,16 +75,16 @@ pub(crate) struct Shell {
     pub(crate) now: Timestamp,
 }
 
-impl Shell {
-    pub(crate) async fn new(ctx: &PageContext, section: NavSection, title: impl Into<String>) -> Result<Shell, Fault> {
+impl PageShell {
+    pub(crate) async fn new(ctx: &PageContext, section: NavSection, title: impl Into<String>) -> Result<PageShell, Fault> {
         let trouble = trouble::failing_count(&ctx.app).await?;
-        Ok(Shell::around(ctx, section, title.into(), trouble))
+        Ok(PageShell::around(ctx, section, title.into(), trouble))
     }
 
     /// Without asking the store: also for pages that say it does not answer.
-    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: usize) -> Shell {
+    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: usize) -> PageShell {
         let zone = ctx.preferences.zone_name().to_owned();
-        Shell {
+        PageShell {
             base: ctx.app.base_path.to_string(),
             title,
             nav: nav(ctx, section, trouble),

@@ -16,7 +16,7 @@ use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::json_view;
 use crate::pages::layout::moment::{Times, length};
-use crate::pages::layout::shell::{NavSection, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::log::{self, LogPart};
 use crate::pages::runs::outcome::{Badge, cause, reason};
 use crate::pages::runs::row::{RunRow, short_id};
@@ -27,7 +27,7 @@ const EVENTS_READ: usize = 400;
 #[derive(Template)]
 #[template(path = "run.html")]
 struct RunPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     short: String,
     label: String,
@@ -103,7 +103,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
-        shell: Shell::new(&ctx, NavSection::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
+        shell: PageShell::new(&ctx, NavSection::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
         id: id.to_string(),
         short: short_id(&id.to_string()),
         label: run.label.clone(),

@@ -146,17 +146,17 @@ fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
 }
 
 /// A token that lets somebody in, and how it was shown.
-struct Shown {
+struct PresentedToken {
     token: Arc<Versioned<ApiToken>>,
     by_cookie: bool,
 }
 
 /// A token that was sent counts before a cookie: whoever sends one means it.
-async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
+async fn show(app: &App, headers: &HeaderMap) -> Result<PresentedToken, Problem> {
     if headers.contains_key(header::AUTHORIZATION) {
         let token = bearer(headers).ok_or_else(|| refuse("send the token as `Authorization: Bearer <token>`"))?;
         let token = find(app, token).await?.ok_or_else(|| refuse("the token is not one of this server's, or ended"))?;
-        return Ok(Shown { token, by_cookie: false });
+        return Ok(PresentedToken { token, by_cookie: false });
     }
     let Some(cookie) = session::sent(headers) else {
         return Err(refuse(
@@ -164,7 +164,7 @@ async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
         ));
     };
     let token = of_session(app, &cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
-    Ok(Shown { token, by_cookie: true })
+    Ok(PresentedToken { token, by_cookie: true })
 }
 
 fn refuse(text: &str) -> Problem {

@@ -18,7 +18,7 @@ use crate::pages::incidents::incident::notification_state;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, button, code, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, ListRow, ListContents, button, code, link, quiet, text};
 use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
@@ -83,7 +83,7 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
         });
     }
     let next = next(&ctx, "/monitors", found.next);
-    listing::page(&ctx, &MONITORS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &MONITORS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
 const HOOKS: ListIntro = ListIntro {
@@ -117,7 +117,7 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
         });
     }
     let next = next(&ctx, "/hooks", found.next);
-    listing::page(&ctx, &HOOKS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &HOOKS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
 /// The last of them: when, what they started, and once more.
@@ -192,7 +192,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
     };
     let rows = found.items.iter().map(row).collect();
     let next = next(&ctx, "/notifications", found.next);
-    listing::page(&ctx, &NOTIFICATIONS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &NOTIFICATIONS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
 /// `POST /notifications/{id}/replay`
@@ -244,5 +244,5 @@ pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Respo
     };
     let rows = found.items.iter().map(row).collect();
     let next = next(&ctx, "/tokens", found.next);
-    listing::page(&ctx, &TOKENS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &TOKENS, ListContents { rows, next, ..ListContents::default() }).await
 }

@@ -13,7 +13,7 @@ use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, ListRow, Shown, link, quiet, text};
+use crate::pages::layout::listing::{self, ListIntro, ListRow, ListContents, link, quiet, text};
 use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 
@@ -53,7 +53,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         ],
     };
     let all = std::iter::once(("all", "")).chain(IncidentStatus::ALL.map(|status| (status.name(), status.name())));
-    let shown = Shown {
+    let shown = ListContents {
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
         rows: found.items.iter().map(row).collect(),

@@ -41,7 +41,7 @@ struct ListingPage {
 
 /// What a list shows this time.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct ListContents {
     pub(crate) chips: Vec<(&'static str, String, bool)>,
     /// A form above the table.
     pub(crate) extra: Html,
@@ -49,8 +49,8 @@ pub(crate) struct Shown {
     pub(crate) next: Option<String>,
 }
 
-pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: Shown) -> Result<Response, Problem> {
-    let Shown { chips, extra, rows, next } = shown;
+pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: ListContents) -> Result<Response, Problem> {
+    let ListContents { chips, extra, rows, next } = shown;
     answer::ok(&ListingPage {
         shell: PageShell::new(ctx, about.section, about.heading).await?,
         heading: about.heading,

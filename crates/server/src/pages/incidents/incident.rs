@@ -40,12 +40,12 @@ struct IncidentPage {
     started: Html,
     ended: Option<Html>,
     links: Vec<(String, String)>,
-    steps: Vec<Step>,
+    steps: Vec<IncidentStep>,
     notifications: Vec<NotificationRow>,
     export: String,
 }
 
-struct Step {
+struct IncidentStep {
     version: u64,
     class: &'static str,
     at: Html,
@@ -107,10 +107,10 @@ fn place(ctx: &PageContext, link: &Link) -> (String, String) {
     }
 }
 
-fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> Step {
+fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> IncidentStep {
     let (class, text) = told(&happened.event);
     let who = happened.event.by().map_or_else(String::new, |by| format!("{} · {}", by.actor, by.source.name()));
-    Step { version: happened.version, class, at: times.short(happened.at), text, who }
+    IncidentStep { version: happened.version, class, at: times.short(happened.at), text, who }
 }
 
 fn told(event: &IncidentEvent) -> (&'static str, String) {

@@ -56,7 +56,7 @@ struct RunPage {
     shares: Vec<Share>,
     /// What a pending run waits for.
     waiting: Option<String>,
-    steps: Vec<Step>,
+    steps: Vec<RunStep>,
     input: Html,
     is_own_input: bool,
     result: Option<Html>,
@@ -75,7 +75,7 @@ struct Share {
 }
 
 /// One entry of the timeline.
-struct Step {
+struct RunStep {
     class: &'static str,
     at: Html,
     text: String,
@@ -155,12 +155,12 @@ async fn events(ctx: &PageContext, run: &Run) -> Result<Vec<(Timestamp, Event)>,
     Ok(stored.iter().filter_map(|stored| Some((stored.at, history::event_of(stored)?))).collect())
 }
 
-fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<Step> {
+fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<RunStep> {
     let mut before: Option<i64> = None;
     let own = events.iter().filter(|(_, event)| history::run_of(event) == Some(run));
     let step = |(at, event): &(Timestamp, Event)| {
         let after = before.replace(at.ms()).map(|before| length(at.ms() - before));
-        Step { class: history::class(event), at: times.short(*at), text: history::told(event, *at), after }
+        RunStep { class: history::class(event), at: times.short(*at), text: history::told(event, *at), after }
     };
     own.map(step).collect()
 }

@@ -25,7 +25,7 @@ pub(crate) enum Ended {
 }
 
 #[derive(Debug, Clone)]
-struct Attempt {
+struct SimAttempt {
     job: JobId,
     timeout_ms: i64,
     started_at: Timestamp,
@@ -42,7 +42,7 @@ struct Hold {
 
 #[derive(Debug, Default)]
 pub(crate) struct Executor {
-    attempts: BTreeMap<(RunId, u64), Attempt>,
+    attempts: BTreeMap<(RunId, u64), SimAttempt>,
     held: BTreeMap<RunId, Hold>,
 }
 
@@ -59,7 +59,7 @@ impl World {
         self.fact(What::Executing { generation, job, run, attempt, token });
         let timeout_ms = i64::try_from(assignment.timeout.ms()).expect("a short timeout");
         let deaf = !self.calm && self.rng.chance(10);
-        let begun = Attempt { job, timeout_ms, started_at: self.now(), deaf };
+        let begun = SimAttempt { job, timeout_ms, started_at: self.now(), deaf };
         let executor = &mut self.node().executor;
         executor.attempts.insert((run, token), begun);
         executor.held.insert(run, Hold { token, stopped: false });
@@ -125,7 +125,7 @@ impl World {
     }
 }
 
-fn report(attempt: &Attempt, token: u64, ended: Ended, stopped: bool) -> AttemptReport {
+fn report(attempt: &SimAttempt, token: u64, ended: Ended, stopped: bool) -> AttemptReport {
     let started_at = attempt.started_at;
     let failed = |reason: String| AttemptReport::Failed { started_at: Some(started_at), reason };
     match (ended, stopped) {

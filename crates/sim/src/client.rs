@@ -21,7 +21,7 @@ use crate::world::{Crash, World};
 const CREATE_TRIES: u32 = 20;
 
 #[derive(Debug, Default)]
-pub(crate) struct Client {
+pub(crate) struct SimClient {
     ops: u32,
     /// Asks whose answer has not come.
     open: BTreeSet<u32>,
@@ -41,7 +41,7 @@ struct Keyed {
     tries: u32,
 }
 
-impl Client {
+impl SimClient {
     pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty()
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Position;
 
-use crate::client::Client;
+use crate::client::SimClient;
 use crate::disk::Plug;
 use crate::happening::Happening;
 use crate::history::{Fact, History, What};
@@ -46,7 +46,7 @@ pub struct World {
     pub(crate) quiet_since: Option<i64>,
     pub(crate) set_back_ms: i64,
     pub(crate) wall_max: i64,
-    pub(crate) client: Client,
+    pub(crate) client: SimClient,
     pub(crate) history: History,
     pub(crate) cursor: Position,
     /// The log could not be read to its end the last time.
@@ -90,7 +90,7 @@ impl World {
             quiet_since: None,
             set_back_ms: 0,
             wall_max: begin,
-            client: Client::default(),
+            client: SimClient::default(),
             history,
             cursor: Position::default(),
             behind: false,

@@ -15,7 +15,7 @@ pub struct History {
     /// Between these wall-clock times everything happened, with room on both sides.
     pub within: (i64, i64),
     pub tick_ms: i64,
-    pub end: End,
+    pub end: FinalState,
 }
 
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ pub enum Reply {
 
 /// The world when it stands still.
 #[derive(Debug, Clone, Default)]
-pub struct End {
+pub struct FinalState {
     pub mono: i64,
     pub wall: i64,
     /// The highest the wall clock ever showed.

@@ -20,7 +20,7 @@ use crate::closing;
 use crate::commits::{Commits, Submission, To};
 use crate::executor::Executor;
 use crate::happening::Happening;
-use crate::history::{End, What};
+use crate::history::{FinalState, What};
 use crate::ready::ready;
 use crate::world::{Crash, World};
 
@@ -58,7 +58,7 @@ impl Node {
     }
 
     /// The last scan at the store, by its own checks.
-    pub(crate) fn close(self, end: &mut End) {
+    pub(crate) fn close(self, end: &mut FinalState) {
         end.slots_taken = self.core.running_len();
         end.executing = self.executor.len();
         let Node { store, commits, queries, core, .. } = self;

@@ -16,7 +16,7 @@ use crate::world::{Crash, World};
 
 /// How the work itself ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum WorkEnd {
     Well,
     Badly,
     /// Cancelled, and stopped.
@@ -71,14 +71,14 @@ impl World {
     }
 
     /// When and how an attempt ends if nobody interferes.
-    fn fate(&mut self, timeout_ms: i64) -> (i64, Ended) {
+    fn fate(&mut self, timeout_ms: i64) -> (i64, WorkEnd) {
         let longest = if self.calm { 60 } else { *self.rng.pick(&[20, 500, 10_000, 100_000]) };
         let takes = self.rng.skewed(1, longest);
         let hangs = !self.calm && self.rng.chance(30);
         if hangs || takes >= timeout_ms {
-            return (timeout_ms + self.rng.between(0, 50), Ended::AtTimeout);
+            return (timeout_ms + self.rng.between(0, 50), WorkEnd::AtTimeout);
         }
-        (takes, if self.rng.chance(200) { Ended::Badly } else { Ended::Well })
+        (takes, if self.rng.chance(200) { WorkEnd::Badly } else { WorkEnd::Well })
     }
 
     pub(crate) fn kill(&mut self, run: RunId) {
@@ -89,11 +89,11 @@ impl World {
         let token = hold.token;
         let deaf = executor.attempts.get(&(run, token)).is_none_or(|attempt| attempt.deaf);
         if !deaf {
-            self.soon(40, Happening::AttemptEnds { generation, run, token, ended: Ended::Stopped });
+            self.soon(40, Happening::AttemptEnds { generation, run, token, ended: WorkEnd::Stopped });
         }
     }
 
-    pub(crate) fn attempt_ends(&mut self, run: RunId, token: u64, ended: Ended) -> Result<(), Crash> {
+    pub(crate) fn attempt_ends(&mut self, run: RunId, token: u64, ended: WorkEnd) -> Result<(), Crash> {
         let executor = &mut self.node().executor;
         // It ended before, in another way.
         let Some(attempt) = executor.attempts.remove(&(run, token)) else { return Ok(()) };
@@ -120,19 +120,19 @@ impl World {
             }
         }
         for (run, token) in released {
-            self.soon(1_000, Happening::AttemptEnds { generation, run, token, ended: Ended::AtTimeout });
+            self.soon(1_000, Happening::AttemptEnds { generation, run, token, ended: WorkEnd::AtTimeout });
         }
     }
 }
 
-fn report(attempt: &SimAttempt, token: u64, ended: Ended, stopped: bool) -> AttemptReport {
+fn report(attempt: &SimAttempt, token: u64, ended: WorkEnd, stopped: bool) -> AttemptReport {
     let started_at = attempt.started_at;
     let failed = |reason: String| AttemptReport::Failed { started_at: Some(started_at), reason };
     match (ended, stopped) {
-        (Ended::Well, _) => AttemptReport::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
-        (Ended::Badly | Ended::Stopped | Ended::AtTimeout, true) => AttemptReport::Cancelled { started_at: Some(started_at) },
-        (Ended::Badly, false) => failed(format!("broke at token {token}")),
-        (Ended::Stopped, false) => failed("stopped".into()),
-        (Ended::AtTimeout, false) => failed(format!("timed out after {}ms", attempt.timeout_ms)),
+        (WorkEnd::Well, _) => AttemptReport::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
+        (WorkEnd::Badly | WorkEnd::Stopped | WorkEnd::AtTimeout, true) => AttemptReport::Cancelled { started_at: Some(started_at) },
+        (WorkEnd::Badly, false) => failed(format!("broke at token {token}")),
+        (WorkEnd::Stopped, false) => failed("stopped".into()),
+        (WorkEnd::AtTimeout, false) => failed(format!("timed out after {}ms", attempt.timeout_ms)),
     }
 }

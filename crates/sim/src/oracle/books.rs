@@ -44,7 +44,7 @@ struct JobBook {
 
 /// A log entry, as the rules need it.
 #[derive(Clone, Copy)]
-struct Entry<'f> {
+struct LogEntry<'f> {
     job: JobId,
     version: u64,
     at: i64,
@@ -75,7 +75,7 @@ impl<'h> Books<'h> {
             }
             What::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
             What::Logged { job, version, at, acked, event } => {
-                let entry = Entry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
+                let entry = LogEntry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
                 return self.logged(entry);
             }
             What::Executing { generation, job, run, token, .. } => {
@@ -110,7 +110,7 @@ impl<'h> Books<'h> {
 
     // --- the log --------------------------------------------------------------------------------
 
-    fn logged(&mut self, entry: Entry<'_>) -> Vec<String> {
+    fn logged(&mut self, entry: LogEntry<'_>) -> Vec<String> {
         let verdicts = [
             self.asks.logged(entry.job, entry.event, entry.mono),
             require(entry.at <= self.wall_max, || "it bears a time that has not come".into()),
@@ -123,8 +123,8 @@ impl<'h> Books<'h> {
         verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
     }
 
-    fn in_sequence(&mut self, entry: Entry<'_>) -> Verdict {
-        let Entry { job, version, at, event, .. } = entry;
+    fn in_sequence(&mut self, entry: LogEntry<'_>) -> Verdict {
+        let LogEntry { job, version, at, event, .. } = entry;
         match (self.jobs.get_mut(&job), event) {
             (None, Event::JobScheduled { definition, held, .. }) => {
                 let ledger = Ledger::new(definition, *held, at, self.history.within);
@@ -145,7 +145,7 @@ impl<'h> Books<'h> {
         }
     }
 
-    fn booked(&mut self, entry: Entry<'_>) -> Verdict {
+    fn booked(&mut self, entry: LogEntry<'_>) -> Verdict {
         let (alive, tick_ms, evidence) = (self.generation, self.history.tick_ms, &mut self.evidence);
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
@@ -248,7 +248,7 @@ impl JobBook {
     }
 
     /// An occurrence, or somebody's wish, got its outcome.
-    fn outcome(&mut self, entry: Entry<'_>, trouble_until: i64) -> Verdict {
+    fn outcome(&mut self, entry: LogEntry<'_>, trouble_until: i64) -> Verdict {
         let at = entry.at;
         match entry.event {
             Event::JobTriggered { run_id, cause, timeliness, .. } => {
@@ -278,7 +278,7 @@ impl JobBook {
     }
 
     /// Whatever is late has a reason to be.
-    fn punctual(&self, entry: Entry<'_>, late: i64, trouble_until: i64) -> Verdict {
+    fn punctual(&self, entry: LogEntry<'_>, late: i64, trouble_until: i64) -> Verdict {
         let asleep = entry.at - late < self.ledger.awake_since;
         let troubled = entry.mono - late - ECHO_MS <= trouble_until;
         require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))

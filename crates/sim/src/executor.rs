@@ -41,12 +41,12 @@ struct Hold {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Executor {
+pub(crate) struct SimExecutor {
     attempts: BTreeMap<(RunId, u64), SimAttempt>,
     held: BTreeMap<RunId, Hold>,
 }
 
-impl Executor {
+impl SimExecutor {
     pub(crate) fn len(&self) -> usize {
         self.attempts.len()
     }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::closing;
 use crate::commits::{Commits, Submission, To};
-use crate::executor::Executor;
+use crate::executor::SimExecutor;
 use crate::happening::Happening;
 use crate::history::{FinalState, What};
 use crate::ready::ready;
@@ -45,7 +45,7 @@ pub(crate) struct Node {
     pub(crate) core: Core,
     timer_epoch: u64,
     pub(crate) commits: Commits,
-    pub(crate) executor: Executor,
+    pub(crate) executor: SimExecutor,
     /// What the last pass of maintenance still wants to have committed, one by one.
     pub(crate) maintaining: VecDeque<Request>,
     /// The process dies after this many more effects.
@@ -127,7 +127,7 @@ impl World {
             core,
             timer_epoch: 0,
             commits,
-            executor: Executor::default(),
+            executor: SimExecutor::default(),
             maintaining: VecDeque::new(),
             crash_in: None,
         });

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::evidence::{Evidence, Told};
 use super::occurrences::{Ledger, Phase};
-use super::runs::{Failure, NO_REPORT, Runs};
+use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
 use crate::history::{Fact, History, What};
 
@@ -175,7 +175,7 @@ impl<'h> Books<'h> {
                 book.runs.executed(*run_id, *attempt, |token| evidence.report(*run_id, token))
             }
             Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
-                let failure = Failure { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
+                let failure = FailedAttempt { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
                 let report = |token| evidence.report(*run_id, token);
                 let heard = book.runs.running_token(*run_id).and_then(|token| evidence.told_at(*run_id, token));
                 let unheard = heard.filter(|told| entry.mono - told.max(&self.trouble_until) > HEARING_MS);

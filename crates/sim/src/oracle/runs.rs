@@ -49,7 +49,7 @@ pub(super) struct Runs {
 
 /// What the log says of a failed attempt.
 #[derive(Debug)]
-pub(super) struct Failure<'a> {
+pub(super) struct FailedAttempt<'a> {
     pub(super) attempt: u32,
     pub(super) reason: &'a str,
     pub(super) retry_at: Option<i64>,
@@ -147,7 +147,7 @@ impl Runs {
     pub(super) fn failed(
         &mut self,
         run: RunId,
-        failure: &Failure<'_>,
+        failure: &FailedAttempt<'_>,
         definition: &Definition,
         now_alive: Option<Uuid>,
         report: impl Fn(u64) -> Option<AttemptReport>,
@@ -208,7 +208,7 @@ impl Runs {
 /// Whether the reason is true. Returns whether it is known what the attempt did.
 fn check_reason(
     run: RunId,
-    failure: &Failure<'_>,
+    failure: &FailedAttempt<'_>,
     running: &Running,
     now_alive: Option<Uuid>,
     reported: &Option<AttemptReport>,

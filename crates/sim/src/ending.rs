@@ -2,7 +2,7 @@
 
 use crate::happening::Happening;
 use crate::history::What;
-use crate::node::Node;
+use crate::node::SimNode;
 use crate::world::{Crash, World};
 
 /// How long everything goes well before the world is asked to stand still.
@@ -44,7 +44,7 @@ impl World {
     pub(crate) fn is_over(&self) -> bool {
         let Some(since) = self.quiet_since else { return false };
         let quiet = self.mono - since;
-        let idle = self.active.is_empty() && self.client.is_idle() && self.node.as_ref().is_some_and(Node::is_idle);
+        let idle = self.active.is_empty() && self.client.is_idle() && self.node.as_ref().is_some_and(SimNode::is_idle);
         (idle && quiet > 5_000) || quiet > SETTLE_MS + self.set_back_ms
     }
 

@@ -37,7 +37,7 @@ const JOURNAL_BYTES: usize = 128 * 1024;
 const RESTART_MS: i64 = 15 * 60_000;
 
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct SimNode {
     pub(crate) number: u32,
     pub(crate) generation: Uuid,
     pub(crate) store: Arc<RedbStore>,
@@ -52,7 +52,7 @@ pub(crate) struct Node {
     pub(crate) crash_in: Option<u32>,
 }
 
-impl Node {
+impl SimNode {
     pub(crate) fn is_idle(&self) -> bool {
         self.commits.is_idle() && self.maintaining.is_empty()
     }
@@ -61,14 +61,14 @@ impl Node {
     pub(crate) fn close(self, end: &mut FinalState) {
         end.slots_taken = self.core.running_len();
         end.executing = self.executor.len();
-        let Node { store, commits, queries, core, .. } = self;
+        let SimNode { store, commits, queries, core, .. } = self;
         drop((commits, queries, core));
         closing::look(&store, end);
     }
 }
 
 impl World {
-    pub(crate) fn node(&mut self) -> &mut Node {
+    pub(crate) fn node(&mut self) -> &mut SimNode {
         self.node.as_mut().expect("what needs a node is void without one")
     }
 
@@ -119,7 +119,7 @@ impl World {
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
         let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
         let core = Core::new(reservation, self.tick_rate(), self.scenario.pools, self.now());
-        self.node = Some(Node {
+        self.node = Some(SimNode {
             number: self.generations,
             generation,
             store,

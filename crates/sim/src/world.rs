@@ -13,7 +13,7 @@ use crate::disk::Plug;
 use crate::happening::Happening;
 use crate::history::{Fact, History, What};
 use crate::misfortune::Misfortune;
-use crate::node::Node;
+use crate::node::SimNode;
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::trace::Trace;
@@ -36,7 +36,7 @@ pub struct World {
     queue: BTreeMap<(i64, u64), Happening>,
     queued: u64,
     pub(crate) plug: Plug,
-    pub(crate) node: Option<Node>,
+    pub(crate) node: Option<SimNode>,
     pub(crate) generations: u32,
     pub(crate) power_lost: bool,
     pub(crate) stalled_until: i64,

@@ -9,7 +9,7 @@ use ordo_model::job::{Cause, Definition, Event, Trigger};
 use ordo_model::schedule::Rule;
 use ordo_model::{JobId, RunId};
 
-use super::occurrences::Phase;
+use super::occurrences::OraclePhase;
 use super::{Verdict, require};
 use crate::history::{Ask, Reply};
 
@@ -22,7 +22,7 @@ pub(super) struct Asks {
     labels: BTreeMap<String, JobId>,
     created: BTreeMap<JobId, (Definition, bool)>,
     /// When a job was last seen in a phase, by `mono`.
-    phases: BTreeMap<JobId, Vec<(i64, Phase)>>,
+    phases: BTreeMap<JobId, Vec<(i64, OraclePhase)>>,
 }
 
 impl Asks {
@@ -60,9 +60,9 @@ impl Asks {
         match ask {
             Ask::Create { marker, .. } => self.labels.get(marker) == Some(&job),
             Ask::Update { marker } => shown(marker),
-            Ask::Pause { marker } => shown(marker) || self.was(job, Phase::Paused, since, mono),
-            Ask::Resume => self.was(job, Phase::Active, since, mono),
-            Ask::Cancel { marker } => shown(marker) || self.was(job, Phase::Cancelled, since, mono),
+            Ask::Pause { marker } => shown(marker) || self.was(job, OraclePhase::Paused, since, mono),
+            Ask::Resume => self.was(job, OraclePhase::Active, since, mono),
+            Ask::Cancel { marker } => shown(marker) || self.was(job, OraclePhase::Cancelled, since, mono),
             Ask::Trigger { marker } => shown(marker) || fresh("manual skip".into()),
             Ask::Backfill { from, .. } => fresh(format!("backfill {from}")),
             Ask::CancelRun { run, marker } => shown(marker) || shown(&format!("cancel of {run}")),
@@ -71,13 +71,13 @@ impl Asks {
     }
 
     /// Whether the job was in that phase at some time between.
-    fn was(&self, job: JobId, phase: Phase, since: i64, until: i64) -> bool {
+    fn was(&self, job: JobId, phase: OraclePhase, since: i64, until: i64) -> bool {
         let Some(phases) = self.phases.get(&job) else { return false };
         let ends = phases.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
         phases.iter().zip(ends).any(|((begin, was), end)| *was == phase && *begin <= until && end >= since)
     }
 
-    pub(super) fn in_phase(&mut self, job: JobId, phase: Phase, mono: i64) {
+    pub(super) fn in_phase(&mut self, job: JobId, phase: OraclePhase, mono: i64) {
         self.phases.entry(job).or_default().push((mono, phase));
     }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::asks::Asks;
 use super::evidence::{Evidence, Told};
-use super::occurrences::{Ledger, Phase};
+use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
 use crate::history::{Fact, History, What};
@@ -118,7 +118,7 @@ impl<'h> Books<'h> {
             self.booked(entry),
         ];
         let phase = self.jobs.get(&entry.job).map(|book| book.ledger.phase);
-        self.asks.in_phase(entry.job, phase.unwrap_or(Phase::Active), entry.mono);
+        self.asks.in_phase(entry.job, phase.unwrap_or(OraclePhase::Active), entry.mono);
         let name = entry.event.name();
         verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
     }
@@ -219,7 +219,7 @@ impl<'h> Books<'h> {
     }
 
     fn nothing_overdue(&self, wall: i64) -> Vec<String> {
-        let active = self.jobs.iter().filter(|(_, book)| book.ledger.phase == Phase::Active && !book.gone);
+        let active = self.jobs.iter().filter(|(_, book)| book.ledger.phase == OraclePhase::Active && !book.gone);
         let overdue = active.filter_map(|(job, book)| Some((job, book.ledger.nothing_due(wall - ECHO_MS).err()?)));
         overdue.map(|(job, text)| format!("{job} stays overdue though all is well: {text}")).collect()
     }

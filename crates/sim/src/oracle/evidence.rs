@@ -6,7 +6,7 @@ use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
-use super::runs::{Runs, Stage};
+use super::runs::{Runs, OracleStage};
 use super::{Verdict, require};
 
 #[derive(Debug, Default)]
@@ -97,5 +97,5 @@ impl Evidence {
 }
 
 fn is_current(runs: &Runs, run: RunId, token: u64) -> bool {
-    runs.get(run).is_some_and(|run| matches!(&run.stage, Stage::Running(running) if running.token == token))
+    runs.get(run).is_some_and(|run| matches!(&run.stage, OracleStage::Running(running) if running.token == token))
 }

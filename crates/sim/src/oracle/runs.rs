@@ -15,7 +15,7 @@ const RECOVERED: &str = "recovered from restart";
 pub(super) const NO_REPORT: &str = "no report within the timeout";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum OracleStage {
     Queued,
     Backoff { until: i64 },
     Running(Running),
@@ -34,7 +34,7 @@ pub(super) struct Running {
 
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) stage: Stage,
+    pub(super) stage: OracleStage,
     attempts: u32,
     pub(super) cancelling: bool,
 }
@@ -63,8 +63,8 @@ impl Runs {
 
     pub(super) fn running_token(&self, run: RunId) -> Option<u64> {
         match &self.all.get(&run)?.stage {
-            Stage::Running(running) => Some(running.token),
-            Stage::Queued | Stage::Backoff { .. } | Stage::Over => None,
+            OracleStage::Running(running) => Some(running.token),
+            OracleStage::Queued | OracleStage::Backoff { .. } | OracleStage::Over => None,
         }
     }
 
@@ -74,7 +74,7 @@ impl Runs {
 
     fn active_run(&mut self, run: RunId) -> Result<&mut Run, String> {
         match self.all.get_mut(&run) {
-            Some(found) if found.stage != Stage::Over => Ok(found),
+            Some(found) if found.stage != OracleStage::Over => Ok(found),
             Some(_) => Err(format!("run {run} is over, and something happened to it")),
             None => Err(format!("run {run} was never triggered")),
         }
@@ -83,14 +83,14 @@ impl Runs {
     fn running(&mut self, run: RunId) -> Result<(&mut Run, Running), String> {
         let found = self.active_run(run)?;
         match found.stage.clone() {
-            Stage::Running(running) => Ok((found, running)),
+            OracleStage::Running(running) => Ok((found, running)),
             other => Err(format!("run {run} does not run: {other:?}")),
         }
     }
 
     fn over(&mut self, run: RunId) {
         if let Some(found) = self.all.get_mut(&run) {
-            found.stage = Stage::Over;
+            found.stage = OracleStage::Over;
         }
         self.active.retain(|active| *active != run);
     }
@@ -102,7 +102,7 @@ impl Runs {
             Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
-        let known = self.all.insert(run, Run { stage: Stage::Queued, attempts: 0, cancelling: false }).is_some();
+        let known = self.all.insert(run, Run { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))
@@ -117,15 +117,15 @@ impl Runs {
         at: i64,
     ) -> Verdict {
         let width = definition.block.width();
-        let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, Stage::Running(_))).count();
+        let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, OracleStage::Running(_))).count();
         let turn = self.active.iter().position(|id| *id == run).is_some_and(|place| place < width);
         let last_token = std::mem::replace(&mut self.last_token, token);
         let found = self.active_run(run)?;
-        let queued = found.stage == Stage::Queued;
+        let queued = found.stage == OracleStage::Queued;
         let next = found.attempts + 1;
         found.attempts = attempt;
         let generation = executor.generation;
-        found.stage = Stage::Running(Running { attempt, token, generation, started_at: at, deadline, settle_at: None });
+        found.stage = OracleStage::Running(Running { attempt, token, generation, started_at: at, deadline, settle_at: None });
         require(queued, || format!("run {run} was started while it was not waiting"))?;
         require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
         require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
@@ -154,7 +154,7 @@ impl Runs {
     ) -> Verdict {
         let (found, running) = self.running(run)?;
         match failure.retry_at {
-            Some(until) => found.stage = Stage::Backoff { until },
+            Some(until) => found.stage = OracleStage::Backoff { until },
             None => self.over(run),
         }
         require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
@@ -168,8 +168,8 @@ impl Runs {
 
     pub(super) fn ready(&mut self, run: RunId, at: i64) -> Verdict {
         let found = self.active_run(run)?;
-        match std::mem::replace(&mut found.stage, Stage::Queued) {
-            Stage::Backoff { until } if until <= at => Ok(()),
+        match std::mem::replace(&mut found.stage, OracleStage::Queued) {
+            OracleStage::Backoff { until } if until <= at => Ok(()),
             other => Err(format!("run {run} is ready at {at}, but was {other:?}")),
         }
     }
@@ -185,13 +185,13 @@ impl Runs {
         let cancelling = std::mem::replace(&mut found.cancelling, true);
         self.over(run);
         match stage {
-            Stage::Queued | Stage::Backoff { .. } => Ok(()),
-            Stage::Running(running) => {
+            OracleStage::Queued | OracleStage::Backoff { .. } => Ok(()),
+            OracleStage::Running(running) => {
                 let settled = at >= running.deadline || running.settle_at.is_some_and(|settle| at >= settle);
                 let ended = settled || report(running.token).is_some();
                 require(cancelling && ended, || format!("run {run} was cancelled while it ran, without its end"))
             }
-            Stage::Over => Err(format!("run {run} was cancelled after its end")),
+            OracleStage::Over => Err(format!("run {run} was cancelled after its end")),
         }
     }
 
@@ -199,7 +199,7 @@ impl Runs {
         let (found, mut running) = self.running(run)?;
         let (former, wanted) = (Some(running.generation) != now_alive, running.started_at + 2 * tick_ms);
         running.settle_at = Some(settle_at);
-        found.stage = Stage::Running(running);
+        found.stage = OracleStage::Running(running);
         require(former, || format!("run {run} was orphaned by the generation that runs it"))?;
         require(settle_at <= wanted, || format!("run {run} is settled at {settle_at}, not by {wanted}"))
     }

@@ -33,7 +33,7 @@ pub(super) struct Running {
 }
 
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct OracleRun {
     pub(super) stage: OracleStage,
     attempts: u32,
     pub(super) cancelling: bool,
@@ -41,7 +41,7 @@ pub(super) struct Run {
 
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    all: BTreeMap<RunId, Run>,
+    all: BTreeMap<RunId, OracleRun>,
     /// Those that are not over, in the order they came.
     active: Vec<RunId>,
     last_token: u64,
@@ -57,7 +57,7 @@ pub(super) struct FailedAttempt<'a> {
 }
 
 impl Runs {
-    pub(super) fn get(&self, run: RunId) -> Option<&Run> {
+    pub(super) fn get(&self, run: RunId) -> Option<&OracleRun> {
         self.all.get(&run)
     }
 
@@ -72,7 +72,7 @@ impl Runs {
         &self.active
     }
 
-    fn active_run(&mut self, run: RunId) -> Result<&mut Run, String> {
+    fn active_run(&mut self, run: RunId) -> Result<&mut OracleRun, String> {
         match self.all.get_mut(&run) {
             Some(found) if found.stage != OracleStage::Over => Ok(found),
             Some(_) => Err(format!("run {run} is over, and something happened to it")),
@@ -80,7 +80,7 @@ impl Runs {
         }
     }
 
-    fn running(&mut self, run: RunId) -> Result<(&mut Run, Running), String> {
+    fn running(&mut self, run: RunId) -> Result<(&mut OracleRun, Running), String> {
         let found = self.active_run(run)?;
         match found.stage.clone() {
             OracleStage::Running(running) => Ok((found, running)),
@@ -102,7 +102,7 @@ impl Runs {
             Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
-        let known = self.all.insert(run, Run { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
+        let known = self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))

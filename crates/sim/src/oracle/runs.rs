@@ -18,12 +18,12 @@ pub(super) const NO_REPORT: &str = "no report within the timeout";
 pub(super) enum OracleStage {
     Queued,
     Backoff { until: i64 },
-    Running(Running),
+    Running(OracleAttempt),
     Over,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Running {
+pub(super) struct OracleAttempt {
     pub(super) attempt: u32,
     pub(super) token: u64,
     pub(super) generation: Uuid,
@@ -80,7 +80,7 @@ impl Runs {
         }
     }
 
-    fn running(&mut self, run: RunId) -> Result<(&mut OracleRun, Running), String> {
+    fn running(&mut self, run: RunId) -> Result<(&mut OracleRun, OracleAttempt), String> {
         let found = self.active_run(run)?;
         match found.stage.clone() {
             OracleStage::Running(running) => Ok((found, running)),
@@ -125,7 +125,7 @@ impl Runs {
         let next = found.attempts + 1;
         found.attempts = attempt;
         let generation = executor.generation;
-        found.stage = OracleStage::Running(Running { attempt, token, generation, started_at: at, deadline, settle_at: None });
+        found.stage = OracleStage::Running(OracleAttempt { attempt, token, generation, started_at: at, deadline, settle_at: None });
         require(queued, || format!("run {run} was started while it was not waiting"))?;
         require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
         require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
@@ -209,7 +209,7 @@ impl Runs {
 fn check_reason(
     run: RunId,
     failure: &FailedAttempt<'_>,
-    running: &Running,
+    running: &OracleAttempt,
     now_alive: Option<Uuid>,
     reported: &Option<AttemptReport>,
 ) -> Result<bool, String> {

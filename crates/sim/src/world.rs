@@ -14,7 +14,7 @@ use crate::happening::Happening;
 use crate::history::{Fact, History, What};
 use crate::misfortune::Misfortune;
 use crate::node::SimNode;
-use crate::rng::Rng;
+use crate::rng::SimRng;
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
@@ -28,7 +28,7 @@ const HAPPENINGS_MAX: u64 = 400_000;
 pub(crate) struct Crash;
 
 pub struct World {
-    pub(crate) rng: Rng,
+    pub(crate) rng: SimRng,
     pub(crate) scenario: Scenario,
     pub(crate) trace: Trace,
     pub(crate) mono: i64,
@@ -63,7 +63,7 @@ impl std::fmt::Debug for World {
 
 impl World {
     pub fn new(seed: u64, keep_trace: bool) -> World {
-        let mut rng = Rng::new(seed);
+        let mut rng = SimRng::new(seed);
         let scenario = Scenario::draw(&mut rng);
         let begin = scenario.begin_ms;
         let history = History {

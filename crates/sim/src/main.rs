@@ -56,7 +56,7 @@ fn replay(seed: u64) -> ExitCode {
 fn look_at_many(from: u64, count: u64) -> ExitCode {
     let next = AtomicU64::new(from);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
+    let seen: Vec<ShareResult> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| look_at_share(&next, from + count))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a share catches what breaks in it")).collect()
     });
@@ -74,13 +74,13 @@ fn look_at_many(from: u64, count: u64) -> ExitCode {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ShareResult {
     facts: usize,
     failed: Vec<u64>,
 }
 
-fn look_at_share(next: &AtomicU64, end: u64) -> Seen {
-    let mut seen = Seen::default();
+fn look_at_share(next: &AtomicU64, end: u64) -> ShareResult {
+    let mut seen = ShareResult::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {

@@ -14,7 +14,7 @@ use crate::commits::{Submission, To};
 use crate::happening::Happening;
 use crate::history::{Ask, Reply, What};
 use crate::misfortune::Misfortune;
-use crate::workload::{self, Span};
+use crate::workload::{self, WorkloadSpan};
 use crate::world::{Crash, World};
 
 /// How often a creation is submitted again until it is known what became of it.
@@ -48,8 +48,8 @@ impl SimClient {
 }
 
 impl World {
-    fn span(&self) -> Span {
-        Span { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
+    fn span(&self) -> WorkloadSpan {
+        WorkloadSpan { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
     }
 
     fn next_op(&mut self) -> (u32, String) {

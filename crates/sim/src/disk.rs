@@ -37,7 +37,7 @@ struct Fuse {
 }
 
 #[derive(Debug)]
-struct State {
+struct FuseState {
     disk: SimDisk,
     fuse: Option<Fuse>,
     cut: bool,
@@ -45,11 +45,11 @@ struct State {
 
 /// Clones are the same plug.
 #[derive(Debug, Clone)]
-pub(crate) struct Plug(Arc<Mutex<State>>);
+pub(crate) struct Plug(Arc<Mutex<FuseState>>);
 
 impl Plug {
     pub(crate) fn new(seed: u64) -> Plug {
-        Plug(Arc::new(Mutex::new(State { disk: SimDisk::new(seed), fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { disk: SimDisk::new(seed), fuse: None, cut: false })))
     }
 
     /// After `left` more such operations the next one bursts.
@@ -75,15 +75,15 @@ impl Plug {
         state.cut = true;
         let mut rng = simdisk::SimRng::new(seed);
         let disk = if power_lost { state.disk.crash(&mut rng) } else { state.disk.clone() };
-        Plug(Arc::new(Mutex::new(State { disk, fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { disk, fuse: None, cut: false })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FuseState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl FuseState {
     fn alive(&self) -> io::Result<()> {
         if self.cut { Err(io::Error::other("the process is gone")) } else { Ok(()) }
     }
@@ -120,7 +120,7 @@ struct PluggedFile {
 }
 
 impl PluggedFile {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FuseState> {
         self.plug.lock()
     }
 }

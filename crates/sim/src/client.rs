@@ -10,7 +10,7 @@ use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::commits::{Submission, To};
+use crate::commits::{SimSubmission, To};
 use crate::happening::Happening;
 use crate::history::{Ask, Reply, What};
 use crate::misfortune::Misfortune;
@@ -65,7 +65,7 @@ impl World {
     fn ask(&mut self, op: u32, job: JobId, ask: Ask, request: Request) {
         self.fact(What::Asked { op, job, ask });
         self.client.open.insert(op);
-        self.submit(Submission { request, to: To::Client(op) });
+        self.submit(SimSubmission { request, to: To::Client(op) });
     }
 
     // --- creating -------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ impl World {
         let (job, run, token) = *self.rng.pick(&known);
         let report = AttemptReport::Failed { started_at: None, reason: "stale".into() };
         let command = Command::Report { run_id: run, token: FencingToken(token), report };
-        self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });
+        self.submit(SimSubmission { request: Request::new(job, command), to: To::Stale { run, token } });
     }
 
     pub(crate) fn ask_to_pause_all(&mut self) -> Result<(), Crash> {

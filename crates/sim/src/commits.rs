@@ -37,7 +37,7 @@ pub(crate) enum To {
 }
 
 #[derive(Debug)]
-pub(crate) struct Submission {
+pub(crate) struct SimSubmission {
     pub(crate) request: Request,
     pub(crate) to: To,
 }
@@ -104,8 +104,8 @@ impl Commits {
 }
 
 impl World {
-    pub(crate) fn submit(&mut self, submission: Submission) {
-        let Submission { request, to } = submission;
+    pub(crate) fn submit(&mut self, submission: SimSubmission) {
+        let SimSubmission { request, to } = submission;
         let commits = &mut self.node().commits;
         match to {
             To::Nobody => commits.rounds.push(request.unanswered()),

@@ -17,7 +17,7 @@ use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 use crate::closing;
-use crate::commits::{Commits, Submission, To};
+use crate::commits::{Commits, SimSubmission, To};
 use crate::executor::SimExecutor;
 use crate::happening::Happening;
 use crate::history::{FinalState, What};
@@ -213,7 +213,7 @@ impl World {
                 for order in orders {
                     let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
                     let request = Request { order: order.order, place: order.place, ..request };
-                    self.submit(Submission { request, to: To::Nobody });
+                    self.submit(SimSubmission { request, to: To::Nobody });
                 }
             }
             Effect::Execute(started) => self.execute(&started),
@@ -255,7 +255,7 @@ impl World {
             Ok(job) => {
                 if let Some(through) = job.and_then(|job| job.outbox.last_version()) {
                     let request = Request::new(job_id, ordo_model::job::Command::Published { through });
-                    self.submit(Submission { request, to: To::Nobody });
+                    self.submit(SimSubmission { request, to: To::Nobody });
                 }
                 Ok(())
             }
@@ -303,7 +303,7 @@ impl World {
     /// Maintenance waits for each answer before it asks for more.
     pub(crate) fn maintain_next(&mut self) {
         if let Some(request) = self.node().maintaining.pop_front() {
-            self.submit(Submission { request, to: To::Maintenance });
+            self.submit(SimSubmission { request, to: To::Maintenance });
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::asks::Asks;
-use super::evidence::{Evidence, Told};
+use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
@@ -163,7 +163,7 @@ impl<'h> Books<'h> {
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
                 let (generation, width) = (executor.generation, book.definition.block.width());
-                let told = Told { job: entry.job, generation, at, width, surely: entry.acked };
+                let told = GivenAttempt { job: entry.job, generation, at, width, surely: entry.acked };
                 evidence.started((*run_id, token.0), told);
                 let who = (*attempt, token.0, executor);
                 book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;

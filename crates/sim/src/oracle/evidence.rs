@@ -12,7 +12,7 @@ use super::{Verdict, require};
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Attempts that may begin, by the log.
-    started: BTreeMap<(RunId, u64), Told>,
+    started: BTreeMap<(RunId, u64), GivenAttempt>,
     executed: BTreeSet<(RunId, u64)>,
     executing: BTreeMap<(RunId, u64), JobId>,
     reports: BTreeMap<(RunId, u64), AttemptReport>,
@@ -22,7 +22,7 @@ pub(super) struct Evidence {
 
 /// To whom an attempt was given.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct GivenAttempt {
     pub(super) job: JobId,
     pub(super) generation: Uuid,
     pub(super) at: i64,
@@ -37,7 +37,7 @@ impl Evidence {
         self.reports.get(&(run, token)).cloned()
     }
 
-    pub(super) fn started(&mut self, attempt: (RunId, u64), told: Told) {
+    pub(super) fn started(&mut self, attempt: (RunId, u64), told: GivenAttempt) {
         self.started.insert(attempt, told);
     }
 

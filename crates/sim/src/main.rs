@@ -10,7 +10,7 @@ const USAGE: &str = "\
 ordo-sim --seed N               replays one simulation and prints what happened in it
 ordo-sim --seeds N [--from M]   looks at N worlds, from seed M (1) on";
 
-enum Wanted {
+enum SeedChoice {
     One(u64),
     Many { from: u64, count: u64 },
 }
@@ -18,8 +18,8 @@ enum Wanted {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match wanted(&args) {
-        Some(Wanted::One(seed)) => replay(seed),
-        Some(Wanted::Many { from, count }) => look_at_many(from, count),
+        Some(SeedChoice::One(seed)) => replay(seed),
+        Some(SeedChoice::Many { from, count }) => look_at_many(from, count),
         None => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -27,13 +27,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn wanted(args: &[String]) -> Option<Wanted> {
+fn wanted(args: &[String]) -> Option<SeedChoice> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["--seed", seed] => seed.parse().ok().map(Wanted::One),
-        ["--seeds", count] => count.parse().ok().map(|count| Wanted::Many { from: 1, count }),
+        ["--seed", seed] => seed.parse().ok().map(SeedChoice::One),
+        ["--seeds", count] => count.parse().ok().map(|count| SeedChoice::Many { from: 1, count }),
         ["--seeds", count, "--from", from] => {
-            Some(Wanted::Many { from: from.parse().ok()?, count: count.parse().ok()? })
+            Some(SeedChoice::Many { from: from.parse().ok()?, count: count.parse().ok()? })
         }
         _ => None,
     }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::commits::{SimSubmission, To};
 use crate::happening::Happening;
-use crate::history::{Ask, Reply, What};
+use crate::history::{Ask, Reply, FactKind};
 use crate::misfortune::Misfortune;
 use crate::workload::{self, WorkloadSpan};
 use crate::world::{Crash, World};
@@ -63,7 +63,7 @@ impl World {
     }
 
     fn ask(&mut self, op: u32, job: JobId, ask: Ask, request: Request) {
-        self.fact(What::Asked { op, job, ask });
+        self.fact(FactKind::Asked { op, job, ask });
         self.client.open.insert(op);
         self.submit(SimSubmission { request, to: To::Client(op) });
     }
@@ -273,14 +273,14 @@ impl World {
     fn answered(&mut self, op: u32, reply: Reply) {
         self.client.open.remove(&op);
         let ask_again = reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
-        self.fact(What::Answered { op, reply });
+        self.fact(FactKind::Answered { op, reply });
         if ask_again {
             self.soon(4_000, Happening::Create { again: Some(op) });
         }
     }
 
     pub(crate) fn stale_answered(&mut self, run: RunId, token: u64, refused: bool) {
-        self.fact(What::Stale { run, token, refused });
+        self.fact(FactKind::Stale { run, token, refused });
     }
 
     pub(crate) fn answers_are_lost(&mut self) {

@@ -12,7 +12,7 @@ use ordo_store::{Batch, Fault, CommitOutcome, Store};
 use tokio::sync::oneshot;
 
 use crate::happening::Happening;
-use crate::history::What;
+use crate::history::FactKind;
 use crate::ready::ready;
 use crate::world::{Crash, World};
 
@@ -202,7 +202,7 @@ impl World {
         let outcomes = journey.outcomes.expect("what lands was at the disk");
         let Settled { changes, fault, .. } = commits.rounds.settle(journey.flight, outcomes);
         for change in changes.iter().filter(|change| change.failed) {
-            self.fact(What::Lost { job: JobId(change.entity.id), at: journey.decided_at });
+            self.fact(FactKind::Lost { job: JobId(change.entity.id), at: journey.decided_at });
         }
         if !changes.is_empty() {
             self.after(0, Happening::Input { generation, input: Box::new(Input::Changed(changes)) });

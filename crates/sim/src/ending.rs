@@ -1,7 +1,7 @@
 //! The last part of a world: first nothing goes wrong any more, then nothing is asked any more, then it is looked at.
 
 use crate::happening::Happening;
-use crate::history::What;
+use crate::history::FactKind;
 use crate::node::SimNode;
 use crate::world::{Crash, World};
 
@@ -23,13 +23,13 @@ impl World {
         }
         self.release_deaf();
         self.trouble(self.mono);
-        self.fact(What::Calm);
+        self.fact(FactKind::Calm);
         self.after(CALM_MS, Happening::Quiet);
         Ok(())
     }
 
     pub(crate) fn begin_quiet(&mut self) -> Result<(), Crash> {
-        self.fact(What::Quiet);
+        self.fact(FactKind::Quiet);
         self.quiet_since = Some(self.mono);
         self.after(1_000, Happening::Watch);
         self.ask_to_pause_all()

@@ -11,7 +11,7 @@ use ordo_model::{JobId, RunId, Timestamp, FencingToken};
 use serde_json::json;
 
 use crate::happening::Happening;
-use crate::history::What;
+use crate::history::FactKind;
 use crate::world::{Crash, World};
 
 /// How the work itself ended.
@@ -56,7 +56,7 @@ impl World {
     pub(crate) fn execute(&mut self, assignment: &StartedAttempt) {
         let (run, token) = (assignment.run_id, assignment.token.0);
         let (generation, job, attempt) = (self.node().generation, assignment.job_id, assignment.attempt);
-        self.fact(What::Executing { generation, job, run, attempt, token });
+        self.fact(FactKind::Executing { generation, job, run, attempt, token });
         let timeout_ms = i64::try_from(assignment.timeout.ms()).expect("a short timeout");
         let deaf = !self.calm && self.rng.chance(10);
         let begun = SimAttempt { job, timeout_ms, started_at: self.now(), deaf };
@@ -102,7 +102,7 @@ impl World {
         let stopped = current && executor.held.remove(&run).is_some_and(|hold| hold.stopped);
         let report = report(&attempt, token, ended, stopped);
         self.burn()?;
-        self.fact(What::Reported { run, token, report: report.clone() });
+        self.fact(FactKind::Reported { run, token, report: report.clone() });
         let finished = FinishedAttempt { job_id: attempt.job, run_id: run, token: FencingToken(token), report };
         let generation = self.generation();
         self.soon(3, Happening::Input { generation, input: Box::new(Input::Finished(finished)) });

@@ -24,11 +24,11 @@ pub struct Fact {
     pub mono: i64,
     /// What the node's clock showed; may jump.
     pub wall: i64,
-    pub what: What,
+    pub what: FactKind,
 }
 
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum FactKind {
     Asked {
         op: u32,
         job: JobId,

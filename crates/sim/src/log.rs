@@ -5,7 +5,7 @@ use ordo_model::JobId;
 use ordo_model::job::Event;
 use ordo_store::Store;
 
-use crate::history::What;
+use crate::history::FactKind;
 use crate::ready::ready;
 use crate::world::World;
 
@@ -51,6 +51,6 @@ impl World {
             }
             _ => {}
         }
-        self.fact(What::Logged { job, version, at, acked, event: Box::new(event) });
+        self.fact(FactKind::Logged { job, version, at, acked, event: Box::new(event) });
     }
 }

@@ -20,7 +20,7 @@ use crate::closing;
 use crate::commits::{Commits, SimSubmission, To};
 use crate::executor::SimExecutor;
 use crate::happening::Happening;
-use crate::history::{FinalState, What};
+use crate::history::{FinalState, FactKind};
 use crate::ready::ready;
 use crate::world::{Crash, World};
 
@@ -103,7 +103,7 @@ impl World {
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;
         self.generations += 1;
-        self.fact(What::Booted { generation, found });
+        self.fact(FactKind::Booted { generation, found });
         let me = Incarnation { executor: "local".into(), generation };
         let shared: Arc<dyn Store> = store.clone();
         let (mut commits, queries) = (Commits::new(), Queries::new(shared));
@@ -142,7 +142,7 @@ impl World {
     pub(crate) fn crash(&mut self) {
         self.plug.pull();
         if let Some(node) = self.node.take() {
-            self.fact(What::Crashed { generation: node.generation });
+            self.fact(FactKind::Crashed { generation: node.generation });
         }
         self.answers_are_lost();
         let seed = self.rng.draw();

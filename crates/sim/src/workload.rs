@@ -1,4 +1,4 @@
-//! What users ask for: random jobs of plain forms, and random commands on them.
+//! FactKind users ask for: random jobs of plain forms, and random commands on them.
 
 use ordo_model::job::Definition;
 use serde_json::{Map, Value, json};

@@ -11,7 +11,7 @@ use ordo_store::Position;
 use crate::client::SimClient;
 use crate::disk::Plug;
 use crate::happening::Happening;
-use crate::history::{Fact, History, What};
+use crate::history::{Fact, History, FactKind};
 use crate::misfortune::Misfortune;
 use crate::node::SimNode;
 use crate::rng::SimRng;
@@ -237,12 +237,12 @@ impl World {
         self.trace.line(self.mono, text);
     }
 
-    pub(crate) fn fact(&mut self, what: What) {
+    pub(crate) fn fact(&mut self, what: FactKind) {
         self.trace.line(self.mono, format_args!("{what:?}"));
         self.history.facts.push(Fact { mono: self.mono, wall: self.wall_ms(), what });
     }
 
     pub(crate) fn trouble(&mut self, until: i64) {
-        self.fact(What::Trouble { until });
+        self.fact(FactKind::Trouble { until });
     }
 }

@@ -12,7 +12,7 @@ use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
-use crate::history::{Fact, History, What};
+use crate::history::{Fact, History, FactKind};
 
 /// How late something may be without anything having gone wrong.
 const PUNCTUAL_MS: i64 = 1_500;
@@ -69,41 +69,41 @@ impl<'h> Books<'h> {
     pub(super) fn take(&mut self, fact: &Fact) -> Vec<String> {
         self.wall_max = self.wall_max.max(fact.wall);
         let verdict = match &fact.what {
-            What::Asked { op, job, ask } => {
+            FactKind::Asked { op, job, ask } => {
                 self.asks.asked(*op, *job, ask, fact.mono);
                 Ok(())
             }
-            What::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
-            What::Logged { job, version, at, acked, event } => {
+            FactKind::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
+            FactKind::Logged { job, version, at, acked, event } => {
                 let entry = LogEntry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
                 return self.logged(entry);
             }
-            What::Executing { generation, job, run, token, .. } => {
+            FactKind::Executing { generation, job, run, token, .. } => {
                 let book = self.jobs.get(job);
                 self.evidence.executing(*job, *run, *token, *generation, book.map(|book| &book.runs))
             }
-            What::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
-            What::Stale { run, token, refused } => {
+            FactKind::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
+            FactKind::Stale { run, token, refused } => {
                 require(*refused, || format!("a second report of run {run} token {token} was accepted"))
             }
-            What::Booted { generation, found } => {
+            FactKind::Booted { generation, found } => {
                 self.generation = Some(*generation);
                 return self.survived(found, self.wall_max);
             }
-            What::Crashed { .. } => {
+            FactKind::Crashed { .. } => {
                 self.evidence.crashed();
                 Ok(())
             }
-            What::Trouble { until } => {
+            FactKind::Trouble { until } => {
                 self.trouble_until = self.trouble_until.max(*until);
                 Ok(())
             }
-            What::Lost { job, at } => {
+            FactKind::Lost { job, at } => {
                 self.evidence.lost(*job, *at);
                 Ok(())
             }
-            What::Calm => Ok(()),
-            What::Quiet => return self.nothing_overdue(fact.wall),
+            FactKind::Calm => Ok(()),
+            FactKind::Quiet => return self.nothing_overdue(fact.wall),
         };
         verdict.err().into_iter().collect()
     }

@@ -15,7 +15,7 @@ use crate::happening::Happening;
 use crate::history::{Ask, Reply, FactKind};
 use crate::misfortune::Misfortune;
 use crate::workload::{self, WorkloadSpan};
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// How often a creation is submitted again until it is known what became of it.
 const CREATE_TRIES: u32 = 20;
@@ -47,7 +47,7 @@ impl SimClient {
     }
 }
 
-impl World {
+impl Simulation {
     fn span(&self) -> WorkloadSpan {
         WorkloadSpan { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
     }

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::happening::Happening;
 use crate::history::FactKind;
 use crate::ready::ready;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// How long a store that failed is left alone.
 const FAULT_PAUSE_MS: i64 = 500;
@@ -103,7 +103,7 @@ impl Commits {
     }
 }
 
-impl World {
+impl Simulation {
     pub(crate) fn submit(&mut self, submission: SimSubmission) {
         let SimSubmission { request, to } = submission;
         let commits = &mut self.node().commits;

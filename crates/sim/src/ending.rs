@@ -3,14 +3,14 @@
 use crate::happening::Happening;
 use crate::history::FactKind;
 use crate::node::SimNode;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// How long everything goes well before the world is asked to stand still.
 const CALM_MS: i64 = 4 * 60_000;
 /// By then at the latest every run must have come to its end once nothing new is asked: timeouts, graces, retries.
 const SETTLE_MS: i64 = 40 * 60_000;
 
-impl World {
+impl Simulation {
     pub(crate) fn begin_calm(&mut self) -> Result<(), Crash> {
         self.calm = true;
         self.plug.clear_fuse();

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::happening::Happening;
 use crate::history::FactKind;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// How the work itself ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl SimExecutor {
     }
 }
 
-impl World {
+impl Simulation {
     pub(crate) fn execute(&mut self, assignment: &StartedAttempt) {
         let (run, token) = (assignment.run_id, assignment.token.0);
         let (generation, job, attempt) = (self.node().generation, assignment.job_id, assignment.attempt);

@@ -7,9 +7,9 @@ use ordo_store::Store;
 
 use crate::history::FactKind;
 use crate::ready::ready;
-use crate::world::World;
+use crate::world::Simulation;
 
-impl World {
+impl Simulation {
     /// Reads what an earlier failure left in the log, before anything is added to it.
     pub(crate) fn catch_up(&mut self, store: &dyn Store) {
         if self.behind {

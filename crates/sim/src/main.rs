@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ordo_sim::{World, judge};
+use ordo_sim::{Simulation, judge};
 
 const USAGE: &str = "\
 ordo-sim --seed N               replays one simulation and prints what happened in it
@@ -40,7 +40,7 @@ fn wanted(args: &[String]) -> Option<SeedChoice> {
 }
 
 fn replay(seed: u64) -> ExitCode {
-    let (history, trace) = World::new(seed, true).run();
+    let (history, trace) = Simulation::new(seed, true).run();
     for line in trace.lines() {
         println!("{line}");
     }
@@ -86,7 +86,7 @@ fn look_at_share(next: &AtomicU64, end: u64) -> ShareResult {
         if seed >= end {
             return seen;
         }
-        let told = std::panic::catch_unwind(|| World::new(seed, false).run().0);
+        let told = std::panic::catch_unwind(|| Simulation::new(seed, false).run().0);
         let first = match &told {
             Ok(history) => judge(history).first().map(ToString::to_string),
             Err(_) => Some("the world broke down".into()),

@@ -3,7 +3,7 @@
 use crate::disk::{Burst, Fused};
 use crate::happening::Happening;
 use crate::rng::SimRng;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600_000;
@@ -85,7 +85,7 @@ fn jump(rng: &mut SimRng) -> i64 {
     }
 }
 
-impl World {
+impl Simulation {
     pub(crate) fn suffer(&mut self, misfortune: Misfortune) -> Result<(), Crash> {
         if self.calm {
             return Ok(());

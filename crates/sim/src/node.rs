@@ -22,7 +22,7 @@ use crate::executor::SimExecutor;
 use crate::happening::Happening;
 use crate::history::{FinalState, FactKind};
 use crate::ready::ready;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the
 /// world does it only after a jump.
@@ -67,7 +67,7 @@ impl SimNode {
     }
 }
 
-impl World {
+impl Simulation {
     pub(crate) fn node(&mut self) -> &mut SimNode {
         self.node.as_mut().expect("what needs a node is void without one")
     }

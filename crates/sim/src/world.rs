@@ -27,7 +27,7 @@ const HAPPENINGS_MAX: u64 = 400_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Crash;
 
-pub struct World {
+pub struct Simulation {
     pub(crate) rng: SimRng,
     pub(crate) scenario: Scenario,
     pub(crate) trace: Trace,
@@ -55,14 +55,14 @@ pub struct World {
     pub(crate) active: BTreeSet<RunId>,
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World").field("scenario", &self.scenario).field("mono", &self.mono).finish_non_exhaustive()
     }
 }
 
-impl World {
-    pub fn new(seed: u64, keep_trace: bool) -> World {
+impl Simulation {
+    pub fn new(seed: u64, keep_trace: bool) -> Simulation {
         let mut rng = SimRng::new(seed);
         let scenario = Scenario::draw(&mut rng);
         let begin = scenario.begin_ms;
@@ -72,7 +72,7 @@ impl World {
             ..History::default()
         };
         let plug = Plug::new(rng.draw());
-        let mut world = World {
+        let mut world = Simulation {
             rng,
             trace: Trace::new(keep_trace),
             mono: 0,

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs
 use super::Daemon;
 
 /// An authority, as a company has one.
-pub(crate) struct Authority {
+pub(crate) struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct Identity {
     key: PrivateKeyDer<'static>,
 }
 
-impl Authority {
-    pub(crate) fn new() -> Authority {
+impl CertificateAuthority {
+    pub(crate) fn new() -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
+        CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
     /// Its certificate, in a file that clients are given.

@@ -18,7 +18,7 @@ pub(crate) struct CertificateAuthority {
 }
 
 /// What a server shows.
-pub(crate) struct Identity {
+pub(crate) struct ServerIdentity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
@@ -36,20 +36,20 @@ impl CertificateAuthority {
         path.to_str().unwrap().to_owned()
     }
 
-    pub(crate) fn certify(&self, name: &str) -> Identity {
+    pub(crate) fn certify(&self, name: &str) -> ServerIdentity {
         self.sign(&CertificateParams::new([name.to_owned()]).unwrap())
     }
 
-    pub(crate) fn certify_long_ago(&self, name: &str) -> Identity {
+    pub(crate) fn certify_long_ago(&self, name: &str) -> ServerIdentity {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         (params.not_before, params.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
         self.sign(&params)
     }
 
-    fn sign(&self, params: &CertificateParams) -> Identity {
+    fn sign(&self, params: &CertificateParams) -> ServerIdentity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
-        Identity { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()).into() }
+        ServerIdentity { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()).into() }
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct TlsFront {
 }
 
 impl TlsFront {
-    pub(crate) fn before(daemon: &Daemon, identity: Identity) -> TlsFront {
+    pub(crate) fn before(daemon: &Daemon, identity: ServerIdentity) -> TlsFront {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let config = ServerConfig::builder()
             .with_no_client_auth()

@@ -26,7 +26,7 @@ pub(crate) struct Account {
 
 /// What one stream says of one job.
 #[derive(Default)]
-struct Told {
+struct StreamAccount {
     /// How often each nominal time was triggered or skipped one by one.
     outcomes: BTreeMap<Timestamp, usize>,
     gaps: Vec<Gap>,
@@ -52,8 +52,8 @@ pub(crate) async fn of(client: &Client, jobs: &[Value], book: &str) -> Account {
     account
 }
 
-async fn read(client: &Client, job: &Value, account: &mut Account) -> Told {
-    let mut told = Told::default();
+async fn read(client: &Client, job: &Value, account: &mut Account) -> StreamAccount {
+    let mut told = StreamAccount::default();
     for event in pages(client, &format!("/v1/streams/ordo-job-{}", job["id"].as_str().unwrap())).await {
         let event: Event = serde_json::from_value(event).unwrap();
         note(event, &mut told, account);
@@ -61,7 +61,7 @@ async fn read(client: &Client, job: &Value, account: &mut Account) -> Told {
     told
 }
 
-fn note(event: Event, told: &mut Told, account: &mut Account) {
+fn note(event: Event, told: &mut StreamAccount, account: &mut Account) {
     match event {
         Event::JobTriggered { run_id, cause, .. } => {
             let Cause::Schedule { occurrence, .. } = cause else { panic!("nobody asked for {run_id}") };
@@ -115,7 +115,7 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
 }
 
 /// Each nominal time has exactly one outcome, and nothing else has one.
-fn check_occurrences(job: &Value, told: &Told, account: &mut Account) {
+fn check_occurrences(job: &Value, told: &StreamAccount, account: &mut Account) {
     let id: JobId = job["id"].as_str().unwrap().parse().unwrap();
     let trigger: Trigger = serde_json::from_value(job["trigger"].clone()).unwrap();
     let promised = trigger.schedule().unwrap().between(Timestamp::MIN, Timestamp::MAX, MANY, id.0);

@@ -7,16 +7,16 @@ use crate::common::tls::{CertificateAuthority, TlsFront};
 use crate::common::{Daemon, Ran, World};
 
 /// A daemon in one folder, and a folder elsewhere from which it is reached through TLS only.
-struct Stage {
+struct TlsStage {
     home: World,
     daemon: Daemon,
     elsewhere: World,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl TlsStage {
+    fn new() -> TlsStage {
         let home = World::new();
-        Stage { daemon: home.serve(), home, elsewhere: World::new() }
+        TlsStage { daemon: home.serve(), home, elsewhere: World::new() }
     }
 
     fn command(&self, server: &str, args: &[&str]) -> Command {
@@ -32,7 +32,7 @@ impl Stage {
 
 #[test]
 fn a_server_with_an_authority_of_its_own_is_used_like_any_other() {
-    let stage = Stage::new();
+    let stage = TlsStage::new();
     let authority = CertificateAuthority::new();
     let front = TlsFront::before(&stage.daemon, authority.certify("localhost"));
     let (server, ca) = (front.url("localhost"), authority.write(&stage.elsewhere.file("ca.pem")));
@@ -57,7 +57,7 @@ fn a_server_with_an_authority_of_its_own_is_used_like_any_other() {
 
 #[test]
 fn a_server_that_cannot_prove_who_it_is_is_refused_with_advice() {
-    let stage = Stage::new();
+    let stage = TlsStage::new();
     let (ours, theirs) = (CertificateAuthority::new(), CertificateAuthority::new());
     ours.write(&stage.elsewhere.file("ours.pem"));
     theirs.write(&stage.elsewhere.file("theirs.pem"));

@@ -107,15 +107,15 @@ fn told(outcomes: Vec<CommitOutcome>) -> Vec<String> {
     outcomes.into_iter().map(tell).collect()
 }
 
-type Told = (EntityId, u64, String, Vec<u8>);
+type ReadAnswers = (EntityId, u64, String, Vec<u8>);
 
 /// Everything a store can be asked, without positions.
 #[derive(Debug, PartialEq)]
 struct Contents {
     snapshots: Vec<(EntityId, Snapshot)>,
     streams: Vec<EntityId>,
-    histories: Vec<(u64, Vec<Told>)>,
-    log: Vec<Told>,
+    histories: Vec<(u64, Vec<ReadAnswers>)>,
+    log: Vec<ReadAnswers>,
     due: Vec<ordo_store::DueAlarm>,
     rows: Vec<Vec<ordo_store::Row>>,
     chunks: Vec<Vec<ordo_store::Chunk>>,
@@ -130,7 +130,7 @@ async fn contents(store: &dyn Store) -> Contents {
         let history = store.history(job(number), 0, 1_000).await.unwrap();
         histories.push((history.oldest, history.events.into_iter().map(tell).collect()));
     }
-    let mut log: Vec<Told> = store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
+    let mut log: Vec<ReadAnswers> = store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
     // Stable: events of one entity keep the order in which they came.
     log.sort_by_key(|(entity, ..)| *entity);
     let (mut rows, mut chunks, mut dedup) = (Vec::new(), Vec::new(), Vec::new());

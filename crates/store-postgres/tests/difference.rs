@@ -16,7 +16,7 @@ const ENTITIES: u128 = 4;
 
 /// What may happen to one entity; versions are guessed, so that some are refused.
 #[derive(Debug, Clone)]
-enum Step {
+enum StoreStep {
     Append {
         entity: u128,
         off: u64,
@@ -41,28 +41,28 @@ enum Step {
     },
 }
 
-fn steps() -> impl Strategy<Value = Vec<Vec<Step>>> {
+fn steps() -> impl Strategy<Value = Vec<Vec<StoreStep>>> {
     let entity = 1..=ENTITIES;
     let off = prop_oneof![9 => Just(0u64), 1 => 1..3u64];
     let rows = prop::collection::vec((0..View::ALL.len(), 0..6u8, any::<bool>()), 0..3);
     let key = prop::option::weighted(0.2, (0..3u8, 0..200i64));
     let step = prop_oneof![
         8 => (entity.clone(), off.clone(), 0..4usize, prop::option::of(0..500i64), rows, key).prop_map(
-            |(entity, off, events, alarm, rows, key)| Step::Append { entity, off, events, alarm, rows, key }
+            |(entity, off, events, alarm, rows, key)| StoreStep::Append { entity, off, events, alarm, rows, key }
         ),
-        2 => (entity.clone(), off.clone(), 0..8u64).prop_map(|(entity, off, through)| Step::Trim { entity, off, through }),
-        1 => (entity, off, 1..4u128).prop_map(|(entity, off, owner)| Step::Purge { entity, off, owner }),
-        2 => (1..4u128, 0..5u64).prop_map(|(owner, seq)| Step::Chunk { owner, seq }),
+        2 => (entity.clone(), off.clone(), 0..8u64).prop_map(|(entity, off, through)| StoreStep::Trim { entity, off, through }),
+        1 => (entity, off, 1..4u128).prop_map(|(entity, off, owner)| StoreStep::Purge { entity, off, owner }),
+        2 => (1..4u128, 0..5u64).prop_map(|(owner, seq)| StoreStep::Chunk { owner, seq }),
     ];
     prop::collection::vec(prop::collection::vec(step, 1..8), 1..12)
 }
 
 /// A batch of these steps, given the versions as they will be if all of it is accepted.
-fn batch(steps: &[Step], versions: &mut [u64; ENTITIES as usize + 1], turn: usize) -> Batch {
+fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn: usize) -> Batch {
     let mut batch = Batch::default();
     for (place, step) in steps.iter().enumerate() {
         match step.clone() {
-            Step::Append { entity, off, events, alarm: moment, rows, key } => {
+            StoreStep::Append { entity, off, events, alarm: moment, rows, key } => {
                 let version = &mut versions[entity as usize];
                 let events = if *version == 0 { events.max(1) } else { events };
                 let mut new = item(job(entity), *version + off).with_alarm(moment.map(alarm));
@@ -79,19 +79,19 @@ fn batch(steps: &[Step], versions: &mut [u64; ENTITIES as usize + 1], turn: usiz
                 *version += events as u64;
                 batch.items.push(new);
             }
-            Step::Trim { entity, off, through } => {
+            StoreStep::Trim { entity, off, through } => {
                 let version = versions[entity as usize];
                 if version > 0 {
                     batch.items.push(trim(job(entity), version + off, through.min(version + off)));
                 }
             }
-            Step::Purge { entity, off, owner } => {
+            StoreStep::Purge { entity, off, owner } => {
                 let version = &mut versions[entity as usize];
                 let gone = Item { forget_chunks: vec![Uuid::from_u128(owner)], ..purge(job(entity), *version + off) };
                 *version = 0;
                 batch.items.push(gone);
             }
-            Step::Chunk { owner, seq } => batch.chunks.push(chunk(owner, seq, &format!("{turn}-{place}"))),
+            StoreStep::Chunk { owner, seq } => batch.chunks.push(chunk(owner, seq, &format!("{turn}-{place}"))),
         }
     }
     batch
@@ -157,7 +157,7 @@ async fn contents(store: &dyn Store) -> Contents {
     }
 }
 
-async fn play(history: &[Vec<Step>], server: &TestServer) {
+async fn play(history: &[Vec<StoreStep>], server: &TestServer) {
     let redb = RedbStore::in_memory().unwrap();
     let postgres = PostgresStore::open(&server.fresh_url(), PostgresOptions { readers: 2 }).await.unwrap();
     let mut versions = [0; ENTITIES as usize + 1];

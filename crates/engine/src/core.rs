@@ -4,7 +4,7 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, Order, AttemptReport, SlotReservation};
+use ordo_model::job::{Command, SlottedCommand, AttemptReport, SlotReservation};
 use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
@@ -108,7 +108,7 @@ pub enum Effect {
 #[derive(Debug)]
 pub struct Ticketed {
     pub job_id: JobId,
-    pub order: Order,
+    pub order: SlottedCommand,
     pub place: Option<Place>,
 }
 
@@ -225,14 +225,14 @@ impl Core {
 
     fn order(&mut self, job_id: JobId, command: Command) -> Ticketed {
         let (reservation, place) = self.dispatcher.reserve(job_id).unzip();
-        Ticketed { job_id, order: Order { command, reservation }, place }
+        Ticketed { job_id, order: SlottedCommand { command, reservation }, place }
     }
 
     fn starts(&mut self, now: Timestamp) -> Vec<Ticketed> {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
             let (reservation, place) = start.reservation.unzip();
-            Ticketed { job_id: start.job_id, order: Order { command: start.command, reservation }, place }
+            Ticketed { job_id: start.job_id, order: SlottedCommand { command: start.command, reservation }, place }
         });
         ordered.collect()
     }
@@ -325,5 +325,5 @@ impl Core {
 fn given_back(assignment: &StartedAttempt) -> Ticketed {
     let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
-    Ticketed { job_id: assignment.job_id, order: Order { command, reservation: None }, place: None }
+    Ticketed { job_id: assignment.job_id, order: SlottedCommand { command, reservation: None }, place: None }
 }

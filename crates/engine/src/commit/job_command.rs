@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::job::{Command, Decided, Event, Job, SlottedCommand, Refusal, Run, decide};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
@@ -21,7 +21,7 @@ use crate::run::tool::Shard;
 #[derive(Debug)]
 pub struct Request {
     pub job_id: JobId,
-    pub order: Order,
+    pub order: SlottedCommand,
     /// Where the order's slot was reserved.
     pub place: Option<Place>,
     pub claim: Option<Claim>,
@@ -30,7 +30,7 @@ pub struct Request {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
+        Request { job_id, order: SlottedCommand { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
     }
 
     /// On its way, and where its answer comes.
@@ -115,7 +115,7 @@ pub type JobReply = Result<Accepted, SubmitError>;
 struct PendingJobCommand {
     job_id: JobId,
     /// None once it was decided; what is decided anew is made of `kept`.
-    order: Option<Order>,
+    order: Option<SlottedCommand>,
     kept: Option<Command>,
     place: Option<Place>,
     /// The run that it starts.
@@ -151,7 +151,7 @@ impl PendingJobCommand {
         }
     }
 
-    fn lay_on(&mut self, work: &mut EntityWork, now: Timestamp, order: Order) -> JobReply {
+    fn lay_on(&mut self, work: &mut EntityWork, now: Timestamp, order: SlottedCommand) -> JobReply {
         let place = self.place;
         let refused = |work: &mut EntityWork, refusal: Refusal| {
             work.change().returned.extend(place);
@@ -203,7 +203,7 @@ impl PendingCommand for PendingJobCommand {
     fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool {
         let order = match (self.order.take(), self.kept.take()) {
             (Some(order), _) => order,
-            (None, Some(command)) => Order { command, reservation: None },
+            (None, Some(command)) => SlottedCommand { command, reservation: None },
             (None, None) => return true,
         };
         self.keep(&order.command, is_shared);

@@ -16,7 +16,7 @@ use crate::trace::TraceParent;
 
 /// A command together with a free slot to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct SlottedCommand {
     pub command: Command,
     pub reservation: Option<SlotReservation>,
 }

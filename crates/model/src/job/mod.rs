@@ -18,7 +18,7 @@ mod trigger;
 
 pub use after::{After, AfterMode, AfterOn, UpstreamEnd};
 pub use apply::{Unfoldable, apply, create};
-pub use command::{Command, Order, Refusal, AttemptReport, SlotReservation};
+pub use command::{Command, SlottedCommand, Refusal, AttemptReport, SlotReservation};
 pub use decide::{Decided, decide};
 pub use definition::{Definition, Invalid};
 pub use event::{Cause, Event, SkipReason, Timeliness};

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{
-    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, AttemptReport, Run, RunStatus, SkipReason,
+    self, Command, Decided, Definition, Event, Job, JobState, SlottedCommand, Refusal, AttemptReport, Run, RunStatus, SkipReason,
     SlotReservation,
 };
 use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
@@ -106,7 +106,7 @@ pub(crate) type SkippedGap = (SkipReason, Timestamp, Timestamp, u64);
 
 impl Story {
     pub(crate) fn begin(definition: Definition, held: bool, now: Timestamp) -> Result<Story, Refusal> {
-        let order = Order { command: schedule(definition, held), reservation: None };
+        let order = SlottedCommand { command: schedule(definition, held), reservation: None };
         let decided = job::decide(JOB, None, order, now)?;
         let mut story = Story {
             job: decided.job.clone(),
@@ -140,7 +140,7 @@ impl Story {
     }
 
     pub(crate) fn order(&mut self, command: Command, reservation: Option<SlotReservation>) -> Result<(), Refusal> {
-        let decided = job::decide(JOB, Some(self.job.clone()), Order { command, reservation }, self.now)?;
+        let decided = job::decide(JOB, Some(self.job.clone()), SlottedCommand { command, reservation }, self.now)?;
         self.note(decided);
         Ok(())
     }

@@ -280,7 +280,7 @@ impl Oracle {
         if matches!(story.state(), JobState::Active | JobState::Finished) {
             self.epoch.assert_settled(self.epoch.surely_due(story.now.ms()));
         }
-        let again = ordo_model::job::Order { command: ordo_model::job::Command::Wake, reservation: None };
+        let again = ordo_model::job::SlottedCommand { command: ordo_model::job::Command::Wake, reservation: None };
         let again = ordo_model::job::decide(story.job.id, Some(story.job.clone()), again, story.now);
         assert!(again.expect("a wake is never refused").events.is_empty(), "a second wake found something to do");
     }

@@ -8,7 +8,7 @@ mod draft;
 mod fire;
 mod lifecycle;
 
-use super::command::{Command, Order, Refusal};
+use super::command::{Command, SlottedCommand, Refusal};
 use super::definition::validate_input;
 use super::event::{Cause, Event};
 use super::run::Run;
@@ -25,8 +25,8 @@ pub struct Decided {
     pub runs: Vec<Run>,
 }
 
-pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Result<Decided, Refusal> {
-    let Order { command, mut reservation } = order;
+pub fn decide(id: JobId, job: Option<Job>, order: SlottedCommand, now: Timestamp) -> Result<Decided, Refusal> {
+    let SlottedCommand { command, mut reservation } = order;
     let (job, command) = match (job, command) {
         (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
         (None, _) => return Err(Refusal::NoSuchJob),

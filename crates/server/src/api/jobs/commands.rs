@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::jobs::{BackfillJob, BackfillView, JobPreview, PauseJob, RunBegun, TriggerJob, sentence};
 use ordo_engine::SubmitError;
-use ordo_model::job::{Command, Job, Order, decide};
+use ordo_model::job::{Command, Job, SlottedCommand, decide};
 use ordo_model::limits::{BACKFILL_MAX, PREVIEW_MAX};
 use ordo_model::schedule::Occurrence;
 use ordo_model::{JobId, RunId, Timestamp};
@@ -125,7 +125,7 @@ pub(crate) async fn backfill(
     };
     if form.dry_run {
         // What would be refused is refused here too, by the same rule.
-        decide(id, Some(job), Order { command, reservation: None }, now)?;
+        decide(id, Some(job), SlottedCommand { command, reservation: None }, now)?;
         return Ok(Json(told).into_response());
     }
     let answer = match &once {

@@ -2,7 +2,7 @@
 
 use axum::extract::Form;
 use axum::response::Response;
-use ordo_model::job::{Cause, Command, Order, decide};
+use ordo_model::job::{Cause, Command, SlottedCommand, decide};
 use ordo_model::limits::BACKFILL_MAX;
 use ordo_model::{JobId, Timestamp, zones};
 use serde_json::Value;
@@ -98,7 +98,7 @@ async fn backfilled(ctx: &PageContext, id: JobId, fields: &[(String, String)]) -
     let found = schedule.map_or(0, |schedule| schedule.between(from, to, BACKFILL_MAX, id.0).len());
     let command = Command::Backfill { from, to };
     if field(fields, "dry_run").is_some() {
-        decide(id, Some(job), Order { command, reservation: None }, ctx.now)?;
+        decide(id, Some(job), SlottedCommand { command, reservation: None }, ctx.now)?;
         return Ok(format!("A backfill would run {} occurrences", grouped(found)));
     }
     ctx.app.engine.submit(id, command).await.map_err(|error| named(id, error))?;

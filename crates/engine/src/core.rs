@@ -82,7 +82,7 @@ pub enum Effect {
     /// Read waiting runs.
     FindWaiting(Find),
     /// Commit these commands.
-    Submit(Vec<Ticketed>),
+    Submit(Vec<CoreCommand>),
     Execute(Box<StartedAttempt>),
     Kill(RunId),
     /// Give the attempt to the remote executor it was started for.
@@ -106,7 +106,7 @@ pub enum Effect {
 
 /// An order of the core, with where its slot was reserved.
 #[derive(Debug)]
-pub struct Ticketed {
+pub struct CoreCommand {
     pub job_id: JobId,
     pub order: SlottedCommand,
     pub place: Option<Place>,
@@ -207,12 +207,12 @@ impl Core {
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
-    fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+    fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
         let due = self.timekeeper.take_due(now);
         self.wake(due, effects)
     }
 
-    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
         let mut orders = Vec::new();
         for entity in due {
             match entity.kind {
@@ -223,21 +223,21 @@ impl Core {
         orders
     }
 
-    fn order(&mut self, job_id: JobId, command: Command) -> Ticketed {
+    fn order(&mut self, job_id: JobId, command: Command) -> CoreCommand {
         let (reservation, place) = self.dispatcher.reserve(job_id).unzip();
-        Ticketed { job_id, order: SlottedCommand { command, reservation }, place }
+        CoreCommand { job_id, order: SlottedCommand { command, reservation }, place }
     }
 
-    fn starts(&mut self, now: Timestamp) -> Vec<Ticketed> {
+    fn starts(&mut self, now: Timestamp) -> Vec<CoreCommand> {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
             let (reservation, place) = start.reservation.unzip();
-            Ticketed { job_id: start.job_id, order: SlottedCommand { command: start.command, reservation }, place }
+            CoreCommand { job_id: start.job_id, order: SlottedCommand { command: start.command, reservation }, place }
         });
         ordered.collect()
     }
 
-    fn finished(&mut self, finished: FinishedAttempt) -> Ticketed {
+    fn finished(&mut self, finished: FinishedAttempt) -> CoreCommand {
         let FinishedAttempt { job_id, run_id, token, report } = finished;
         self.dispatcher.finished((run_id, token));
         self.order(job_id, Command::Report { run_id, token, report })
@@ -322,8 +322,8 @@ impl Core {
     }
 }
 
-fn given_back(assignment: &StartedAttempt) -> Ticketed {
+fn given_back(assignment: &StartedAttempt) -> CoreCommand {
     let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
-    Ticketed { job_id: assignment.job_id, order: SlottedCommand { command, reservation: None }, place: None }
+    CoreCommand { job_id: assignment.job_id, order: SlottedCommand { command, reservation: None }, place: None }
 }

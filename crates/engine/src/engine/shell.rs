@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
-use crate::core::{Core, Effect, Input, Ticketed};
+use crate::core::{Core, Effect, Input, CoreCommand};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::read::queries::waiting_runs;
@@ -103,7 +103,7 @@ impl CoreShell {
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
                 let request =
-                    |Ticketed { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
+                    |CoreCommand { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
                 self.submit(orders.into_iter().map(request));
             }
             Effect::Execute(assignment) => self.runner.execute(*assignment),

@@ -9,7 +9,7 @@ use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::commit::change::{StartedAttempt, Change, Place, WaitingRun};
+use crate::commit::change::{StartedAttempt, Change, SlotLocation, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
@@ -109,7 +109,7 @@ pub enum Effect {
 pub struct CoreCommand {
     pub job_id: JobId,
     pub order: SlottedCommand,
-    pub place: Option<Place>,
+    pub place: Option<SlotLocation>,
 }
 
 #[derive(Debug)]
@@ -292,10 +292,10 @@ impl Core {
     fn began(&mut self, assignment: StartedAttempt, now: Timestamp) -> Effect {
         let is_there = self.dispatcher.began(&assignment, now);
         match assignment.place {
-            Place::Here(_) => Effect::Execute(Box::new(assignment)),
-            Place::There(_) if is_there => Effect::Deliver(Box::new(assignment)),
+            SlotLocation::Here(_) => Effect::Execute(Box::new(assignment)),
+            SlotLocation::There(_) if is_there => Effect::Deliver(Box::new(assignment)),
             // It left while its attempt was being written down: nobody has seen it.
-            Place::There(_) => Effect::Submit(vec![given_back(&assignment)]),
+            SlotLocation::There(_) => Effect::Submit(vec![given_back(&assignment)]),
         }
     }
 
@@ -303,8 +303,8 @@ impl Core {
     fn ended(&mut self, run_id: RunId, effects: &mut Vec<Effect>) {
         for (token, place) in self.dispatcher.places_of(run_id) {
             match place {
-                Place::Here(_) => effects.push(Effect::Kill(run_id)),
-                Place::There(executor) => {
+                SlotLocation::Here(_) => effects.push(Effect::Kill(run_id)),
+                SlotLocation::There(executor) => {
                     self.dispatcher.finished((run_id, token));
                     effects.push(Effect::Forget { executor, run_id, token });
                 }
@@ -315,8 +315,8 @@ impl Core {
     fn cancel(&self, run_id: RunId, effects: &mut Vec<Effect>) {
         for (_, place) in self.dispatcher.places_of(run_id) {
             effects.push(match place {
-                Place::Here(_) => Effect::Kill(run_id),
-                Place::There(executor) => Effect::Recall { executor, run_id },
+                SlotLocation::Here(_) => Effect::Kill(run_id),
+                SlotLocation::There(executor) => Effect::Recall { executor, run_id },
             });
         }
     }

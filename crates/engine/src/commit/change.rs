@@ -13,7 +13,7 @@ use crate::run::tool::Shard;
 
 /// Where a slot was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum SlotLocation {
     /// In a pool of this process.
     Here(Pool),
     /// In this generation of a remote executor.
@@ -31,7 +31,7 @@ pub struct Change {
     /// Attempts that may begin now.
     pub assignments: Vec<StartedAttempt>,
     /// Reserved slots that were not used.
-    pub returned: Vec<Place>,
+    pub returned: Vec<SlotLocation>,
     /// `RunStart` and `Broadcast` commands that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
@@ -68,7 +68,7 @@ impl Change {
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartedAttempt {
-    pub place: Place,
+    pub place: SlotLocation,
     pub executor: Incarnation,
     pub job_id: JobId,
     pub run_id: RunId,

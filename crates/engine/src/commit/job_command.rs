@@ -8,7 +8,7 @@ use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{StartedAttempt, Change, Place};
+use super::change::{StartedAttempt, Change, SlotLocation};
 use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::planner::EntityWork;
@@ -23,7 +23,7 @@ pub struct Request {
     pub job_id: JobId,
     pub order: SlottedCommand,
     /// Where the order's slot was reserved.
-    pub place: Option<Place>,
+    pub place: Option<SlotLocation>,
     pub claim: Option<Claim>,
     pub extra: Extra,
 }
@@ -117,7 +117,7 @@ struct PendingJobCommand {
     /// None once it was decided; what is decided anew is made of `kept`.
     order: Option<SlottedCommand>,
     kept: Option<Command>,
-    place: Option<Place>,
+    place: Option<SlotLocation>,
     /// The run that it starts.
     start: Option<RunId>,
     claim: Option<Claim>,
@@ -263,7 +263,7 @@ impl PendingCommand for PendingJobCommand {
 }
 
 /// What the engine must act on after these events.
-fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
+fn note(change: &mut Change, decided: &Decided, mut place: Option<SlotLocation>) {
     for event in &decided.events {
         match event {
             Event::JobStarted { run_id, .. } => {
@@ -300,7 +300,7 @@ fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
     change.returned.extend(place);
 }
 
-fn assignment(job: &Job, run_id: RunId, place: Place) -> Option<StartedAttempt> {
+fn assignment(job: &Job, run_id: RunId, place: SlotLocation) -> Option<StartedAttempt> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
     Some(StartedAttempt {

@@ -14,7 +14,7 @@ use super::dispatcher::{Dispatcher, Starting};
 use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
-use crate::commit::change::{Place, WaitingRun};
+use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct RunStart {
     pub job_id: JobId,
     pub command: Command,
     /// None for a run that goes to all.
-    pub reservation: Option<(SlotReservation, Place)>,
+    pub reservation: Option<(SlotReservation, SlotLocation)>,
 }
 
 impl Dispatcher {
@@ -128,13 +128,13 @@ impl Dispatcher {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
                 remote.reserved += 1;
-                (remote.reservation(), Place::There(executor))
+                (remote.reservation(), SlotLocation::There(executor))
             }
             None => {
                 let pool = waiting.requirements.queue.pool;
                 self.chosen_here = (self.chosen_here.0 + 1, choices);
                 self.slots(pool).reserved += 1;
-                (self.me.clone(), Place::Here(pool))
+                (self.me.clone(), SlotLocation::Here(pool))
             }
         };
         let terms = &waiting.requirements.terms;

@@ -17,7 +17,7 @@ use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{StartedAttempt, Place, WaitingRun};
+use crate::commit::change::{StartedAttempt, SlotLocation, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
@@ -44,7 +44,7 @@ pub struct Overdue {
 /// An attempt that occupies a slot.
 #[derive(Debug)]
 pub(super) struct HeldSlot {
-    place: Place,
+    place: SlotLocation,
     job_id: JobId,
     key: Option<String>,
     /// Until when a remote executor must have taken it.
@@ -154,7 +154,7 @@ impl Dispatcher {
     // --- places -------------------------------------------------------------------------------------
 
     /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
-    pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, Place)> {
+    pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, SlotLocation)> {
         let name = self.pool_of(job);
         let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
         let others_wait = self.own_lines(name).any(|queue| !queue.runs.is_empty());
@@ -162,14 +162,14 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((self.me.clone(), Place::Here(name)))
+        Some((self.me.clone(), SlotLocation::Here(name)))
     }
 
     /// A reserved place was not needed.
-    pub fn give_back(&mut self, place: Place) {
+    pub fn give_back(&mut self, place: SlotLocation) {
         match place {
-            Place::Here(pool) => self.slots(pool).give_back(),
-            Place::There(id) => {
+            SlotLocation::Here(pool) => self.slots(pool).give_back(),
+            SlotLocation::There(id) => {
                 // One that left took its places with it.
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.reserved = remote.reserved.saturating_sub(1);
@@ -187,12 +187,12 @@ impl Dispatcher {
         let attempt = (assignment.run_id, assignment.token);
         let mut held = HeldSlot { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
         match assignment.place {
-            Place::Here(pool) => {
+            SlotLocation::Here(pool) => {
                 let slots = self.slots(pool);
                 slots.give_back();
                 slots.running += 1;
             }
-            Place::There(id) => {
+            SlotLocation::There(id) => {
                 let Some(remote) = self.remotes.get_mut(&id) else {
                     self.release_key(held.key);
                     return false;
@@ -209,7 +209,7 @@ impl Dispatcher {
     }
 
     /// The attempts of a run that are known here, with where they are.
-    pub fn places_of(&self, run: RunId) -> Vec<(FencingToken, Place)> {
+    pub fn places_of(&self, run: RunId) -> Vec<(FencingToken, SlotLocation)> {
         let attempts = self.running.range((run, FencingToken(0))..=(run, FencingToken(u64::MAX)));
         attempts.map(|((_, token), held)| (*token, held.place)).collect()
     }
@@ -221,8 +221,8 @@ impl Dispatcher {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
         match held.place {
-            Place::Here(pool) => self.slots(pool).running -= 1,
-            Place::There(id) => {
+            SlotLocation::Here(pool) => self.slots(pool).running -= 1,
+            SlotLocation::There(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);
                 }
@@ -300,7 +300,7 @@ impl Dispatcher {
                 remote.running += 1;
             }
             key.clone().into_iter().for_each(|key| self.keys.hold(key));
-            let held = HeldSlot { place: Place::There(executor), job_id, key, offered_until: None };
+            let held = HeldSlot { place: SlotLocation::There(executor), job_id, key, offered_until: None };
             self.running.insert((run_id, token), held);
         }
     }
@@ -312,7 +312,7 @@ impl Dispatcher {
             self.offers.remove(&(until, run_id, token));
             let Some(held) = self.running.get_mut(&(run_id, token)) else { continue };
             held.offered_until = None;
-            let Place::There(executor) = held.place else { continue };
+            let SlotLocation::There(executor) = held.place else { continue };
             overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
             if let Some(remote) = self.remotes.get_mut(&executor) {
                 remote.missed = remote.missed.saturating_add(1);

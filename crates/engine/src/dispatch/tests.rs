@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
-use crate::commit::change::{StartedAttempt, Place, WaitingRun};
+use crate::commit::change::{StartedAttempt, SlotLocation, WaitingRun};
 
 const GROUP: &str = "default";
 
@@ -92,7 +92,7 @@ fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
     dispatcher
 }
 
-fn started(n: u128, place: Place) -> StartedAttempt {
+fn started(n: u128, place: SlotLocation) -> StartedAttempt {
     StartedAttempt {
         place,
         executor: me(),
@@ -116,7 +116,7 @@ fn finish(dispatcher: &mut Dispatcher, n: u128) {
 }
 
 /// Carries out what was chosen; answers (run, where).
-fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, Place)> {
+fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, SlotLocation)> {
     let mut begun = Vec::new();
     for start in dispatcher.take_startable(moment) {
         let (Command::Start { run_id }, Some((_, place))) = (start.command, start.reservation) else { continue };
@@ -126,8 +126,8 @@ fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, Place
     begun
 }
 
-fn names(begun: &[(u128, Place)], known: &[&'static str]) -> Vec<&'static str> {
-    let name = |place: &Place| *known.iter().find(|name| Place::There(id(name)) == *place).unwrap_or(&"here");
+fn names(begun: &[(u128, SlotLocation)], known: &[&'static str]) -> Vec<&'static str> {
+    let name = |place: &SlotLocation| *known.iter().find(|name| SlotLocation::There(id(name)) == *place).unwrap_or(&"here");
     begun.iter().map(|(_, place)| name(place)).collect()
 }
 
@@ -138,7 +138,7 @@ fn a_place_is_reserved_taken_and_freed() {
     let mut dispatcher = dispatcher(1, 10);
     assert!(dispatcher.reserve(job(1)).is_some());
     assert!(dispatcher.reserve(job(2)).is_none(), "the only place is reserved");
-    dispatcher.began(&started(1, Place::Here(Pool::Fast)), now());
+    dispatcher.began(&started(1, SlotLocation::Here(Pool::Fast)), now());
     assert!(dispatcher.reserve(job(2)).is_none(), "and now it is taken");
     assert!(!dispatcher.is_idle());
     finish(&mut dispatcher, 1);
@@ -172,7 +172,7 @@ fn a_start_that_was_refused_gives_its_place_back_and_may_wait_again() {
     let mut dispatcher = dispatcher(1, 10);
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Here(Pool::Fast));
     dispatcher.answered(run(1));
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
@@ -218,7 +218,7 @@ fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
     }
     dispatcher.add_waiting(waiting(1, 9), now());
     let begun = carry_out(&mut dispatcher, now());
-    assert!(begun.contains(&(1, Place::Here(Pool::Fast))), "{begun:?}");
+    assert!(begun.contains(&(1, SlotLocation::Here(Pool::Fast))), "{begun:?}");
 }
 
 #[test]
@@ -347,8 +347,8 @@ fn an_attempt_for_an_executor_that_left_meanwhile_is_not_begun() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
     dispatcher.gone(id("a"));
-    assert!(!dispatcher.began(&started(1, Place::There(id("a"))), now()));
-    dispatcher.give_back(Place::There(id("a")));
+    assert!(!dispatcher.began(&started(1, SlotLocation::There(id("a"))), now()));
+    dispatcher.give_back(SlotLocation::There(id("a")));
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn runs_that_share_a_key_go_one_by_one_and_others_pass_them() {
     for waiting in [limited(1, "k"), limited(2, "k"), limited(3, "other"), waiting(4, 9)] {
         dispatcher.add_waiting(waiting, now());
     }
-    let runs = |begun: Vec<(u128, Place)>| begun.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+    let runs = |begun: Vec<(u128, SlotLocation)>| begun.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
     assert_eq!(runs(carry_out(&mut dispatcher, now())), [1, 3, 4]);
     finish(&mut dispatcher, 3);
     assert!(carry_out(&mut dispatcher, now()).is_empty());
@@ -424,7 +424,7 @@ fn a_key_is_free_again_when_the_start_was_refused() {
     dispatcher.add_waiting(limited(1, "k"), now());
     dispatcher.add_waiting(limited(2, "k"), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Here(Pool::Fast));
     dispatcher.answered(run(1));
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
 }

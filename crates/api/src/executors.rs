@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_is_told_byte_by_byte_and_read_without_case() {
+    fn a_payload_is_written_byte_by_byte_and_read_without_case() {
         let payload =
             |body: &[u8]| HookPayload::new("gh".into(), Uuid::nil(), vec![("X-Event".into(), "push".into())], body);
         assert_eq!((payload(b"hi").body.as_str(), payload(b"hi").bytes().unwrap()), ("hi", b"hi".to_vec()));

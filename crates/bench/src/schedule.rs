@@ -9,9 +9,9 @@ use ordo_engine::rounds::batch_of;
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
-use ordo_store_postgres::raw::RawLoop as PostgresLoop;
+use ordo_store_postgres::raw::PostgresRawLoop;
 use ordo_store_redb::CACHE_BYTES_DEFAULT;
-use ordo_store_redb::raw::RawLoop;
+use ordo_store_redb::raw::RedbRawLoop;
 use serde_json::{Map, Value, json};
 
 use super::stage::{Ground, Scratch, BenchStage, bar, one_off};
@@ -118,7 +118,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
     let rate = match scratch.place() {
         StorePlace::File(path) => {
-            let mut raw = RawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
+            let mut raw = RedbRawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
             let watch = Stopwatch::start();
             for batch in &batches {
                 raw.write(batch)?;
@@ -126,7 +126,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
             per_second(count, &watch)
         }
         StorePlace::Database(url) => {
-            let mut raw = PostgresLoop::open(&url).await?;
+            let mut raw = PostgresRawLoop::open(&url).await?;
             let watch = Stopwatch::start();
             for batch in &batches {
                 raw.write(batch).await?;

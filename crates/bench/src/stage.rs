@@ -35,8 +35,8 @@ pub(super) enum StorePlace {
 impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::EngineOptions::default())?),
-            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::EngineOptions::default()).await?),
+            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
+            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await?),
         })
     }
 }

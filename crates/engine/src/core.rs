@@ -108,8 +108,8 @@ pub enum Effect {
 #[derive(Debug)]
 pub struct CoreCommand {
     pub job_id: JobId,
-    pub order: SlottedCommand,
-    pub place: Option<SlotLocation>,
+    pub slotted: SlottedCommand,
+    pub location: Option<SlotLocation>,
 }
 
 #[derive(Debug)]
@@ -216,23 +216,23 @@ impl Core {
         let mut orders = Vec::new();
         for entity in due {
             match entity.kind {
-                Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake)),
+                Kind::Job => orders.push(self.slotted(JobId(entity.id), Command::Wake)),
                 _ => effects.push(Effect::Reconcile(entity)),
             }
         }
         orders
     }
 
-    fn order(&mut self, job_id: JobId, command: Command) -> CoreCommand {
-        let (reservation, place) = self.dispatcher.reserve(job_id).unzip();
-        CoreCommand { job_id, order: SlottedCommand { command, reservation }, place }
+    fn slotted(&mut self, job_id: JobId, command: Command) -> CoreCommand {
+        let (reservation, location) = self.dispatcher.reserve(job_id).unzip();
+        CoreCommand { job_id, slotted: SlottedCommand { command, reservation }, location }
     }
 
     fn starts(&mut self, now: Timestamp) -> Vec<CoreCommand> {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
-            let (reservation, place) = start.reservation.unzip();
-            CoreCommand { job_id: start.job_id, order: SlottedCommand { command: start.command, reservation }, place }
+            let (reservation, location) = start.reservation.unzip();
+            CoreCommand { job_id: start.job_id, slotted: SlottedCommand { command: start.command, reservation }, location }
         });
         ordered.collect()
     }
@@ -240,7 +240,7 @@ impl Core {
     fn finished(&mut self, finished: FinishedAttempt) -> CoreCommand {
         let FinishedAttempt { job_id, run_id, token, report } = finished;
         self.dispatcher.finished((run_id, token));
-        self.order(job_id, Command::Report { run_id, token, report })
+        self.slotted(job_id, Command::Report { run_id, token, report })
     }
 
     fn heard(&mut self, executor: Uuid, news: News, now: Timestamp) {
@@ -258,8 +258,8 @@ impl Core {
 
     fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
         let entity = change.entity;
-        for place in change.returned {
-            self.dispatcher.give_back(place);
+        for location in change.returned {
+            self.dispatcher.give_back(location);
         }
         // An attempt that was given up is ended before the next one of its run begins: the kill must not hit that one.
         for run_id in change.ended {
@@ -291,20 +291,20 @@ impl Core {
 
     fn began(&mut self, assignment: StartedAttempt, now: Timestamp) -> Effect {
         let is_there = self.dispatcher.began(&assignment, now);
-        match assignment.place {
-            SlotLocation::Here(_) => Effect::Execute(Box::new(assignment)),
-            SlotLocation::There(_) if is_there => Effect::Deliver(Box::new(assignment)),
+        match assignment.location {
+            SlotLocation::Local(_) => Effect::Execute(Box::new(assignment)),
+            SlotLocation::Remote(_) if is_there => Effect::Deliver(Box::new(assignment)),
             // It left while its attempt was being written down: nobody has seen it.
-            SlotLocation::There(_) => Effect::Submit(vec![given_back(&assignment)]),
+            SlotLocation::Remote(_) => Effect::Submit(vec![given_back(&assignment)]),
         }
     }
 
     /// The attempt of a run is over. What executes here is stopped; what is elsewhere is no longer counted.
     fn ended(&mut self, run_id: RunId, effects: &mut Vec<Effect>) {
-        for (token, place) in self.dispatcher.places_of(run_id) {
-            match place {
-                SlotLocation::Here(_) => effects.push(Effect::Kill(run_id)),
-                SlotLocation::There(executor) => {
+        for (token, location) in self.dispatcher.locations_of(run_id) {
+            match location {
+                SlotLocation::Local(_) => effects.push(Effect::Kill(run_id)),
+                SlotLocation::Remote(executor) => {
                     self.dispatcher.finished((run_id, token));
                     effects.push(Effect::Forget { executor, run_id, token });
                 }
@@ -313,10 +313,10 @@ impl Core {
     }
 
     fn cancel(&self, run_id: RunId, effects: &mut Vec<Effect>) {
-        for (_, place) in self.dispatcher.places_of(run_id) {
-            effects.push(match place {
-                SlotLocation::Here(_) => Effect::Kill(run_id),
-                SlotLocation::There(executor) => Effect::Recall { executor, run_id },
+        for (_, location) in self.dispatcher.locations_of(run_id) {
+            effects.push(match location {
+                SlotLocation::Local(_) => Effect::Kill(run_id),
+                SlotLocation::Remote(executor) => Effect::Recall { executor, run_id },
             });
         }
     }
@@ -325,5 +325,5 @@ impl Core {
 fn given_back(assignment: &StartedAttempt) -> CoreCommand {
     let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
-    CoreCommand { job_id: assignment.job_id, order: SlottedCommand { command, reservation: None }, place: None }
+    CoreCommand { job_id: assignment.job_id, slotted: SlottedCommand { command, reservation: None }, location: None }
 }

@@ -75,7 +75,7 @@ async fn quiet(world: &World, id: Uuid) -> Versioned<Incident> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_happens_is_told_to_every_sender_in_order_and_once() {
+async fn what_happens_goes_to_every_sender_in_order_and_once() {
     let (slack, inbox_signal) = (Recorder::new("slack").shared(), Recorder::new("inbox_signal").shared());
     let world = world(&[&slack, &inbox_signal]).await;
     let id = begin(&world, None).await;
@@ -248,7 +248,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
+async fn nobody_reacts_and_the_next_one_is_notified_until_somebody_does() {
     let slack = Recorder::new("slack").shared();
     let world = world(&[&slack]).await;
     let step = |ms, notify: &str| EscalationStep { after: Millis::from_ms(ms), notify: notify.into(), via: None };

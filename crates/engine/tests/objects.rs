@@ -49,7 +49,7 @@ async fn an_object_is_stored_with_its_rows_and_chunks_and_goes_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_asks_on_one_object_are_decided_one_after_another() {
+async fn many_commands_on_one_object_are_decided_one_after_another() {
     let world = World::new().await;
     let id = Secret::id("busy").id;
     let asks = (0..500_u128).map(|value| {

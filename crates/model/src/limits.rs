@@ -123,8 +123,8 @@ pub const SIGNATURES_MAX: usize = 5;
 /// How long a delivery is remembered: the same one again within this time is a duplicate.
 pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
 /// A delivery whose runs are not over is checked at least this often, should the news of their end be lost.
-pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(10);
-pub const DELIVERY_LOOK_MAX: Millis = Millis::from_hours(1);
+pub const DELIVERY_CHECK_MIN: Millis = Millis::from_secs(10);
+pub const DELIVERY_CHECK_MAX: Millis = Millis::from_hours(1);
 /// A delivery that found the queue of a job full tries again after this, and ever less often.
 pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
 pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
@@ -213,7 +213,7 @@ const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
-const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
+const _: () = assert!(DELIVERY_CHECK_MIN.ms() <= DELIVERY_CHECK_MAX.ms() && DELIVERY_CHECK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

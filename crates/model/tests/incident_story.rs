@@ -134,14 +134,14 @@ fn saying_the_same_again_changes_nothing() {
 }
 
 #[test]
-fn nobody_reacts_and_one_after_another_is_told() {
+fn nobody_reacts_and_one_after_another_is_notified() {
     let mut story = IncidentStory::started(chain(None));
     story.publish(0);
     assert_eq!(story.now().next_wake(), Some(at(60)));
     assert_eq!(story.tell(59, IncidentCommand::Wake), Ok(0));
     story.tell(60, IncidentCommand::Wake).unwrap();
-    let (_, told) = story.events.last().unwrap();
-    assert!(matches!(told, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
+    let (_, escalated) = story.events.last().unwrap();
+    assert!(matches!(escalated, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
     story.publish(60);
     assert_eq!(story.now().next_wake(), Some(at(360)), "counted from the step before");
     story.tell(360, IncidentCommand::Wake).unwrap();

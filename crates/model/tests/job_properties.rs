@@ -151,7 +151,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_occurrence_has_exactly_one_outcome_whatever_is_asked(
+    fn every_occurrence_has_exactly_one_outcome_whatever_is_commanded(
         beat in beat(),
         policies in policies(),
         held in prop::bool::weighted(0.1),

@@ -27,7 +27,7 @@ fn a_run_goes_from_pending_to_running_to_completed() {
 }
 
 #[test]
-fn a_run_asked_for_by_hand_has_no_nominal_time_and_its_own_input() {
+fn a_run_triggered_by_hand_has_no_nominal_time_and_its_own_input() {
     let mut job = given(json!({"tool_input": {"a": 1}}));
     job.ask(Command::Trigger { tool_input: Some(json!({"a": 2, "ratio": 0.1})), traceparent: None });
     let run = &job.runs[&job.newest()];
@@ -190,7 +190,7 @@ fn an_idempotent_job_without_attempts_left_fails() {
 }
 
 #[test]
-fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
+fn a_run_keeps_the_trace_of_its_trigger_until_its_end() {
     let trace: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse().unwrap();
     let mut job = given(json!({"retry": {"max_attempts": 2}}));
     job.order(Command::Trigger { tool_input: None, traceparent: Some(trace) }, reservation()).expect("it is accepted");
@@ -205,7 +205,7 @@ fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
 }
 
 #[test]
-fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
+fn a_young_attempt_of_a_former_generation_is_settled_by_alarm() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -215,7 +215,7 @@ fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
 }
 
 #[test]
-fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() {
+fn an_attempt_of_a_former_generation_waits_no_longer_because_the_clock_was_set_back() {
     let mut job = given(json!({}));
     let run = job.at("1h").trigger_and_start();
     job.earlier("59m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -225,7 +225,7 @@ fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() 
 }
 
 #[test]
-fn an_old_attempt_of_a_former_life_is_settled_at_once() {
+fn an_old_attempt_of_a_former_generation_is_settled_at_once() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -234,7 +234,7 @@ fn an_old_attempt_of_a_former_life_is_settled_at_once() {
 }
 
 #[test]
-fn a_former_life_that_still_reports_in_time_is_heard() {
+fn a_former_generation_that_still_reports_in_time_counts() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") }).at("1s").completes(run);
@@ -242,7 +242,7 @@ fn a_former_life_that_still_reports_in_time_is_heard() {
 }
 
 #[test]
-fn the_attempts_of_other_lives_and_other_executors_are_left_alone() {
+fn the_attempts_of_other_generations_and_other_executors_are_left_alone() {
     let mut job = given(json!({}));
     job.trigger_and_start();
     job.at("1m").ask(Command::Orphan { executor: generation(2), settle_after: ms("2s") });

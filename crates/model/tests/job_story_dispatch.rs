@@ -111,7 +111,7 @@ fn a_lost_attempt_is_repeated_only_if_that_does_no_harm() {
 // --- where ----------------------------------------------------------------------------------------
 
 #[test]
-fn a_seat_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
+fn a_slot_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
     let tools = |name: &str| Some(std::sync::Arc::new([name.to_owned()].into_iter().collect()));
     let reservation =
         |group: &str, tool: &str| SlotReservation { executor: generation(1), group: group.into(), tools: tools(tool) };
@@ -126,7 +126,7 @@ fn a_seat_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
 }
 
 #[test]
-fn a_free_place_alone_does_not_start_what_has_a_limit() {
+fn a_free_slot_alone_does_not_start_what_has_a_limit() {
     for limit in [
         json!({"concurrency_key": {"key": "label", "max": 1}}),
         json!({"rate_limit": {"key": "/tenant", "limit": 3, "per": "1m"}}),

@@ -48,7 +48,7 @@ impl MonitorStory {
         self.monitor.as_ref().unwrap()
     }
 
-    fn told(&self) -> Vec<MonitorNotice> {
+    fn notices(&self) -> Vec<MonitorNotice> {
         self.now().outbox.entries().iter().map(|entry| entry.what.clone()).collect()
     }
 
@@ -69,21 +69,21 @@ fn pings_in_time_keep_it_quiet() {
     story.ping(3_000, Signal::Success);
     assert_eq!((story.now().status.name(), story.now().next_wake()), ("up", Some(at(6_900))));
     assert_eq!(story.tell(3_900, MonitorCommand::Wake), Ok(0));
-    assert!(story.told().is_empty());
+    assert!(story.notices().is_empty());
 }
 
 #[test]
-fn silence_is_told_once_and_the_next_success_is_a_recovery() {
+fn silence_is_announced_once_and_the_next_success_is_a_recovery() {
     let mut story = hourly();
     story.tell(3_900, MonitorCommand::Wake).unwrap();
-    assert_eq!(story.told(), [MonitorNotice::Silent { due_at: at(3_900) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Silent { due_at: at(3_900) }]);
     assert!(story.now().is_urgent());
     story.publish(3_900);
     assert_eq!(story.now().next_wake(), None, "silent is silent");
     story.ping(9_000, Signal::Start);
     assert_eq!(story.now().status.name(), "silent", "a start says nothing yet");
     story.ping(9_060, Signal::Success);
-    assert_eq!(story.told(), [MonitorNotice::Recovered { since: at(3_900) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Recovered { since: at(3_900) }]);
     assert_eq!(story.now().pings.last().unwrap().took_ms, Some(60_000));
 }
 
@@ -93,21 +93,21 @@ fn what_started_must_end_within_the_grace() {
     story.ping(100, Signal::Start);
     assert_eq!(story.now().next_wake(), Some(at(400)));
     story.tell(400, MonitorCommand::Wake).unwrap();
-    assert_eq!(story.told().len(), 1);
+    assert_eq!(story.notices().len(), 1);
 }
 
 #[test]
-fn a_failure_is_told_at_once_and_each_one_counts() {
+fn a_failure_is_announced_at_once_and_each_one_counts() {
     let mut story = hourly();
     story.ping(10, Signal::Fail);
     story.ping(20, Signal::Fail);
     let failed = |failures_in_row| MonitorNotice::Failed { failures_in_row };
-    assert_eq!(story.told(), [failed(1), failed(2)]);
+    assert_eq!(story.notices(), [failed(1), failed(2)]);
     story.publish(20);
     story.tell(3_920, MonitorCommand::Wake).unwrap();
-    assert!(story.told().is_empty(), "it is known to be down");
+    assert!(story.notices().is_empty(), "it is known to be down");
     story.ping(4_000, Signal::Success);
-    assert_eq!(story.told(), [MonitorNotice::Recovered { since: at(10) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Recovered { since: at(10) }]);
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn owner(executors: &[TestExecutor], job: u128) -> Option<String> {
 
 proptest! {
     #[test]
-    fn whoever_is_chosen_has_a_free_place(executors in any_executors(), job: u128, draw: u64) {
+    fn whoever_is_chosen_has_a_free_slot(executors in any_executors(), job: u128, draw: u64) {
         for routing in ALL {
             match pick(routing, &executors, job, draw) {
                 Choice::Take(place) => prop_assert!(executors[place].free > 0),

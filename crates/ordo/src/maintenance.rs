@@ -22,7 +22,7 @@ use crate::store_location::OpenStore;
 pub(crate) struct Checked {
     report: check::CheckReport,
     findings: Vec<String>,
-    findings_untold: u64,
+    findings_omitted: u64,
 }
 
 impl Checked {
@@ -36,7 +36,7 @@ impl Checked {
             entities: self.report.entities,
             events: self.report.events,
             rows: self.report.rows,
-            differences: self.report.differences + self.findings.len() as u64 + self.findings_untold,
+            differences: self.report.differences + self.findings.len() as u64 + self.findings_omitted,
             shown: self.findings.iter().chain(&self.report.shown).cloned().collect(),
         }
     }
@@ -47,7 +47,7 @@ pub(crate) async fn check(store: &RedbStore, progress: &mut (dyn FnMut(u64, u64)
     let verified = store.verify()?;
     let total = verified.entities;
     let report = check::check(store, &mut |done| progress(done, total)).await?;
-    Ok(Checked { report, findings: verified.findings, findings_untold: verified.untold })
+    Ok(Checked { report, findings: verified.findings, findings_omitted: verified.omitted })
 }
 
 /// As of one moment: a database goes on while it is looked at.
@@ -58,7 +58,7 @@ pub(crate) async fn check_database(
     let moment = store.at_this_moment()?;
     let total = moment.stats().await?.entities;
     let report = check::check(&moment, &mut |done| progress(done, total)).await?;
-    Ok(Checked { report, findings: Vec::new(), findings_untold: 0 })
+    Ok(Checked { report, findings: Vec::new(), findings_omitted: 0 })
 }
 
 /// How a database is backed up.
@@ -148,7 +148,7 @@ impl Maintenance for StoreKeeper {
             OpenStore::File(store) => store.clone(),
             OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.view()),
         };
-        let copy = Copy::at(self.folder.checking());
+        let copy = TemporaryCopy::at(self.folder.checking());
         self.copy_to(store, copy.0.clone()).await?;
         let path = copy.0.clone();
         let runtime = tokio::runtime::Handle::current();
@@ -165,11 +165,11 @@ fn broken_off(error: &tokio::task::JoinError) -> MaintenanceError {
 }
 
 /// A copy that is gone when dropped, with the files beside it; also what a dead daemon left under its name.
-struct Copy(PathBuf);
+struct TemporaryCopy(PathBuf);
 
-impl Copy {
-    fn at(path: PathBuf) -> Copy {
-        let copy = Copy(path);
+impl TemporaryCopy {
+    fn at(path: PathBuf) -> TemporaryCopy {
+        let copy = TemporaryCopy(path);
         copy.remove();
         copy
     }
@@ -181,7 +181,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for TemporaryCopy {
     fn drop(&mut self) {
         self.remove();
     }

@@ -74,9 +74,9 @@ impl OpenStore {
 }
 
 /// How a store in a file is opened.
-pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::PostgresOptions {
+pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
     let micros = ordo_engine::clock::steady_micros;
-    ordo_store_redb::PostgresOptions { cache_bytes, micros, ..Default::default() }
+    ordo_store_redb::RedbOptions { cache_bytes, micros, ..Default::default() }
 }
 
 fn cannot_open(fault: Fault) -> Error {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn without_usable_zones_of_the_system_the_binarys_are_used_and_it_is_told_why() {
+    fn without_usable_zones_of_the_system_the_binarys_are_used_with_a_warning() {
         let nothing = tempfile::tempdir().unwrap();
         let absent = nothing.path().join("absent");
         let damaged = folder(&[("tzdata.zi", b"# version 2999a"), ("Europe/Berlin", b"TZif and then nonsense")]);

@@ -73,7 +73,7 @@ impl Plug {
     pub(crate) fn replug(&self, power_lost: bool, seed: u64) -> Plug {
         let mut state = self.lock();
         state.cut = true;
-        let mut rng = simdisk::SimRng::new(seed);
+        let mut rng = simdisk::DiskRng::new(seed);
         let disk = if power_lost { state.disk.crash(&mut rng) } else { state.disk.clone() };
         Plug(Arc::new(Mutex::new(FuseState { disk, fuse: None, cut: false })))
     }

@@ -32,7 +32,7 @@ impl Simulation {
         self.fact(FactKind::Quiet);
         self.quiet_since = Some(self.mono);
         self.after(1_000, Happening::Watch);
-        self.ask_to_pause_all()
+        self.submit_pauses()
     }
 
     pub(crate) fn watch(&mut self) -> Result<(), Crash> {

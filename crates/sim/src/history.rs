@@ -32,7 +32,7 @@ pub enum FactKind {
     Asked {
         op: u32,
         job: JobId,
-        ask: Ask,
+        client_command: ClientCommand,
     },
     Answered {
         op: u32,
@@ -91,7 +91,7 @@ pub enum FactKind {
 
 /// What somebody asked for. The marker is found again in the log.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum ClientCommand {
     Create { marker: String, definition: Box<Definition>, held: bool },
     Update { marker: String },
     Pause { marker: String },

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match wanted(&args) {
         Some(SeedChoice::One(seed)) => replay(seed),
-        Some(SeedChoice::Many { from, count }) => look_at_many(from, count),
+        Some(SeedChoice::Many { from, count }) => run_many(from, count),
         None => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -53,11 +53,11 @@ fn replay(seed: u64) -> ExitCode {
 }
 
 /// Worlds know nothing of each other: each core looks at its share.
-fn look_at_many(from: u64, count: u64) -> ExitCode {
+fn run_many(from: u64, count: u64) -> ExitCode {
     let next = AtomicU64::new(from);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let seen: Vec<ShareResult> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| look_at_share(&next, from + count))).collect();
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| run_share(&next, from + count))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a share catches what breaks in it")).collect()
     });
     let facts: usize = seen.iter().map(|share| share.facts).sum();
@@ -79,19 +79,19 @@ struct ShareResult {
     failed: Vec<u64>,
 }
 
-fn look_at_share(next: &AtomicU64, end: u64) -> ShareResult {
+fn run_share(next: &AtomicU64, end: u64) -> ShareResult {
     let mut seen = ShareResult::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
             return seen;
         }
-        let told = std::panic::catch_unwind(|| Simulation::new(seed, false).run().0);
-        let first = match &told {
+        let ran = std::panic::catch_unwind(|| Simulation::new(seed, false).run().0);
+        let first = match &ran {
             Ok(history) => judge(history).first().map(ToString::to_string),
             Err(_) => Some("the world broke down".into()),
         };
-        seen.facts += told.map_or(0, |history| history.facts.len());
+        seen.facts += ran.map_or(0, |history| history.facts.len());
         if let Some(first) = first {
             eprintln!("seed {seed}: {first}");
             seen.failed.push(seed);

@@ -210,9 +210,9 @@ impl Simulation {
             Effect::ScanAlarms(scan) => self.soon(read_ms, Happening::AlarmScan { generation, scan }),
             Effect::FindWaiting(find) => self.soon(read_ms, Happening::FindWaiting { generation, find }),
             Effect::Submit(orders) => {
-                for order in orders {
-                    let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
-                    let request = Request { order: order.order, place: order.place, ..request };
+                for slotted in orders {
+                    let request = Request::new(slotted.job_id, ordo_model::job::Command::Wake);
+                    let request = Request { slotted: slotted.slotted, location: slotted.location, ..request };
                     self.submit(SimSubmission { request, to: To::Nobody });
                 }
             }

@@ -109,7 +109,7 @@ impl Cluster for PostgresStore {
     }
 
     fn hints(&self) -> Box<dyn Hints> {
-        self.told.listen()
+        self.hints.listen()
     }
 }
 

@@ -74,19 +74,19 @@ pub(crate) struct UnconfirmedCommit {
 /// A connection on which it broke must not be used again: it may be in the middle of something.
 pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], earlier: Option<Uuid>) -> Tried {
     let concerned = Concerned::of(batches);
-    let looked = match look(client, writer, &concerned).await {
-        Ok(looked) => looked,
+    let lookup = match look(client, writer, &concerned).await {
+        Ok(lookup) => lookup,
         Err(trouble) => return Tried::Broken { trouble, signed: None },
     };
-    if earlier.is_some() && earlier == looked.committed {
+    if earlier.is_some() && earlier == lookup.committed {
         return end(client, Tried::Earlier).await;
     }
-    if looked.rebuilding {
+    if lookup.rebuilding {
         let unfinished =
             Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again");
         return Tried::Broken { trouble: unfinished.into(), signed: None };
     }
-    let CommitPlan { outcomes, writes, .. } = CommitPlan::of(batches, looked.known);
+    let CommitPlan { outcomes, writes, .. } = CommitPlan::of(batches, lookup.known);
     let partitions = writes.partitions();
     if writes.is_empty() {
         return end(client, Tried::Done { outcomes, partitions }).await;
@@ -106,13 +106,13 @@ async fn end(client: &Object, tried: Tried) -> Tried {
     }
 }
 
-struct Looked {
+struct Lookup {
     committed: Option<Uuid>,
     rebuilding: bool,
     known: KnownState,
 }
 
-async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Looked, Trouble> {
+async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lookup, Trouble> {
     let lock_writer = client.prepare_cached(LOCK_WRITER).await?;
     let lock_partitions = client.prepare_cached(LOCK_SHARDS).await?;
     let versions = client.prepare_cached(VERSIONS).await?;
@@ -150,7 +150,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     for row in taken? {
         known.taken.insert(row.get(0), (codes::time(row.get(1))?, row.get(2)));
     }
-    Ok(Looked { committed, rebuilding, known })
+    Ok(Lookup { committed, rebuilding, known })
 }
 
 type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;

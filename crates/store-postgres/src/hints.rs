@@ -99,15 +99,15 @@ impl Hints for HintListener {
 }
 
 /// As long as the store is open.
-async fn run(told: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
-    while let Some(open) = told.upgrade() {
+async fn run(shared: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
+    while let Some(open) = shared.upgrade() {
         let connected = connect(&open, hints.clone()).await;
         drop(open);
         match connected {
             Ok((client, ended)) => {
                 // Nobody listened until now.
                 let _ = hints.send(Hint::Lost);
-                if tell(&told, &client, ended, &mut woken).await == ListenEnd::Closed {
+                if tell(&shared, &client, ended, &mut woken).await == ListenEnd::Closed {
                     return;
                 }
             }
@@ -119,9 +119,9 @@ async fn run(told: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>,
 
 type ConnectionEnd = tokio::task::JoinHandle<()>;
 
-async fn connect(told: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
-    let (client, mut connection) = told.config.connect(told.tls.clone()).await?;
-    let (name, channel) = (told.name, told.channel.clone());
+async fn connect(shared: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
+    let (client, mut connection) = shared.config.connect(shared.tls.clone()).await?;
+    let (name, channel) = (shared.name, shared.channel.clone());
     let ended = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(notification) = message
@@ -134,7 +134,7 @@ async fn connect(told: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(
         }
     });
     // A hint need not be durable: commits must not wait behind the disk for it.
-    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", told.channel)).await?;
+    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", shared.channel)).await?;
     Ok((client, ended))
 }
 
@@ -146,14 +146,14 @@ enum ListenEnd {
     Closed,
 }
 
-async fn tell(told: &std::sync::Weak<HintChannel>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
+async fn tell(shared: &std::sync::Weak<HintChannel>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
     loop {
         tokio::select! {
             _ = &mut ended => return ListenEnd::Lost,
             changed = woken.recv() => if changed.is_none() { return ListenEnd::Closed },
         }
         tokio::time::sleep(GATHERING).await;
-        let Some(open) = told.upgrade() else { return ListenEnd::Closed };
+        let Some(open) = shared.upgrade() else { return ListenEnd::Closed };
         let payload = write(open.name, &open.take());
         if client.query("SELECT pg_notify($1, $2)", &[&open.channel, &payload]).await.is_err() {
             return ListenEnd::Lost;

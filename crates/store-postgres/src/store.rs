@@ -34,7 +34,7 @@ impl Default for PostgresOptions {
 #[derive(Debug)]
 pub struct PostgresStore {
     pub(crate) database: ConnectionPools,
-    pub(crate) told: Arc<HintChannel>,
+    pub(crate) hints: Arc<HintChannel>,
     target: ConnectTarget,
     writer: PostgresWriter,
 }
@@ -47,9 +47,9 @@ impl PostgresStore {
         prepare(&database, &target.schema).await?;
         let name = Uuid::new_v4();
         sign_on(&database, name).await?;
-        let told = Arc::new(HintChannel::new(name, &target)?);
-        let writer = PostgresWriter::start(database.clone(), name, told.clone());
-        Ok(PostgresStore { database, told, target, writer })
+        let hints = Arc::new(HintChannel::new(name, &target)?);
+        let writer = PostgresWriter::start(database.clone(), name, hints.clone());
+        Ok(PostgresStore { database, hints, target, writer })
     }
 
     /// The same store whose reads all see the moment of the first of them: for whoever reads all of it.
@@ -57,7 +57,7 @@ impl PostgresStore {
     pub fn at_this_moment(&self) -> Result<PostgresStore, Fault> {
         Ok(PostgresStore {
             database: self.database.at_one_moment(&self.target)?,
-            told: self.told.clone(),
+            hints: self.hints.clone(),
             target: self.target.clone(),
             writer: self.writer.clone(),
         })

@@ -89,8 +89,8 @@ fn folder() -> PathBuf {
 }
 
 fn user() -> String {
-    let told = Command::new("id").arg("-u").output().expect("id prints the user");
-    String::from_utf8_lossy(&told.stdout).trim().to_owned()
+    let id = Command::new("id").arg("-u").output().expect("id prints the user");
+    String::from_utf8_lossy(&id.stdout).trim().to_owned()
 }
 
 fn lock_file(folder: &Path, name: &str) -> File {

@@ -44,9 +44,9 @@ pub(crate) struct PostgresWriter {
 
 impl PostgresWriter {
     /// `name` has its row in the table of writers.
-    pub(crate) fn start(database: ConnectionPools, name: Uuid, told: Arc<HintChannel>) -> PostgresWriter {
+    pub(crate) fn start(database: ConnectionPools, name: Uuid, hints: Arc<HintChannel>) -> PostgresWriter {
         let (queue, waiting) = mpsc::channel(QUEUED_BATCHES_MAX);
-        tokio::spawn(run(Committing { database, name, told }, waiting));
+        tokio::spawn(run(Committing { database, name, hints }, waiting));
         PostgresWriter { queue }
     }
 
@@ -64,7 +64,7 @@ fn gone() -> Fault {
 struct Committing {
     database: ConnectionPools,
     name: Uuid,
-    told: Arc<HintChannel>,
+    hints: Arc<HintChannel>,
 }
 
 async fn run(committing: Committing, mut waiting: mpsc::Receiver<PendingBatch>) {
@@ -150,7 +150,7 @@ impl Committing {
     }
 
     fn done(&self, outcomes: Vec<Vec<CommitOutcome>>, partitions: &[Partition]) -> Vec<Vec<CommitOutcome>> {
-        self.told.committed(partitions);
+        self.hints.committed(partitions);
         outcomes
     }
 }

@@ -139,7 +139,7 @@ async fn a_lease_that_ended_can_be_taken_and_its_old_holder_learns_it() {
 }
 
 #[tokio::test]
-async fn due_can_be_asked_of_some_shards_only() {
+async fn due_alarms_can_be_read_of_some_partitions_only() {
     let (_server, stores) = nodes(1).await;
     let store = &stores[0];
     let now = store.now().await.unwrap();

@@ -98,7 +98,7 @@ fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn:
 }
 
 /// Positions are the driver's own.
-fn told(outcomes: Vec<CommitOutcome>) -> Vec<String> {
+fn described(outcomes: Vec<CommitOutcome>) -> Vec<String> {
     let tell = |outcome| match outcome {
         CommitOutcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
         CommitOutcome::Conflict { actual } => format!("conflict {actual}"),
@@ -164,7 +164,7 @@ async fn play(history: &[Vec<StoreStep>], server: &TestServer) {
     for (turn, steps) in history.iter().enumerate() {
         let batch = batch(steps, &mut versions, turn);
         let (here, there) = (redb.commit(batch.clone()).await.unwrap(), postgres.commit(batch).await.unwrap());
-        assert_eq!(told(here), told(there), "turn {turn}");
+        assert_eq!(described(here), described(there), "turn {turn}");
         for number in 1..=ENTITIES {
             let found = redb.load(&[job(number)]).await.unwrap().pop().flatten();
             versions[number as usize] = found.map_or(0, |snapshot| snapshot.version);

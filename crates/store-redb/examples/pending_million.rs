@@ -67,7 +67,7 @@ async fn main() {
         found += page.len() as u64;
     }
     assert_eq!(found, jobs);
-    let told = serde_json::json!({
+    let report = serde_json::json!({
         "jobs": jobs,
         "filled_s": filled_s,
         "filled_jobs_per_s": (jobs as f64 / filled_s).round(),
@@ -78,5 +78,5 @@ async fn main() {
         "all_alarms_read_ms": started.elapsed().as_millis() as u64,
         "rss_mib_after_reading": memory_mib("VmRSS"),
     });
-    println!("{told}");
+    println!("{report}");
 }

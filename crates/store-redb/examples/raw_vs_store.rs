@@ -89,8 +89,8 @@ impl Watch {
     }
 
     fn cpu_ns() -> f64 {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        told.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0)
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0)
     }
 }
 

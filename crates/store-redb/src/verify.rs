@@ -32,7 +32,7 @@ pub struct Verified {
     /// What does not agree, in words; empty in a sound store.
     pub findings: Vec<String>,
     /// How many more there were.
-    pub untold: u64,
+    pub omitted: u64,
 }
 
 impl Verified {
@@ -44,7 +44,7 @@ impl Verified {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         } else {
-            self.untold += 1;
+            self.omitted += 1;
         }
     }
 }

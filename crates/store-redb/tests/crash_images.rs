@@ -54,17 +54,17 @@ fn look(disk: &SimDisk, seed: u64, allowed: &[Dump]) -> Result<(), String> {
     if verified.is_sound() { Ok(()) } else { Err(format!("does not agree with itself: {:?}", verified.findings)) }
 }
 
-fn expect_good(disk: &SimDisk, seed: u64, allowed: &[Dump], told: &str) {
+fn expect_good(disk: &SimDisk, seed: u64, allowed: &[Dump], when: &str) {
     if let Err(wrong) = look(disk, seed, allowed) {
-        panic!("{told}: {wrong}");
+        panic!("{when}: {wrong}");
     }
 }
 
 /// Looks at all images taken since the last look, and says how many there were.
-fn expect_all_good(disk: &SimDisk, seed: u64, allowed: &[Dump], told: &str) -> usize {
+fn expect_all_good(disk: &SimDisk, seed: u64, allowed: &[Dump], when: &str) -> usize {
     let images = disk.images();
     for (index, image) in images.iter().enumerate() {
-        expect_good(image, seed, allowed, &format!("{told}, image {index}"));
+        expect_good(image, seed, allowed, &format!("{when}, image {index}"));
     }
     images.len()
 }
@@ -88,12 +88,12 @@ fn a_crash_at_any_write_or_sync_loses_nothing_acknowledged_and_leaves_no_half_ba
         let mut workload = Workload::new(seed);
         for batch in 1..=BATCHES {
             commit(&store, workload.batch()).unwrap();
-            let told = format!("seed {seed}, batch {batch}");
-            seen += expect_all_good(&disk, seed, &right[batch - 1..=batch], &told);
+            let when = format!("seed {seed}, batch {batch}");
+            seen += expect_all_good(&disk, seed, &right[batch - 1..=batch], &when);
             tidy(&store, &mut rng);
-            let told = format!("seed {seed}, after batch {batch}");
-            seen += expect_all_good(&disk, seed, &right[batch..=batch], &told);
-            expect_good(&disk.crash(&mut rng), seed, &right[batch..=batch], &told);
+            let when = format!("seed {seed}, after batch {batch}");
+            seen += expect_all_good(&disk, seed, &right[batch..=batch], &when);
+            expect_good(&disk.crash(&mut rng), seed, &right[batch..=batch], &when);
             seen += 1;
         }
         drop(store);
@@ -116,8 +116,8 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing() {
             for (first, crashed) in disk.images().iter().enumerate() {
                 for (second, again) in crashed_while_opening(crashed, seed).iter().enumerate() {
                     for (third, image) in crashed_while_opening(again, seed).iter().enumerate().take(3) {
-                        let told = format!("seed {seed}, batch {batch}, image {first}, then {second}, then {third}");
-                        expect_good(image, seed, &right[batch - 1..=batch], &told);
+                        let when = format!("seed {seed}, batch {batch}, image {first}, then {second}, then {third}");
+                        expect_good(image, seed, &right[batch - 1..=batch], &when);
                         seen += 1;
                     }
                 }
@@ -158,8 +158,8 @@ fn work_goes_on_after_a_crash_or_a_kill() {
             disk.take_images_at_sync(2);
             expect_good(&disk, seed, &right[batch..=batch], &format!("seed {seed}, batch {batch}"));
             disk.take_images_at_sync(0);
-            let told = format!("seed {seed}, batch {batch}, opened again");
-            seen += 1 + expect_all_good(&disk, seed, &right[batch..=batch], &told);
+            let when = format!("seed {seed}, batch {batch}, opened again");
+            seen += 1 + expect_all_good(&disk, seed, &right[batch..=batch], &when);
         }
         seen
     });

@@ -20,7 +20,7 @@ const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 /// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was reported.
 /// Returns whether the failure was met.
 fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
-    let told = format!("seed {seed}, batch {at}, {failing:?}");
+    let when = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);
     let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
     let mut workload = Workload::new(seed);
@@ -32,22 +32,22 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
         }
         if let Err(fault) = commit(&store, given.clone()) {
             met = true;
-            assert!(matches!(fault, Fault::Unavailable { .. }), "{told}: {fault:?}");
+            assert!(matches!(fault, Fault::Unavailable { .. }), "{when}: {fault:?}");
             let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
-            assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{told}: a crash after the fault");
+            assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{when}: a crash after the fault");
             disk.heal();
-            let held = dump(&store).unwrap_or_else(|fault| panic!("{told}: does not recover: {fault:?}"));
-            assert!(right[batch - 1..=batch].contains(&held), "{told}: half a batch");
+            let held = dump(&store).unwrap_or_else(|fault| panic!("{when}: does not recover: {fault:?}"));
+            assert!(right[batch - 1..=batch].contains(&held), "{when}: half a batch");
             if held == right[batch - 1] {
-                commit(&store, given).unwrap_or_else(|fault| panic!("{told}: does not go on: {fault:?}"));
+                commit(&store, given).unwrap_or_else(|fault| panic!("{when}: does not go on: {fault:?}"));
             }
         }
-        assert_eq!(dump(&store).unwrap(), right[batch], "{told}");
+        assert_eq!(dump(&store).unwrap(), right[batch], "{when}");
         let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
-        assert_eq!(dump(&crashed).unwrap(), right[batch], "{told}: acknowledged, then lost in a crash");
+        assert_eq!(dump(&crashed).unwrap(), right[batch], "{when}: acknowledged, then lost in a crash");
         disk.heal();
     }
-    assert_eq!(store.verify().unwrap().findings, Vec::<String>::new(), "{told}");
+    assert_eq!(store.verify().unwrap().findings, Vec::<String>::new(), "{when}");
     met
 }
 
@@ -110,7 +110,7 @@ fn as_long_as_the_disk_fails_every_commit_says_so() {
 }
 
 #[tokio::test]
-async fn a_read_that_fails_is_told_and_the_next_one_succeeds() {
+async fn a_read_that_fails_is_a_fault_and_the_next_one_succeeds() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_on(disk.clone(), RedbOptions { cache_bytes: 0, ..RedbOptions::default() }).unwrap();
     let item = |version| ordo_store::conformance::given::item(common::job(1), version);
@@ -138,7 +138,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
 
 /// All who wait for one gathered commit get its fault, and none of them is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_waiting_for_a_commit_that_fails_is_told() {
+async fn everybody_waiting_for_a_commit_that_fails_gets_the_fault() {
     let disk = SimDisk::new(1);
     let store = Arc::new(RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap());
     disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });

@@ -78,9 +78,9 @@ fn batches() -> [Batch; 3] {
 
 async fn expect_contents(store: &RedbStore) {
     let events = store.events(&Position::default(), 100).await.unwrap();
-    let told: Vec<_> = events.iter().map(|e| (e.position.0.as_str(), e.entity, e.version, e.kind.as_str())).collect();
+    let read: Vec<_> = events.iter().map(|e| (e.position.0.as_str(), e.entity, e.version, e.kind.as_str())).collect();
     assert_eq!(
-        told,
+        read,
         [
             ("2", job(1), 2, "checkpoint"),
             ("3", job(1), 3, "run_completed"),

@@ -25,14 +25,14 @@ fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
 }
 
 #[test]
-fn a_backup_holds_what_the_store_holds_and_tells_its_progress() {
+fn a_backup_holds_what_the_store_holds_and_reports_its_progress() {
     let folder = TempDir::new().unwrap();
     let (_, store) = filled(&folder, 30);
     let to = folder.path().join("backup.redb");
-    let mut told = Vec::new();
-    store.backup(&to, &mut |done, total| told.push((done, total))).unwrap();
-    let (done, total) = *told.last().unwrap();
-    assert!(done == total && total > 100, "{told:?}");
+    let mut progress = Vec::new();
+    store.backup(&to, &mut |done, total| progress.push((done, total))).unwrap();
+    let (done, total) = *progress.last().unwrap();
+    assert!(done == total && total > 100, "{progress:?}");
     let copy = RedbStore::open_file_inline(&to, RedbOptions::default()).unwrap();
     assert_eq!(dump(&copy).unwrap(), dump(&store).unwrap());
     assert_eq!(copy.verify().unwrap().findings, Vec::<String>::new());

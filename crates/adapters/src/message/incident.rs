@@ -30,8 +30,8 @@ fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Opti
         IncidentEvent::NoteAdded { text, by } => (who(by).then(" added a note"), Some(text.clone()), Mood::Neutral),
         IncidentEvent::Linked { link, by } => (who(by).then(format!(" linked {}", named(*link))), None, Mood::Neutral),
         IncidentEvent::Escalated { step, notify, .. } => {
-            let told = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
-            (told.then_person(notify), None, Mood::Bad)
+            let call = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
+            (call.then_person(notify), None, Mood::Bad)
         }
         IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => {
             (Phrase::text(format!("it is {}", incident.card.status)), None, Mood::Neutral)

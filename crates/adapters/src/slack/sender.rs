@@ -72,7 +72,7 @@ impl SlackSender {
             None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),
             Some(place) => self.update_card(incident, place).await.map_err(|error| failure(&error))?,
         };
-        self.tell_in_thread(outgoing.message, &place).await.map_err(|error| failure(&error))?;
+        self.post_in_thread(outgoing.message, &place).await.map_err(|error| failure(&error))?;
         Ok(sent(&place))
     }
 
@@ -113,7 +113,7 @@ impl SlackSender {
         }
     }
 
-    async fn tell_in_thread(&self, message: &Message, place: &CardLocation) -> Result<(), CallError> {
+    async fn post_in_thread(&self, message: &Message, place: &CardLocation) -> Result<(), CallError> {
         let mut text = card::timeline(&words(message));
         if let Some(channel) = message.notify(NAME).and_then(as_channel) {
             let news = json!({ "channel": channel, "text": card::news(&words(message)), "unfurl_links": false });

@@ -33,7 +33,7 @@ impl Office {
     async fn allowing(allow: &[&str]) -> Office {
         let senders = Senders::default();
         let world = World::with(senders.clone()).await;
-        let (gone, told) = mpsc::unbounded_channel();
+        let (gone, removals) = mpsc::unbounded_channel();
         let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
         let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", allow)),
@@ -42,7 +42,7 @@ impl Office {
             gone,
         };
         let directory = Directory::new(senders, transport);
-        tokio::spawn(directory.clone().follow(world.engine.clone(), told));
+        tokio::spawn(directory.clone().follow(world.engine.clone(), removals));
         Office { world, directory }
     }
 

@@ -15,9 +15,9 @@ use crate::run::tool::Shard;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotLocation {
     /// In a pool of this process.
-    Here(Pool),
+    Local(Pool),
     /// In this generation of a remote executor.
-    There(Uuid),
+    Remote(Uuid),
 }
 
 /// One entity after the commands of one round.
@@ -68,7 +68,7 @@ impl Change {
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartedAttempt {
-    pub place: SlotLocation,
+    pub location: SlotLocation,
     pub executor: Incarnation,
     pub job_id: JobId,
     pub run_id: RunId,

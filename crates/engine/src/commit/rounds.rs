@@ -409,7 +409,7 @@ pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> B
 
 /// Nothing of it happened: slots go back, the wake is tried again.
 fn undone(change: Change) -> Change {
-    let assigned = change.assignments.iter().map(|assignment| assignment.place);
+    let assigned = change.assignments.iter().map(|assignment| assignment.location);
     let returned = change.returned.into_iter().chain(assigned).collect();
     Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }

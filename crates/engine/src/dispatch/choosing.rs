@@ -128,13 +128,13 @@ impl Dispatcher {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
                 remote.reserved += 1;
-                (remote.reservation(), SlotLocation::There(executor))
+                (remote.reservation(), SlotLocation::Remote(executor))
             }
             None => {
                 let pool = waiting.requirements.queue.pool;
                 self.chosen_here = (self.chosen_here.0 + 1, choices);
                 self.slots(pool).reserved += 1;
-                (self.me.clone(), SlotLocation::Here(pool))
+                (self.me.clone(), SlotLocation::Local(pool))
             }
         };
         let terms = &waiting.requirements.terms;

@@ -183,7 +183,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
             found.push(Bound { job: bound.job, outcome: engine.queries().fate(run).await? });
         }
     }
-    match engine.command::<Delivery>(id, DeliveryCommand::Look { found }).await {
+    match engine.command::<Delivery>(id, DeliveryCommand::Check { found }).await {
         Ok(_) | Err(SubmitError::Refused(_) | SubmitError::Stopped | SubmitError::Duplicate(_)) => Ok(()),
         Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
         Err(SubmitError::Contended | SubmitError::Overloaded) => {

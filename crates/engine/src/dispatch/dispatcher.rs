@@ -44,7 +44,7 @@ pub struct Overdue {
 /// An attempt that occupies a slot.
 #[derive(Debug)]
 pub(super) struct HeldSlot {
-    place: SlotLocation,
+    location: SlotLocation,
     job_id: JobId,
     key: Option<String>,
     /// Until when a remote executor must have taken it.
@@ -162,14 +162,14 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((self.me.clone(), SlotLocation::Here(name)))
+        Some((self.me.clone(), SlotLocation::Local(name)))
     }
 
     /// A reserved place was not needed.
-    pub fn give_back(&mut self, place: SlotLocation) {
-        match place {
-            SlotLocation::Here(pool) => self.slots(pool).give_back(),
-            SlotLocation::There(id) => {
+    pub fn give_back(&mut self, location: SlotLocation) {
+        match location {
+            SlotLocation::Local(pool) => self.slots(pool).give_back(),
+            SlotLocation::Remote(id) => {
                 // One that left took its places with it.
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.reserved = remote.reserved.saturating_sub(1);
@@ -185,14 +185,14 @@ impl Dispatcher {
         let starting = self.starting.remove(&assignment.run_id);
         let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
         let attempt = (assignment.run_id, assignment.token);
-        let mut held = HeldSlot { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
-        match assignment.place {
-            SlotLocation::Here(pool) => {
+        let mut held = HeldSlot { location: assignment.location, job_id: assignment.job_id, key, offered_until: None };
+        match assignment.location {
+            SlotLocation::Local(pool) => {
                 let slots = self.slots(pool);
                 slots.give_back();
                 slots.running += 1;
             }
-            SlotLocation::There(id) => {
+            SlotLocation::Remote(id) => {
                 let Some(remote) = self.remotes.get_mut(&id) else {
                     self.release_key(held.key);
                     return false;
@@ -209,9 +209,9 @@ impl Dispatcher {
     }
 
     /// The attempts of a run that are known here, with where they are.
-    pub fn places_of(&self, run: RunId) -> Vec<(FencingToken, SlotLocation)> {
+    pub fn locations_of(&self, run: RunId) -> Vec<(FencingToken, SlotLocation)> {
         let attempts = self.running.range((run, FencingToken(0))..=(run, FencingToken(u64::MAX)));
-        attempts.map(|((_, token), held)| (*token, held.place)).collect()
+        attempts.map(|((_, token), held)| (*token, held.location)).collect()
     }
 
     /// An attempt is over, here or elsewhere; its place is free.
@@ -220,9 +220,9 @@ impl Dispatcher {
         if let Some(until) = held.offered_until {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
-        match held.place {
-            SlotLocation::Here(pool) => self.slots(pool).running -= 1,
-            SlotLocation::There(id) => {
+        match held.location {
+            SlotLocation::Local(pool) => self.slots(pool).running -= 1,
+            SlotLocation::Remote(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);
                 }
@@ -300,7 +300,7 @@ impl Dispatcher {
                 remote.running += 1;
             }
             key.clone().into_iter().for_each(|key| self.keys.hold(key));
-            let held = HeldSlot { place: SlotLocation::There(executor), job_id, key, offered_until: None };
+            let held = HeldSlot { location: SlotLocation::Remote(executor), job_id, key, offered_until: None };
             self.running.insert((run_id, token), held);
         }
     }
@@ -312,7 +312,7 @@ impl Dispatcher {
             self.offers.remove(&(until, run_id, token));
             let Some(held) = self.running.get_mut(&(run_id, token)) else { continue };
             held.offered_until = None;
-            let SlotLocation::There(executor) = held.place else { continue };
+            let SlotLocation::Remote(executor) = held.location else { continue };
             overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
             if let Some(remote) = self.remotes.get_mut(&executor) {
                 remote.missed = remote.missed.saturating_add(1);

@@ -92,9 +92,9 @@ fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
     dispatcher
 }
 
-fn started(n: u128, place: SlotLocation) -> StartedAttempt {
+fn started(n: u128, location: SlotLocation) -> StartedAttempt {
     StartedAttempt {
-        place,
+        location,
         executor: me(),
         job_id: job(n),
         run_id: run(n),
@@ -119,26 +119,26 @@ fn finish(dispatcher: &mut Dispatcher, n: u128) {
 fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, SlotLocation)> {
     let mut begun = Vec::new();
     for start in dispatcher.take_startable(moment) {
-        let (Command::Start { run_id }, Some((_, place))) = (start.command, start.reservation) else { continue };
-        assert!(dispatcher.began(&started(run_id.0.as_u128(), place), moment));
-        begun.push((run_id.0.as_u128(), place));
+        let (Command::Start { run_id }, Some((_, location))) = (start.command, start.reservation) else { continue };
+        assert!(dispatcher.began(&started(run_id.0.as_u128(), location), moment));
+        begun.push((run_id.0.as_u128(), location));
     }
     begun
 }
 
 fn names(begun: &[(u128, SlotLocation)], known: &[&'static str]) -> Vec<&'static str> {
-    let name = |place: &SlotLocation| *known.iter().find(|name| SlotLocation::There(id(name)) == *place).unwrap_or(&"here");
-    begun.iter().map(|(_, place)| name(place)).collect()
+    let name = |location: &SlotLocation| *known.iter().find(|name| SlotLocation::Remote(id(name)) == *location).unwrap_or(&"here");
+    begun.iter().map(|(_, location)| name(location)).collect()
 }
 
 // --- here -----------------------------------------------------------------------------------------
 
 #[test]
-fn a_place_is_reserved_taken_and_freed() {
+fn a_slot_is_reserved_taken_and_freed() {
     let mut dispatcher = dispatcher(1, 10);
     assert!(dispatcher.reserve(job(1)).is_some());
     assert!(dispatcher.reserve(job(2)).is_none(), "the only place is reserved");
-    dispatcher.began(&started(1, SlotLocation::Here(Pool::Fast)), now());
+    dispatcher.began(&started(1, SlotLocation::Local(Pool::Fast)), now());
     assert!(dispatcher.reserve(job(2)).is_none(), "and now it is taken");
     assert!(!dispatcher.is_idle());
     finish(&mut dispatcher, 1);
@@ -168,11 +168,11 @@ fn waiting_runs_start_by_rank_and_each_once() {
 }
 
 #[test]
-fn a_start_that_was_refused_gives_its_place_back_and_may_wait_again() {
+fn a_start_that_was_refused_gives_its_slot_back_and_may_wait_again() {
     let mut dispatcher = dispatcher(1, 10);
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(SlotLocation::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Local(Pool::Fast));
     dispatcher.answered(run(1));
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
@@ -218,7 +218,7 @@ fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
     }
     dispatcher.add_waiting(waiting(1, 9), now());
     let begun = carry_out(&mut dispatcher, now());
-    assert!(begun.contains(&(1, SlotLocation::Here(Pool::Fast))), "{begun:?}");
+    assert!(begun.contains(&(1, SlotLocation::Local(Pool::Fast))), "{begun:?}");
 }
 
 #[test]
@@ -347,8 +347,8 @@ fn an_attempt_for_an_executor_that_left_meanwhile_is_not_begun() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
     dispatcher.gone(id("a"));
-    assert!(!dispatcher.began(&started(1, SlotLocation::There(id("a"))), now()));
-    dispatcher.give_back(SlotLocation::There(id("a")));
+    assert!(!dispatcher.began(&started(1, SlotLocation::Remote(id("a"))), now()));
+    dispatcher.give_back(SlotLocation::Remote(id("a")));
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn a_key_is_free_again_when_the_start_was_refused() {
     dispatcher.add_waiting(limited(1, "k"), now());
     dispatcher.add_waiting(limited(2, "k"), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(SlotLocation::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Local(Pool::Fast));
     dispatcher.answered(run(1));
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
 }

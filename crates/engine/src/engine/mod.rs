@@ -336,7 +336,7 @@ impl Engine {
         drop(self.shared.inputs.send(input));
     }
 
-    pub(crate) fn tell_core(&self, executor: Uuid, news: News) {
+    pub(crate) fn notify_core(&self, executor: Uuid, news: News) {
         self.tell(Input::Remote { executor, news });
     }
 

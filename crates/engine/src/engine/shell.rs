@@ -103,7 +103,7 @@ impl CoreShell {
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
                 let request =
-                    |CoreCommand { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
+                    |CoreCommand { job_id, slotted, location }| Request { slotted, location, ..Request::new(job_id, Command::Wake) };
                 self.submit(orders.into_iter().map(request));
             }
             Effect::Execute(assignment) => self.runner.execute(*assignment),

@@ -116,15 +116,15 @@ async fn settle(engine: &Engine, entity: EntityId, core: &mpsc::UnboundedSender<
     if entity.kind == Kind::Job {
         return Ok(());
     }
-    let mut told = None;
+    let mut reported = None;
     loop {
         let snapshot = engine.queries().store().load(&[entity]).await?.pop().flatten();
         let version = snapshot.as_ref().map_or(0, |snapshot| snapshot.version);
-        if told == Some(version) {
+        if reported == Some(version) {
             return Ok(());
         }
         drop(core.send(Input::Changed(vec![after(engine, entity, snapshot.as_ref())])));
-        told = Some(version);
+        reported = Some(version);
     }
 }
 

@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_counted_apart_and_told_oldest_first() {
+    fn minutes_are_counted_apart_and_listed_oldest_first() {
         let series = Series::default();
         series.ended(at(10), RunEnd::Completed);
         series.ended(at(10), RunEnd::Failed);
         series.ended(at(12), RunEnd::Completed);
-        let told: Vec<(u32, u32)> = series.last(at(12), 3).iter().map(|m| (m.completed, m.failed)).collect();
-        assert_eq!(told, [(1, 1), (0, 0), (1, 0)]);
+        let minutes: Vec<(u32, u32)> = series.last(at(12), 3).iter().map(|m| (m.completed, m.failed)).collect();
+        assert_eq!(minutes, [(1, 1), (0, 0), (1, 0)]);
     }
 
     #[test]

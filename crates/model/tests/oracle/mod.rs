@@ -197,14 +197,14 @@ pub(crate) struct Oracle {
     max_attempts: u32,
     idempotent: bool,
     last_token: u64,
-    runs: BTreeMap<RunId, Life>,
+    runs: BTreeMap<RunId, LifePhase>,
     /// How often each was given back.
     returned: BTreeMap<RunId, u32>,
 }
 
 /// What the oracle knows of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Life {
+enum LifePhase {
     Waiting { attempts: u32 },
     Running { attempts: u32 },
     Over,
@@ -356,42 +356,42 @@ impl Oracle {
     fn enter_run(&mut self, event: &Event, story: &Story) {
         match event {
             Event::JobTriggered { run_id, .. } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Waiting { attempts: 0 }), None);
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Waiting { attempts: 0 }), None);
             }
-            Event::JobSkipped { run_id, .. } => assert_eq!(self.runs.insert(*run_id, Life::Over), None),
+            Event::JobSkipped { run_id, .. } => assert_eq!(self.runs.insert(*run_id, LifePhase::Over), None),
             Event::JobStarted { run_id, attempt, token, deadline, .. } => {
-                let Life::Waiting { attempts } = self.runs[run_id] else { panic!("{run_id} was not waiting") };
+                let LifePhase::Waiting { attempts } = self.runs[run_id] else { panic!("{run_id} was not waiting") };
                 assert_eq!(*attempt, attempts + 1);
                 assert!(token.0 > self.last_token, "tokens grow");
                 assert!(*deadline > story.now);
                 self.last_token = token.0;
-                self.runs.insert(*run_id, Life::Running { attempts: *attempt });
+                self.runs.insert(*run_id, LifePhase::Running { attempts: *attempt });
             }
             Event::JobExecuted { run_id, attempt, .. } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Running { attempts: *attempt }));
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Running { attempts: *attempt }));
             }
             Event::JobFailed { run_id, attempt, retry_at, reason, .. } => {
                 let unknown = reason != "boom" && !reason.starts_with("given back");
                 let tried = *attempt - self.returned.get(run_id).copied().unwrap_or(0);
                 let again = tried < self.max_attempts && (self.idempotent || !unknown);
                 assert_eq!(retry_at.is_some(), again, "attempt {attempt} failed: {reason}");
-                let next = if again { Life::Waiting { attempts: *attempt } } else { Life::Over };
-                assert_eq!(self.runs.insert(*run_id, next), Some(Life::Running { attempts: *attempt }));
+                let next = if again { LifePhase::Waiting { attempts: *attempt } } else { LifePhase::Over };
+                assert_eq!(self.runs.insert(*run_id, next), Some(LifePhase::Running { attempts: *attempt }));
             }
             Event::RunCancelled { run_id, .. } => {
-                assert_ne!(self.runs.insert(*run_id, Life::Over), Some(Life::Over));
+                assert_ne!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Over));
             }
             Event::RunReturned { run_id, attempt, .. } => {
-                let before = self.runs.insert(*run_id, Life::Waiting { attempts: *attempt });
-                assert_eq!(before, Some(Life::Running { attempts: *attempt }));
+                let before = self.runs.insert(*run_id, LifePhase::Waiting { attempts: *attempt });
+                assert_eq!(before, Some(LifePhase::Running { attempts: *attempt }));
                 *self.returned.entry(*run_id).or_default() += 1;
             }
             Event::RunExpired { run_id } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Waiting { attempts: 0 }));
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Waiting { attempts: 0 }));
             }
-            Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], Life::Waiting { .. })),
+            Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], LifePhase::Waiting { .. })),
             Event::RunCancelRequested { run_id, .. } | Event::RunOrphaned { run_id, .. } => {
-                assert!(matches!(self.runs[run_id], Life::Running { .. }));
+                assert!(matches!(self.runs[run_id], LifePhase::Running { .. }));
             }
             _ => {}
         }
@@ -415,7 +415,7 @@ impl Oracle {
         }
         let live: Vec<RunId> = story.waiting();
         for (run, generation) in &self.runs {
-            assert_eq!(*generation != Life::Over, live.contains(run), "{run} is {generation:?}");
+            assert_eq!(*generation != LifePhase::Over, live.contains(run), "{run} is {generation:?}");
         }
     }
 

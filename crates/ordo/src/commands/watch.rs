@@ -25,14 +25,14 @@ pub(crate) async fn run(talk: Result<CommandSession>, args: &WatchArgs) -> Resul
     let talk = match talk {
         Ok(talk) => talk,
         Err(error) => {
-            untold(&args.monitor, &error);
+            unreported(&args.monitor, &error);
             std::process::exit(execute(&args.command).code)
         }
     };
     watched(&talk, args).await
 }
 
-fn untold(monitor: &str, error: &Error) {
+fn unreported(monitor: &str, error: &Error) {
     output::note(&format!("ordo watch: monitor {monitor} cannot be pinged: {}", error.title()));
 }
 
@@ -61,14 +61,14 @@ struct EndedProcess {
 
 async fn ping_path(talk: &CommandSession, name: &str) -> Option<String> {
     let found = tokio::time::timeout(PATIENCE, talk.get(&format!("/v1/monitors/{name}"))).await;
-    let told = match found {
+    let signalled = match found {
         Ok(found) => found,
         Err(_) => Err(Error::failed(format!("no answer within {PATIENCE:?}"))),
     };
-    match told {
+    match signalled {
         Ok(monitor) => monitor["ping_path"].as_str().map(str::to_owned),
         Err(error) => {
-            untold(name, &error);
+            unreported(name, &error);
             None
         }
     }

@@ -107,7 +107,7 @@ mod tests {
         let settings = settings(&Layers::defaults()).unwrap();
         assert_eq!(settings.pools.sizes(), PoolSizes::default());
         assert_eq!(settings.store.cache_bytes, ordo_store_redb::CACHE_BYTES_DEFAULT);
-        assert_eq!(ordo_server::LimitSettings::from(settings.limits), ordo_server::LimitSettings::default());
+        assert_eq!(ordo_server::RateLimits::from(settings.limits), ordo_server::RateLimits::default());
         assert_eq!(ToolOptions::from(settings.tools), ToolOptions::default());
     }
 

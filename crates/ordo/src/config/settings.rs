@@ -164,10 +164,10 @@ impl Pools {
     }
 }
 
-impl From<LimitSettings> for ordo_server::LimitSettings {
-    fn from(limits: LimitSettings) -> ordo_server::LimitSettings {
+impl From<LimitSettings> for ordo_server::RateLimits {
+    fn from(limits: LimitSettings) -> ordo_server::RateLimits {
         let LimitSettings { requests_per_minute, hook_requests_per_minute } = limits;
-        ordo_server::LimitSettings { requests_per_minute, hook_requests_per_minute }
+        ordo_server::RateLimits { requests_per_minute, hook_requests_per_minute }
     }
 }
 

@@ -52,12 +52,12 @@ impl ConfiguredSenders {
             senders.register(Arc::new(NotificationFile { path: path.clone() }));
         }
         let queries = Queries::new(store);
-        let (told, gone) = unbounded_channel();
+        let (removed, gone) = unbounded_channel();
         let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", settings.webhooks.allow.clone())),
             vault: Vault::new(queries.clone(), keys),
             clock: Arc::new(SystemClock),
-            gone: told,
+            gone: removed,
         };
         let directory = Directory::new(senders.clone(), transport);
         let subscriptions = directory.load(&queries).await?;

@@ -69,7 +69,7 @@ impl Opening {
     /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
         let store: Arc<dyn Store> = match &self.path {
-            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::EngineOptions::default())?),
+            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
             None => Arc::new(RedbStore::in_memory()?),
         };
         let clock: SharedClock = match &self.clock {

@@ -76,8 +76,8 @@ fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: C
 }
 
 /// The trace that the server named; the run's own, where it named none. The span of the attempt follows from it.
-fn trace(run_id: RunId, told: Option<&str>) -> RunTrace {
-    RunTrace::of(run_id, told.and_then(|told| told.parse().ok()), Sampling::ALL)
+fn trace(run_id: RunId, traceparent: Option<&str>) -> RunTrace {
+    RunTrace::of(run_id, traceparent.and_then(|traceparent| traceparent.parse().ok()), Sampling::ALL)
 }
 
 /// What a webhook brought, as the server wrote it down for the way.

@@ -78,7 +78,7 @@ fn an_idempotent_job_is_tried_again_after_a_kill() {
 }
 
 #[test]
-fn told_to_stop_it_lets_work_finish() {
+fn on_a_signal_to_stop_it_lets_work_finish() {
     let world = World::new();
     let daemon = world.serve();
     let script = "echo begun > begun; while [ ! -e go ]; do sleep 0.02; done; echo finished > done";

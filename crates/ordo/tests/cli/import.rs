@@ -95,7 +95,7 @@ fn a_crontab_that_changed_changes_its_jobs() {
 }
 
 #[test]
-fn what_is_refused_is_told_and_the_rest_is_imported() {
+fn what_is_refused_is_reported_and_the_rest_is_imported() {
     let world = World::new();
     let _daemon = world.serve();
     world.write("jobs", "0 25 * * * too late\nhello\nCRON_TZ=Mars/Base\n@daily x\nCRON_TZ=UTC\n@daily fine\n");

@@ -16,7 +16,7 @@ steps = [
 ";
 
 /// What was sent about the streams of one kind, in order.
-fn told(world: &World, kind: &str) -> Vec<String> {
+fn sent(world: &World, kind: &str) -> Vec<String> {
     let news = world.read("news.ndjson");
     let lines = news.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let of_kind = lines.filter(|line| line["stream"].as_str().unwrap().contains(kind));
@@ -64,7 +64,7 @@ fn a_failing_job_opens_one_incident_that_escalates_until_acknowledged_and_succes
         });
     }
     eventually("both were sent", || {
-        (told(&world, "ordo-incident-") == ["IncidentStarted", "Escalated", "Escalated"]).then_some(())
+        (sent(&world, "ordo-incident-") == ["IncidentStarted", "Escalated", "Escalated"]).then_some(())
     });
     let open = world.json(&["incident", "list", "--status", "open"]);
     let incident = &open[0];
@@ -81,12 +81,12 @@ fn a_failing_job_opens_one_incident_that_escalates_until_acknowledged_and_succes
     });
     assert_eq!(last["timeline"].as_array().unwrap().last().unwrap()["data"]["by"]["source"], "job");
     eventually("the job's news were sent", || {
-        (told(&world, "ordo-job-") == ["JobFailed", "JobFailed", "JobRecovered"]).then_some(())
+        (sent(&world, "ordo-job-") == ["JobFailed", "JobFailed", "JobRecovered"]).then_some(())
     });
 }
 
 #[test]
-fn a_watched_command_keeps_its_exit_code_and_tells_its_monitor() {
+fn a_watched_command_keeps_its_exit_code_and_pings_its_monitor() {
     let world = World::new();
     let daemon = world.serve();
     world.ordo(&["monitor", "add", "backup", "--every", "1h"]).done();

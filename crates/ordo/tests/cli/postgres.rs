@@ -69,8 +69,8 @@ fn a_deployment_moves_to_a_database_and_back() {
     world.ordo(&["job", "add", "b", "--every", "1h", "--", "true"]).done();
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["is held by process"]);
     assert_eq!(daemon.stop().0, 0);
-    let told = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
-    assert!(told.starts_with("copied 3 streams"), "{told}");
+    let output = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
+    assert!(output.starts_with("copied 3 streams"), "{output}");
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["already"]);
     world.ordo(&["store", "copy", "nowhere.db", &url]).refused(1, &["there is no store at"]);
     let daemon = world.serve_with(&["--store", &url]);

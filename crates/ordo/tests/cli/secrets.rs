@@ -39,8 +39,8 @@ fn a_secret_is_set_listed_and_removed_without_being_seen() {
     let world = World::new();
     let _daemon = world.serve();
     assert!(world.ordo(&["secret", "list"]).done().out.contains("ordo secret set NAME"));
-    let told = set(&world, "pg", &format!("{VALUE}\n")).done();
-    assert!(told.out.contains(r#"{"secret":"pg"}"#) && !told.out.contains(VALUE), "{told:?}");
+    let output = set(&world, "pg", &format!("{VALUE}\n")).done();
+    assert!(output.out.contains(r#"{"secret":"pg"}"#) && !output.out.contains(VALUE), "{output:?}");
     world.write("value", VALUE);
     world.ordo(&["secret", "set", "mail", "--value-file", "value"]).done();
     let listed = world.json(&["secret", "list"]);

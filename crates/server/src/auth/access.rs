@@ -76,7 +76,7 @@ pub fn is_listed(method: &Method, route: &str) -> bool {
 }
 
 /// Whether the log of all events contains those of an entity. Secrets and tokens are only in their own streams.
-pub(crate) const fn is_told(kind: Kind) -> bool {
+pub(crate) const fn is_published(kind: Kind) -> bool {
     match to_see(kind) {
         Right::Read => true,
         Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer => false,

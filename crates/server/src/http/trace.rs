@@ -23,14 +23,14 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let (request_id, caller) = (id.to_str().unwrap_or_default(), CallerTrace::of(request.headers()));
-    let told = (!QUIET.contains(&route))
+    let request_span = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
-    request.extensions_mut().insert(told.as_ref().map_or(caller, |span| caller.through(span)));
+    request.extensions_mut().insert(request_span.as_ref().map_or(caller, |span| caller.through(span)));
     let trace_id = caller.0.map(|caller| format!("{:032x}", caller.trace_id));
     let span = tracing::info_span!("request", request_id, trace_id);
     let mut response = next.run(request).instrument(span.clone()).await;
-    if let Some(told) = told {
-        told.end(response.status());
+    if let Some(request_span) = request_span {
+        request_span.end(response.status());
     }
     span.in_scope(|| tell(method.as_str(), route, response.status(), watch.elapsed_micros()));
     response.headers_mut().insert(REQUEST_ID, id);

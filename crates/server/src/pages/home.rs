@@ -60,7 +60,7 @@ struct HomePage {
     upcoming: Vec<Soon>,
     soon_count: String,
     day: Html,
-    day_told: String,
+    day_summary: String,
     hours: Vec<String>,
     charts: Charts,
     counts: Vec<(&'static str, String, String)>,
@@ -131,7 +131,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         soon_count: format!("{}{}", grouped(fires.len()), if is_cut && near_end(&near, now) { "+" } else { "" }),
         upcoming: fires.iter().take(6).map(|fire| soon(&ctx, fire)).collect(),
         day: day.draw(&times),
-        day_told: told_day(&day, is_cut),
+        day_summary: summary_of_day(&day, is_cut),
         hours: DayChart::hours(&times),
         charts: charts(ctx.app.engine.metrics(), now),
         counts,
@@ -170,7 +170,7 @@ fn soon(ctx: &PageContext, fire: &Fire) -> Soon {
     Soon { at: ctx.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
 }
 
-fn told_day(day: &DayChart, is_cut: bool) -> String {
+fn summary_of_day(day: &DayChart, is_cut: bool) -> String {
     let steady = match day.steady {
         0 => String::new(),
         1 => ", and one job that fires more often than every quarter of an hour".to_owned(),
@@ -237,7 +237,7 @@ fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
 fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
     let last = metrics.series.last(now, CHART_MINUTES);
     let sum = |count: fn(&ordo_engine::series::Minute) -> u32| last.iter().map(count).sum::<u32>();
-    let told = |percent| {
+    let percentile = |percent| {
         lateness_ms(&last, percent).map_or("–".to_owned(), |ms| match ms {
             u64::MAX => "> 5 min".to_owned(),
             ms => format!("≤ {}", length(i64::try_from(ms).unwrap_or(i64::MAX))),
@@ -252,8 +252,8 @@ fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
         per_minute: grouped(recent.iter().sum::<u32>().div_ceil(5) as usize),
         failed: sum(|minute| minute.failed),
         ended,
-        p50: told(50),
-        p99: told(99),
+        p50: percentile(50),
+        p99: percentile(99),
     }
 }
 

@@ -4,7 +4,7 @@ use axum::extract::{Form, Path};
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::deliveries_prefix;
-use ordo_engine::object_queries::NavSection as Part;
+use ordo_engine::object_queries::IndexRange as Part;
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};

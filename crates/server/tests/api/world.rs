@@ -196,8 +196,8 @@ impl World {
 
     /// Triggers the job and returns the run's id.
     pub(crate) async fn trigger(&self, job: &Value) -> String {
-        let told = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
-        text(&told["run_id"])
+        let answer = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
+        text(&answer["run_id"])
     }
 
     /// The run once it has this status.

@@ -7,7 +7,7 @@ use ordo_model::{JobId, Timestamp};
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::asks::Asks;
+use super::client_commands::ClientCommands;
 use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
@@ -24,7 +24,7 @@ const ECHO_MS: i64 = 3_000;
 pub(super) struct Books<'h> {
     history: &'h History,
     jobs: BTreeMap<JobId, JobBook>,
-    asks: Asks,
+    client_commands: ClientCommands,
     evidence: Evidence,
     generation: Option<Uuid>,
     trouble_until: i64,
@@ -58,7 +58,7 @@ impl<'h> Books<'h> {
         Books {
             history,
             jobs: BTreeMap::new(),
-            asks: Asks::default(),
+            client_commands: ClientCommands::default(),
             evidence: Evidence::default(),
             generation: None,
             trouble_until: 0,
@@ -69,11 +69,11 @@ impl<'h> Books<'h> {
     pub(super) fn take(&mut self, fact: &Fact) -> Vec<String> {
         self.wall_max = self.wall_max.max(fact.wall);
         let verdict = match &fact.what {
-            FactKind::Asked { op, job, ask } => {
-                self.asks.asked(*op, *job, ask, fact.mono);
+            FactKind::Asked { op, job, client_command } => {
+                self.client_commands.asked(*op, *job, client_command, fact.mono);
                 Ok(())
             }
-            FactKind::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
+            FactKind::Answered { op, reply } => self.client_commands.answered(*op, reply, fact.mono),
             FactKind::Logged { job, version, at, acked, event } => {
                 let entry = LogEntry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
                 return self.logged(entry);
@@ -112,13 +112,13 @@ impl<'h> Books<'h> {
 
     fn logged(&mut self, entry: LogEntry<'_>) -> Vec<String> {
         let verdicts = [
-            self.asks.logged(entry.job, entry.event, entry.mono),
+            self.client_commands.logged(entry.job, entry.event, entry.mono),
             require(entry.at <= self.wall_max, || "it bears a time that has not come".into()),
             self.in_sequence(entry),
             self.booked(entry),
         ];
         let phase = self.jobs.get(&entry.job).map(|book| book.ledger.phase);
-        self.asks.in_phase(entry.job, phase.unwrap_or(OraclePhase::Active), entry.mono);
+        self.client_commands.in_phase(entry.job, phase.unwrap_or(OraclePhase::Active), entry.mono);
         let name = entry.event.name();
         verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
     }
@@ -163,8 +163,8 @@ impl<'h> Books<'h> {
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
                 let (generation, width) = (executor.generation, book.definition.block.width());
-                let told = GivenAttempt { job: entry.job, generation, at, width, surely: entry.acked };
-                evidence.started((*run_id, token.0), told);
+                let given = GivenAttempt { job: entry.job, generation, at, width, surely: entry.acked };
+                evidence.started((*run_id, token.0), given);
                 let who = (*attempt, token.0, executor);
                 book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;
                 require(!entry.acked || Some(executor.generation) == alive, || {
@@ -177,8 +177,8 @@ impl<'h> Books<'h> {
             Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
                 let failure = FailedAttempt { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
                 let report = |token| evidence.report(*run_id, token);
-                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.told_at(*run_id, token));
-                let unheard = heard.filter(|told| entry.mono - told.max(&self.trouble_until) > HEARING_MS);
+                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.given_at(*run_id, token));
+                let unheard = heard.filter(|given| entry.mono - given.max(&self.trouble_until) > HEARING_MS);
                 require(reason != NO_REPORT || unheard.is_none(), || {
                     format!("run {run_id} was reported, and not heard")
                 })?;
@@ -235,7 +235,7 @@ impl<'h> Books<'h> {
             wrong.push(format!("{} places are taken by {} attempts", end.slots_taken, end.executing));
         }
         wrong.extend(self.evidence.close(self.generation));
-        wrong.extend(self.asks.close());
+        wrong.extend(self.client_commands.close());
         wrong.extend(end.differences.iter().map(|text| format!("the store: {text}")));
         wrong
     }

@@ -17,7 +17,7 @@ pub(super) struct Evidence {
     executing: BTreeMap<(RunId, u64), JobId>,
     reports: BTreeMap<(RunId, u64), AttemptReport>,
     /// When the node was given the attempt, by `mono`; what a dead one was given is forgotten.
-    told_at: BTreeMap<(RunId, u64), i64>,
+    given_at: BTreeMap<(RunId, u64), i64>,
 }
 
 /// To whom an attempt was given.
@@ -37,14 +37,14 @@ impl Evidence {
         self.reports.get(&(run, token)).cloned()
     }
 
-    pub(super) fn started(&mut self, attempt: (RunId, u64), told: GivenAttempt) {
-        self.started.insert(attempt, told);
+    pub(super) fn started(&mut self, attempt: (RunId, u64), given: GivenAttempt) {
+        self.started.insert(attempt, given);
     }
 
     /// The node does not know that these were written.
     pub(super) fn lost(&mut self, job: JobId, at: i64) {
-        for told in self.started.values_mut().filter(|told| told.job == job && told.at == at) {
-            told.surely = false;
+        for given in self.started.values_mut().filter(|given| given.job == job && given.at == at) {
+            given.surely = false;
         }
     }
 
@@ -59,9 +59,9 @@ impl Evidence {
         let first = self.executed.insert((run, token));
         self.executing.insert((run, token), job);
         require(first, || format!("run {run} token {token} was executed twice"))?;
-        let told = self.started.get(&(run, token)).copied();
-        let told = told.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
-        let (by, width) = (told.generation, told.width);
+        let given = self.started.get(&(run, token)).copied();
+        let given = given.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
+        let (by, width) = (given.generation, given.width);
         require(by == generation, || format!("run {run} token {token} was executed; the log gave it to {by}"))?;
         let runs = runs.ok_or_else(|| format!("run {run} of a job nobody knows was executed"))?;
         let beside =
@@ -71,12 +71,12 @@ impl Evidence {
     }
 
     /// Since when the node that generations knows how the attempt ended.
-    pub(super) fn told_at(&self, run: RunId, token: u64) -> Option<i64> {
-        self.told_at.get(&(run, token)).copied()
+    pub(super) fn given_at(&self, run: RunId, token: u64) -> Option<i64> {
+        self.given_at.get(&(run, token)).copied()
     }
 
     pub(super) fn reported(&mut self, run: RunId, token: u64, report: &AttemptReport, mono: i64) -> Verdict {
-        self.told_at.insert((run, token), mono);
+        self.given_at.insert((run, token), mono);
         let known = self.executing.remove(&(run, token)).is_some();
         self.reports.insert((run, token), report.clone());
         require(known, || format!("run {run} token {token} was reported but did not execute"))
@@ -84,13 +84,13 @@ impl Evidence {
 
     pub(super) fn crashed(&mut self) {
         self.executing.clear();
-        self.told_at.clear();
+        self.given_at.clear();
     }
 
     /// What the last generation was given to execute, and received, it did execute.
-    pub(super) fn close(&self, last_life: Option<Uuid>) -> Vec<String> {
-        let missing = self.started.iter().filter(|(attempt, told)| {
-            told.surely && Some(told.generation) == last_life && !self.executed.contains(attempt)
+    pub(super) fn close(&self, last_generation: Option<Uuid>) -> Vec<String> {
+        let missing = self.started.iter().filter(|(attempt, given)| {
+            given.surely && Some(given.generation) == last_generation && !self.executed.contains(attempt)
         });
         missing.map(|((run, token), _)| format!("run {run} token {token} was started but never executed")).collect()
     }

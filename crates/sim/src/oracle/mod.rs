@@ -3,7 +3,7 @@
 //! Invariant: it knows the promises, not the code. Expected times come from its own calendar; the model lends it
 //! only the words in which definitions, events and reports are written.
 
-mod asks;
+mod client_commands;
 mod books;
 mod calendar;
 mod evidence;

@@ -26,17 +26,17 @@ fn every_world_as_it_happened_is_believed() {
 fn every_lie_is_found_out() {
     let mut missed = Vec::new();
     for (lie, tamper) in tamper::ALL {
-        let mut told = 0;
+        let mut refuted = 0;
         for history in worlds() {
             let mut history = history.clone();
             if tamper(&mut history).is_some() {
-                told += 1;
+                refuted += 1;
                 if judge(&history).is_empty() {
                     missed.push(lie);
                 }
             }
         }
-        assert!(told > 0, "no simulation in which this was possible: {lie}");
+        assert!(refuted > 0, "no simulation in which this was possible: {lie}");
     }
     assert!(missed.is_empty(), "believed: {missed:?}");
 }

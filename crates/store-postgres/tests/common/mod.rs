@@ -72,11 +72,11 @@ impl Proxy {
 
 /// Both ways, until one of them ends or is cut. What was on its way in the other direction may be lost with it.
 async fn pass(mut client: TcpStream, mut server: TcpStream, state: Arc<ProxyState>) {
-    let (mut asked, mut told) = (vec![0; 16_384], vec![0; 16_384]);
+    let (mut client_bytes, mut server_bytes) = (vec![0; 16_384], vec![0; 16_384]);
     loop {
         let (from_client, count) = tokio::select! {
-            count = client.read(&mut asked) => (true, count.unwrap_or(0)),
-            count = server.read(&mut told) => (false, count.unwrap_or(0)),
+            count = client.read(&mut client_bytes) => (true, count.unwrap_or(0)),
+            count = server.read(&mut server_bytes) => (false, count.unwrap_or(0)),
         };
         if count == 0 {
             return;
@@ -86,8 +86,8 @@ async fn pass(mut client: TcpStream, mut server: TcpStream, state: Arc<ProxyStat
             return;
         }
         let passed = match from_client {
-            true => server.write_all(&asked[..count]).await,
-            false => client.write_all(&told[..count]).await,
+            true => server.write_all(&client_bytes[..count]).await,
+            false => client.write_all(&server_bytes[..count]).await,
         };
         if passed.is_err() {
             return;

@@ -97,7 +97,7 @@ pub async fn alarms_at_the_bounds_of_time_are_found(place: &dyn StoreUnderTest) 
     assert_eq!(both.iter().map(|rings| rings.at).collect::<Vec<_>>(), [Timestamp::MIN, Timestamp::MAX]);
 }
 
-pub async fn a_snapshot_tells_its_alarm(place: &dyn StoreUnderTest) {
+pub async fn a_snapshot_has_its_alarm(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let alarm = Some(Alarm { at: at(123), rank: 7 });
     accept(&*store, item(job(1), 0).with_alarm(alarm)).await;

@@ -17,8 +17,8 @@ pub async fn several_events_of_one_item_get_consecutive_versions(place: &dyn Sto
     let three = Item { events: vec![event("a"), event("b"), event("c")], ..item(job(1), 0) };
     assert_eq!(accept(&*store, three).await, 3);
     let history = store.history(job(1), 0, 10).await.unwrap();
-    let told: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
-    assert_eq!(told, [(1, "a"), (2, "b"), (3, "c")]);
+    let read: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
+    assert_eq!(read, [(1, "a"), (2, "b"), (3, "c")]);
 }
 
 pub async fn an_item_without_events_keeps_the_version(place: &dyn StoreUnderTest) {
@@ -30,7 +30,7 @@ pub async fn an_item_without_events_keeps_the_version(place: &dyn StoreUnderTest
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"other");
 }
 
-pub async fn a_stale_version_is_a_conflict_and_tells_the_actual_one(place: &dyn StoreUnderTest) {
+pub async fn a_stale_version_is_a_conflict_with_the_actual_one(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
     assert_eq!(commit(&*store, vec![item(job(1), 2)]).await, [CommitOutcome::Conflict { actual: 3 }]);

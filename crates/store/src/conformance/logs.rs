@@ -20,7 +20,7 @@ pub async fn history_of_nobody_is_empty(place: &dyn StoreUnderTest) {
     assert_eq!(store.history(job(1), 0, 10).await.unwrap(), Default::default());
 }
 
-pub async fn history_from_beyond_the_end_is_empty_but_tells_the_oldest(place: &dyn StoreUnderTest) {
+pub async fn history_from_beyond_the_end_is_empty_but_has_the_oldest(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 2).await;
     let beyond = store.history(job(1), 3, 10).await.unwrap();

@@ -76,8 +76,8 @@ pub async fn events_after_a_trimmed_position_go_on_with_the_checkpoint(place: &d
     let first = store.events(&Position::default(), 1).await.unwrap()[0].position.clone();
     accept(&*store, trim(job(1), 4, 3)).await;
     let rest = store.events(&first, 10).await.unwrap();
-    let told: Vec<_> = rest.iter().map(|event| (event.version, event.kind.as_str())).collect();
-    assert_eq!(told, [(3, "checkpoint"), (4, "e4")]);
+    let read: Vec<_> = rest.iter().map(|event| (event.version, event.kind.as_str())).collect();
+    assert_eq!(read, [(3, "checkpoint"), (4, "e4")]);
 }
 
 pub async fn a_refused_item_trims_nothing(place: &dyn StoreUnderTest) {
@@ -95,8 +95,8 @@ pub async fn a_stream_goes_on_after_a_trim(place: &dyn StoreUnderTest) {
     accept(&*store, trim(job(1), 4, 4)).await;
     accept(&*store, item(job(1), 4)).await;
     let history = store.history(job(1), 0, 10).await.unwrap();
-    let told: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
-    assert_eq!((history.oldest, told), (4, vec![(4, "checkpoint"), (5, "e5")]));
+    let read: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
+    assert_eq!((history.oldest, read), (4, vec![(4, "checkpoint"), (5, "e5")]));
 }
 
 pub async fn a_purge_leaves_no_trace(place: &dyn StoreUnderTest) {

@@ -34,7 +34,7 @@ async fn grandchildren_are_stopped_too() {
 }
 
 #[tokio::test]
-async fn a_command_may_tidy_up_when_it_is_told_to_stop() {
+async fn a_command_may_tidy_up_when_it_is_stopped() {
     let (_, failure, log) = stop_after("trap 'echo tidy; exit 0' TERM; echo $$; while :; do sleep 0.05; done", 1).await;
     assert_eq!(failure.reason, "stopped");
     assert_eq!(texts(&log, LogStream::Stdout), ["tidy"]);

@@ -138,11 +138,11 @@ async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
     assert!(node.run(schedule()).await.is_ok());
     let report = AttemptReport::Failed { started_at: None, reason: "no".into() };
     let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: FencingToken(1), report };
-    let place = Some(SlotLocation::Here(Pool::Fast));
-    node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());
+    let location = Some(SlotLocation::Local(Pool::Fast));
+    node.rounds.push(Request { location, ..Request::new(job(), command) }.unanswered());
     let (first, _) = node.take_off().await.unwrap();
     let lost = node.rounds.settle(first, Err(Fault::damaged("the disk is gone")));
-    assert_eq!(lost.changes[0].returned, [SlotLocation::Here(Pool::Fast)]);
+    assert_eq!(lost.changes[0].returned, [SlotLocation::Local(Pool::Fast)]);
     let gathered = node.rounds.gather().expect("a report is tried until it is written");
     let unread = node.rounds.plan(gathered, Err(Fault::damaged("nor can it be read")), NOW);
     let lost_again = node.rounds.settle(unread, Ok(Vec::new()));

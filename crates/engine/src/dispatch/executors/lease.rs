@@ -37,7 +37,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
 }
 
 async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Fault> {
-    engine.tell_core(id, News::Gone);
+    engine.notify_core(id, News::Gone);
     let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "was lost before it took the run");
     let name = &executor.offer.name;
@@ -59,7 +59,7 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
 
 /// The executor has nothing left and goes.
 pub(super) async fn let_go(engine: &Engine, id: Uuid) {
-    engine.tell_core(id, News::Gone);
+    engine.notify_core(id, News::Gone);
     let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "left before it took the run");
     if let Err(fault) = ask(engine, id, ExecutorCommand::Leave).await {

@@ -87,21 +87,21 @@ impl Engine {
         let node = self.me().executor.clone();
         self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
         self.registry().enroll(id, offer.clone(), false, self.clock().now());
-        self.tell_core(id, News::Enrolled(offer));
+        self.notify_core(id, News::Enrolled(offer));
         Ok(id)
     }
 
     /// The executor is there and has these attempts: their leases are renewed.
     pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<HeartbeatReply, NotThere> {
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
-        self.tell_core(id, News::Heartbeat);
+        self.notify_core(id, News::Heartbeat);
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
             match self.command::<Executor>(id, ExecutorCommand::Seen).await {
                 Ok(_) => {}
                 // Another node took it for lost and has settled what it had.
                 Err(SubmitError::Refused(_)) => {
-                    self.tell_core(id, News::Gone);
+                    self.notify_core(id, News::Gone);
                     let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");
                     return Err(NotThere);
@@ -116,7 +116,7 @@ impl Engine {
     pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
         let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
-        if self.registry().is_asked(id) {
+        if self.registry().is_leaving(id) {
             tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
         }
         let end = tokio::time::sleep(wait);
@@ -125,15 +125,15 @@ impl Engine {
             let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
             if !taken.is_empty() {
                 let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
-                self.tell_core(id, News::Took(attempts));
+                self.notify_core(id, News::Took(attempts));
                 let mut handed = Vec::with_capacity(taken.len());
                 for assignment in taken {
                     handed.extend(self.equip(assignment).await);
                 }
-                return Ok(Polled { handed, drain: self.registry().is_asked(id) });
+                return Ok(Polled { handed, drain: self.registry().is_leaving(id) });
             }
             if self.registry().is_draining(id) {
-                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_asked(id) });
+                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_leaving(id) });
             }
             tokio::select! {
                 () = inbox_signal.notified() => {}
@@ -173,7 +173,7 @@ impl Engine {
     /// The executor takes nothing new, and leaves once it has nothing left.
     pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
         let left = self.registry().drain(id).ok_or(NotThere)?;
-        self.tell_core(id, News::Draining);
+        self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");
         if left.running == 0 {
             lease::let_go(self, id).await;
@@ -188,8 +188,8 @@ impl Engine {
     /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Returns how much it
     /// still has.
     pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
-        let left = self.registry().ask_to_go(id).ok_or(NotThere)?;
-        self.tell_core(id, News::Draining);
+        let left = self.registry().ask_to_leave(id).ok_or(NotThere)?;
+        self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "was asked to leave before it took the run");
         if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");

@@ -273,7 +273,7 @@ impl ExecutorRegistry {
     }
 
     /// From now on the executor gets nothing, and its heartbeats ask it to leave. None: it is not there.
-    pub(crate) fn ask_to_go(&self, id: Uuid) -> Option<Left> {
+    pub(crate) fn ask_to_leave(&self, id: Uuid) -> Option<Left> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.asked = !member.draining || member.asked;
@@ -281,7 +281,7 @@ impl ExecutorRegistry {
     }
 
     /// Whether it was asked to go and has not yet said that it does.
-    pub(crate) fn is_asked(&self, id: Uuid) -> bool {
+    pub(crate) fn is_leaving(&self, id: Uuid) -> bool {
         self.lock().members.get(&id).is_some_and(|member| member.asked)
     }
 

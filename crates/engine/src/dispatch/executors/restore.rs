@@ -34,9 +34,9 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
         engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
-        engine.tell_core(listed.id, News::Enrolled(offer));
+        engine.notify_core(listed.id, News::Enrolled(offer));
         if draining {
-            engine.tell_core(listed.id, News::Draining);
+            engine.notify_core(listed.id, News::Draining);
         }
     }
     Ok(there)

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 /// How long it is remembered that a job heard of an end.
 const CLAIM_KEPT: Millis = Millis::from_days(7);
 
-pub(super) async fn tell_followers(engine: &Engine, job: JobId, run: RunId) -> Result<(), Fault> {
+pub(super) async fn notify_followers(engine: &Engine, job: JobId, run: RunId) -> Result<(), Fault> {
     let followers = engine.queries().followers(job).await?;
     if followers.is_empty() {
         return Ok(());

@@ -39,7 +39,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: JobId) -> Result<Reconciled, 
 async fn hand_on(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
     match &entry.what {
         // For those who follow the job, not for people.
-        Notice::Ended { run_id, .. } => chain::tell_followers(engine, job.id, *run_id).await,
+        Notice::Ended { run_id, .. } => chain::notify_followers(engine, job.id, *run_id).await,
         Notice::Failed { .. }
         | Notice::Recovered { .. }
         | Notice::Late { .. }

@@ -25,8 +25,8 @@ pub struct Decided {
     pub runs: Vec<Run>,
 }
 
-pub fn decide(id: JobId, job: Option<Job>, order: SlottedCommand, now: Timestamp) -> Result<Decided, Refusal> {
-    let SlottedCommand { command, mut reservation } = order;
+pub fn decide(id: JobId, job: Option<Job>, slotted: SlottedCommand, now: Timestamp) -> Result<Decided, Refusal> {
+    let SlottedCommand { command, mut reservation } = slotted;
     let (job, command) = match (job, command) {
         (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
         (None, _) => return Err(Refusal::NoSuchJob),

@@ -70,14 +70,14 @@ fn line(talk: &CommandSession, item: &ImportItem) -> (String, String) {
     let paint = talk.paint;
     match &item.act {
         Act::New { draft, .. } => (paint.good("+"), words::trigger(&Value::Object(draft.fields.clone()))),
-        Act::Changed { changes, .. } => (paint.warn("~"), changes.iter().map(told).collect::<Vec<_>>().join("; ")),
+        Act::Changed { changes, .. } => (paint.warn("~"), changes.iter().map(describe).collect::<Vec<_>>().join("; ")),
         Act::Same { .. } => (paint.dim("="), paint.dim("the same")),
         Act::Gone { id } => (paint.warn("-"), format!("no longer in the file, left as it is: ordo job cancel {id}")),
         Act::Refused { why } => (paint.bad("!"), table::short(why, 4 * VALUE_SHOWN)),
     }
 }
 
-fn told(change: &FieldChange) -> String {
+fn describe(change: &FieldChange) -> String {
     let shown = |value: &Value| match (change.field, value) {
         (_, Value::Null) => "nothing".to_owned(),
         ("trigger", value) => words::trigger(&json!({ "trigger": value })),

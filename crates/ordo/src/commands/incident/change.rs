@@ -21,7 +21,7 @@ pub(crate) async fn start(talk: &CommandSession, args: &StartArgs) -> Result<Exi
     let body: Map<String, Value> = [("title".to_owned(), json!(args.title))].into_iter().chain(given).collect();
     let made =
         talk.client.post_with_key::<Value, _>("/v1/incidents", &Value::Object(body), &new_id().to_string()).await?;
-    told(talk, "started", &made)
+    report(talk, "started", &made)
 }
 
 pub(crate) async fn severity(talk: &CommandSession, args: &SeverityArgs) -> Result<Exit> {
@@ -54,10 +54,10 @@ async fn change(talk: &CommandSession, name: &str, what: &str, mut body: Value, 
         body["actor"] = json!(actor);
     }
     let incident = talk.post(&format!("/v1/incidents/{id}/{what}"), Some(&body)).await?;
-    told(talk, "incident", &incident)
+    report(talk, "incident", &incident)
 }
 
-fn told(talk: &CommandSession, word: &str, incident: &Value) -> Result<Exit> {
+fn report(talk: &CommandSession, word: &str, incident: &Value) -> Result<Exit> {
     talk.value(incident, || {
         let assignee = incident["assignee"].as_str().map(|name| format!(", {name}")).unwrap_or_default();
         let standing = format!("{}, {}{assignee}", text(incident, "status"), text(incident, "severity"));

@@ -23,7 +23,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobAddArgs) -> Result<Exit
     };
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
-    talk.value(&job, || words::told_in(talk, &zone, "added", &job))?;
+    talk.value(&job, || words::describe_in(talk, &zone, "added", &job))?;
     hook::note_if_missing(talk, &job).await;
     Ok(Exit::Done)
 }

@@ -20,22 +20,22 @@ pub(crate) async fn cancel(talk: &CommandSession, args: &ReasonArgs) -> Result<E
     let id = find::job(talk, &args.job.job).await?;
     let reason = crate::locate::query(&[("reason", args.reason.clone())]);
     let answer = talk.client.delete::<Value>(&format!("/v1/jobs/{id}{reason}")).await?;
-    told(talk, "cancelled", &id, answer).await
+    report(talk, "cancelled", &id, answer).await
 }
 
 async fn order(talk: &CommandSession, name: &str, verb: &str, reason: Option<&str>, done: &str) -> Result<Exit> {
     let id = find::job(talk, name).await?;
     let body = reason.map(|reason| json!({ "reason": reason }));
     let answer = talk.post(&format!("/v1/jobs/{id}/{verb}"), body.as_ref()).await?;
-    told(talk, done, &id, answer).await
+    report(talk, done, &id, answer).await
 }
 
-async fn told(talk: &CommandSession, done: &str, id: &str, answer: Value) -> Result<Exit> {
+async fn report(talk: &CommandSession, done: &str, id: &str, answer: Value) -> Result<Exit> {
     // A server may answer such an order without the job.
     let job = if answer.get("id").is_some() { answer } else { talk.get(&format!("/v1/jobs/{id}")).await? };
     talk.value(&job, || match job["state"].as_str() {
         Some("cancelled") => format!("{done} {} ({id})", find::text(&job, "label")),
-        _ => words::told(talk, done, &job),
+        _ => words::describe(talk, done, &job),
     })?;
     Ok(Exit::Done)
 }

@@ -15,7 +15,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobUpdateArgs) -> Result<E
     let path = format!("/v1/jobs/{id}");
     let patch = patch(talk, args, &talk.read(&path).await?).await?;
     let job = talk.client.patch::<Value, _>(&path, &patch.fields, args.if_revision.or(patch.of_revision)).await?;
-    talk.value(&job, || words::told(talk, "updated", &job))?;
+    talk.value(&job, || words::describe(talk, "updated", &job))?;
     Ok(Exit::Done)
 }
 

@@ -48,12 +48,12 @@ fn inside_a_sentence(text: &str) -> String {
 }
 
 /// One line about a job after something was done to it.
-pub(crate) fn told(talk: &CommandSession, done: &str, job: &Value) -> String {
-    told_in(talk, &zone_of(talk, job), done, job)
+pub(crate) fn describe(talk: &CommandSession, done: &str, job: &Value) -> String {
+    describe_in(talk, &zone_of(talk, job), done, job)
 }
 
 /// The same, with times in a zone of the reader's choice.
-pub(crate) fn told_in(talk: &CommandSession, zone: &TimeZone, done: &str, job: &Value) -> String {
+pub(crate) fn describe_in(talk: &CommandSession, zone: &TimeZone, done: &str, job: &Value) -> String {
     let (label, id, state) = (text(job, "label"), text(job, "id"), text(job, "state"));
     let what = inside_a_sentence(&trigger(job));
     let rest = match (state.as_str(), next(talk, job, zone)) {

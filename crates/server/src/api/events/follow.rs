@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
-use ordo_store::{Event, Fault, Position};
+use ordo_store::{Fault, Position, StoredEvent};
 use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_told;
+use crate::auth::access::is_published;
 use crate::http::problem::Problem;
 
 /// How many events one read takes from the store: what one follower holds in memory.
@@ -30,7 +30,7 @@ struct EventFollower {
     after: Position,
     hints: Receiver<ChangeHint>,
     closing: CancellationToken,
-    ready: VecDeque<Event>,
+    ready: VecDeque<StoredEvent>,
     over: bool,
 }
 
@@ -60,7 +60,7 @@ impl EventFollower {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                return Some(told(event).unwrap_or_else(|fault| self.end(fault)));
+                return Some(to_sse(event).unwrap_or_else(|fault| self.end(fault)));
             }
             match self.look().await {
                 Ok(()) if self.ready.is_empty() => self.wait().await?,
@@ -75,7 +75,7 @@ impl EventFollower {
             let found = self.engine.queries().store().events(&self.after, READ_AT_ONCE).await?;
             let Some(last) = found.last() else { return Ok(()) };
             self.after = last.position.clone();
-            self.ready.extend(found.into_iter().filter(|event| is_told(event.entity.kind)));
+            self.ready.extend(found.into_iter().filter(|event| is_published(event.entity.kind)));
             if !self.ready.is_empty() {
                 return Ok(());
             }
@@ -113,7 +113,7 @@ impl EventFollower {
     }
 }
 
-fn told(event: Event) -> Result<SseEvent, Fault> {
+fn to_sse(event: StoredEvent) -> Result<SseEvent, Fault> {
     let event = view(event)?;
     Ok(SseEvent::default().id(event.position.clone()).data(text(&event)))
 }

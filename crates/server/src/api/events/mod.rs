@@ -13,7 +13,7 @@ use ordo_store::{Fault, Position};
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_told;
+use crate::auth::access::is_published;
 use crate::http::params::Params;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
@@ -46,7 +46,7 @@ async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Prob
     let is_cut = events.len() > limit;
     events.truncate(limit);
     let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
-    events.retain(|event| is_told(event.entity.kind));
+    events.retain(|event| is_published(event.entity.kind));
     let items = events.into_iter().map(view).collect::<Result<Vec<EventView>, Fault>>()?;
     Ok(Json(Page { items, next_cursor }).into_response())
 }

@@ -35,13 +35,13 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let found = app.engine.queries().objects::<Hook>(&section).await?;
     let mut items = Vec::with_capacity(found.items.len());
     for hook in &found.items {
-        items.push(told(&app, hook).await?);
+        items.push(view(&app, hook).await?);
     }
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
-    Ok(Json(told(&app, &find(&app, &slug).await?).await?))
+    Ok(Json(view(&app, &find(&app, &slug).await?).await?))
 }
 
 pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Problem> {
@@ -106,7 +106,7 @@ pub(crate) async fn update(
     if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &updated.state).await?))
+    Ok(Json(view(&app, &updated.state).await?))
 }
 
 pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
@@ -117,7 +117,7 @@ pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug
     if uses(&before, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &removed.state).await?))
+    Ok(Json(view(&app, &removed.state).await?))
 }
 
 fn uses(hook: &Hook, secret: &str) -> bool {
@@ -145,12 +145,12 @@ async fn forget_secret(app: &App, name: &str) {
     }
 }
 
-async fn told(app: &App, hook: &Versioned<Hook>) -> Result<HookView, Problem> {
+async fn view(app: &App, hook: &Versioned<Hook>) -> Result<HookView, Problem> {
     Ok(HookView::of(hook, app.engine.queries().listeners(&hook.slug).await?))
 }
 
 async fn created(app: &App, hook: &Versioned<Hook>) -> Result<Response, Problem> {
-    let mut answer = (StatusCode::CREATED, Json(told(app, hook).await?)).into_response();
+    let mut answer = (StatusCode::CREATED, Json(view(app, hook).await?)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/v1/hooks/{}", hook.slug)) {
         answer.headers_mut().insert(header::LOCATION, place);
     }

@@ -108,15 +108,15 @@ pub(crate) async fn backfill(
     let form: BackfillJob = body.parse()?;
     let now = app.now();
     if let Some(once) = &once
-        && let Some(told) = once.earlier::<BackfillView>(&app).await?
+        && let Some(backfill) = once.earlier::<BackfillView>(&app).await?
     {
-        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()));
+        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(backfill)).into_response()));
     }
     let to = form.to.unwrap_or(now).min(now);
     let command = Command::Backfill { from: form.from, to };
     let job = find(&app, id).await?;
     let found = occurrences(&job, form.from, to);
-    let told = BackfillView {
+    let backfill = BackfillView {
         from: form.from,
         to,
         dry_run: form.dry_run,
@@ -126,17 +126,17 @@ pub(crate) async fn backfill(
     if form.dry_run {
         // What would be refused is refused here too, by the same rule.
         decide(id, Some(job), SlottedCommand { command, reservation: None }, now)?;
-        return Ok(Json(told).into_response());
+        return Ok(Json(backfill).into_response());
     }
     let answer = match &once {
         None => app.engine.submit(id, command).await,
-        Some(once) => app.engine.submit_once(id, command, once.claim(&told, now)).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim(&backfill, now)).await,
     };
     match (answer, once) {
-        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(told)).into_response()),
+        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(backfill)).into_response()),
         (Err(SubmitError::Duplicate(value)), Some(once)) => {
-            let told: BackfillView = once.resolve(&value)?;
-            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()))
+            let backfill: BackfillView = once.resolve(&value)?;
+            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(backfill)).into_response()))
         }
         (Err(error), _) => Err(named(id, error)),
     }

@@ -69,7 +69,7 @@ impl DayChart {
                     STEP - 2.0
                 ));
             }
-            html = html.raw("<title>").text(&told(&times.hour(at), labels)).raw("</title></g>");
+            html = html.raw("<title>").text(&tooltip(&times.hour(at), labels)).raw("</title></g>");
         }
         html.raw("</svg>")
     }
@@ -80,7 +80,7 @@ impl DayChart {
     }
 }
 
-fn told(hour: &str, labels: &[String]) -> String {
+fn tooltip(hour: &str, labels: &[String]) -> String {
     const NAMED: usize = 5;
     let named = labels.iter().take(NAMED).map(String::as_str).collect::<Vec<&str>>().join(", ");
     match labels.len() {

@@ -47,7 +47,7 @@ fn summary(runs: &[Run]) -> String {
         return "no runs yet".to_owned();
     }
     let count = |name: &str| runs.iter().filter(|run| run.status.name() == name).count();
-    let told = RunStatus::NAMES.iter().map(|name| (count(name), name)).filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, name)| format!("{count} {name}")).collect();
-    format!("last {}: {}", runs.len(), told.join(", "))
+    let counts = RunStatus::NAMES.iter().map(|name| (count(name), name)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+    format!("last {}: {}", runs.len(), counts.join(", "))
 }

@@ -108,12 +108,12 @@ fn place(ctx: &PageContext, link: &Link) -> (String, String) {
 }
 
 fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> IncidentStep {
-    let (class, text) = told(&happened.event);
+    let (class, text) = describe(&happened.event);
     let who = happened.event.by().map_or_else(String::new, |by| format!("{} · {}", by.actor, by.source.name()));
     IncidentStep { version: happened.version, class, at: times.short(happened.at), text, who }
 }
 
-fn told(event: &IncidentEvent) -> (&'static str, String) {
+fn describe(event: &IncidentEvent) -> (&'static str, String) {
     match event {
         IncidentEvent::IncidentStarted { severity, .. } => ("failed", format!("started as {severity}")),
         IncidentEvent::SeveritySet { severity, .. } => ("quiet", format!("severity is {severity}")),

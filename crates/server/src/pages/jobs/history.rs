@@ -2,7 +2,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::job::{Cause, Event, Job};
-use ordo_store::{Event as Stored, Fault};
+use ordo_store::{StoredEvent as Stored, Fault};
 use serde_json::Value;
 
 use crate::pages::layout::context::PageContext;
@@ -32,8 +32,8 @@ pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<
 }
 
 fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> HistoryEntry {
-    let told = event_of(stored).map(|event| (told(&event, stored.at), class(&event), run_of(&event)));
-    let (text, class, run) = told.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
+    let described = event_of(stored).map(|event| (describe(&event, stored.at), class(&event), run_of(&event)));
+    let (text, class, run) = described.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
     HistoryEntry {
         version: stored.version,
         at: times.short(stored.at),
@@ -50,7 +50,7 @@ pub(crate) fn event_of(stored: &Stored) -> Option<Event> {
     serde_json::from_value(serde_json::json!({ "type": stored.kind, "data": data })).ok()
 }
 
-pub(crate) fn told(event: &Event, at: Timestamp) -> String {
+pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
     let because = |reason: &Option<String>| reason.as_ref().map_or_else(String::new, |text| format!(": {text}"));
     match event {
         Event::JobScheduled { held: true, .. } => "created, held".to_owned(),

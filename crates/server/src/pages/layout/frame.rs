@@ -25,7 +25,7 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     let mut response = next.run(Request::from_parts(parts, body)).await;
     let Some(ctx) = ctx else { return response };
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
-        response = told(&ctx, problem, is_login).unwrap_or(response);
+        response = problem_page(&ctx, problem, is_login).unwrap_or(response);
     }
     if ctx.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
         let path = format!("{}/", app.base_path);
@@ -50,7 +50,7 @@ struct ProblemPage {
     code: &'static str,
 }
 
-fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
+fn problem_page(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
     let status = problem.status();
     if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
         return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();

@@ -42,7 +42,7 @@ pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> R
     let follow = HintFollower { hints: ctx.app.engine.watch(), closing };
     let events = stream::unfold(follow, |mut follow| async move {
         let gathered = follow.next().await?;
-        Some((Ok::<Event, Infallible>(gathered.told()), follow))
+        Some((Ok::<Event, Infallible>(gathered.to_event()), follow))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
@@ -88,7 +88,7 @@ impl GatheredHints {
         Some(())
     }
 
-    fn told(&self) -> Event {
+    fn to_event(&self) -> Event {
         Event::default().data(json!({ "jobs": self.jobs, "runs": self.runs, "all": self.is_all }).to_string())
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_what_can() {
+    fn what_is_impossible_is_refused_with_what_is_possible() {
         assert!(parse("state:asleep").unwrap_err().contains("active, paused"));
         assert!(parse("colour:red").unwrap_err().contains("there are label"));
     }

@@ -160,7 +160,7 @@ fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<RunSte
     let own = events.iter().filter(|(_, event)| history::run_of(event) == Some(run));
     let step = |(at, event): &(Timestamp, Event)| {
         let after = before.replace(at.ms()).map(|before| length(at.ms() - before));
-        RunStep { class: history::class(event), at: times.short(*at), text: history::told(event, *at), after }
+        RunStep { class: history::class(event), at: times.short(*at), text: history::describe(event, *at), after }
     };
     own.map(step).collect()
 }

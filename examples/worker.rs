@@ -3,7 +3,7 @@
 //!     ORDO_TOKEN=$(cat .ordo/token) cargo run -p ordo --example worker -- http://127.0.0.1:7070
 //!     ordo job add shout --group rust --tool shout --input '{"text": "hello"}'
 
-use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
+use ordo_client::executor::{Assigned, ExecutorOffer, RemoteExecutor, RunLog, RunOutcome, handler};
 use ordo_client::{Client, Error, Target};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ordo_model::job::{Definition, ShardPosition};
-use ordo_model::{JobId, Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! Incidents: as they are started, changed and answered.
 
 use ordo_model::incident::{
-    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, Link, Published, Severity, IncidentStatus,
+    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, IncidentStatus, Link, Published, Severity,
 };
 use ordo_model::{EntityId, Kind, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What executors bring back: reports and log lines, many at once, each answered for itself.
 
-use ordo_model::{Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -3,7 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
-use ordo_model::subscription::{EventPattern, SubscriptionStatus, Subscription, SubscriptionTerms};
+use ordo_model::subscription::{EventPattern, Subscription, SubscriptionStatus, SubscriptionTerms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;

@@ -3,7 +3,7 @@
 use ordo_model::{Millis, Timestamp};
 use serde_json::{Value, json};
 
-use super::stage::{Ground, Scratch, BenchStage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
@@ -34,7 +34,12 @@ pub(super) async fn steady(ground: &Ground, per_second: usize, seconds: usize) -
 }
 
 /// Fires `per_second` one-off jobs a second; `before` runs were completed on this stage already.
-pub(super) async fn steady_on(stage: &BenchStage, per_second: usize, seconds: usize, before: u64) -> anyhow::Result<Value> {
+pub(super) async fn steady_on(
+    stage: &BenchStage,
+    per_second: usize,
+    seconds: usize,
+    before: u64,
+) -> anyhow::Result<Value> {
     let jobs = per_second * seconds;
     let start = stage.now().plus(lead(jobs));
     let times: Vec<Timestamp> = spread(start, jobs, per_second);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::{CommitExtras, Engine, OutgoingMessage, SendError, Sender, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::job::Command;
 use ordo_model::notification::Message;
 use ordo_model::{JobId, Millis};
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::schedule::command;
-use super::stage::{Ground, Scratch, BenchStage};
+use super::stage::{BenchStage, Ground, Scratch};
 
 const AHEAD: Millis = Millis::from_hours(1);
 const CLIENTS: usize = 64;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::fire::steady_on;
-use super::stage::{Ground, Scratch, BenchStage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 const PER_SECOND: usize = 1_000;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fire::lead;
 use super::schedule::{AHEAD, command, per_second};
-use super::stage::{Ground, Scratch, BenchStage, bar};
+use super::stage::{BenchStage, Ground, Scratch, bar};
 
 const NODES: usize = 3;
 /// As many as there are nodes at most, so that each has somebody to serve.
@@ -52,7 +52,10 @@ struct NodeRates {
 
 impl NodeRates {
     fn better(self, other: NodeRates) -> NodeRates {
-        NodeRates { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
+        NodeRates {
+            jobs_per_s: self.jobs_per_s.max(other.jobs_per_s),
+            runs_per_s: self.runs_per_s.max(other.runs_per_s),
+        }
     }
 
     fn report(self) -> Value {

@@ -10,7 +10,7 @@ use ordo_model::job::{Command, Pool};
 use ordo_model::{JobId, Millis};
 use serde_json::{Value, json};
 
-use super::stage::{Ground, Scratch, BenchStage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 const SLOW_JOBS: usize = 500;
 const PER_SECOND: usize = 500;

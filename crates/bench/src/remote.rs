@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
-use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
+use ordo_client::executor::{Assigned, ExecutorOffer, RemoteExecutor, RunLog, RunOutcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
@@ -15,7 +15,7 @@ use ordo_server::{App, Auth, Maintenance, MaintenanceError, NodeIdentity};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{Ground, Scratch, BenchStage, bar};
+use super::stage::{BenchStage, Ground, Scratch, bar};
 
 const CAPACITY: usize = 1_000;
 
@@ -29,7 +29,8 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     let socket = folder.join("s");
     let server = serve(&stage, &socket, &shutdown)?;
     let leave = shutdown.clone();
-    let offer = ExecutorOffer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
+    let offer =
+        ExecutorOffer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
     let executor = RemoteExecutor::new(Client::new(Target::Socket(socket), None), offer);
     let noop = handler(|_: Assigned, _: RunLog| async { RunOutcome::Completed(Value::Null) });
     let working = tokio::spawn(async move { executor.run(noop, leave.cancelled_owned()).await });
@@ -50,7 +51,11 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     }))
 }
 
-fn serve(stage: &BenchStage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+fn serve(
+    stage: &BenchStage,
+    socket: &Path,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let node = NodeIdentity { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
     let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(NoMaintenance), node);
     let listener = tokio::net::UnixListener::bind(socket)?;

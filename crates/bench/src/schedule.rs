@@ -14,7 +14,7 @@ use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use ordo_store_redb::raw::RedbRawLoop;
 use serde_json::{Map, Value, json};
 
-use super::stage::{Ground, Scratch, BenchStage, bar, one_off};
+use super::stage::{BenchStage, Ground, Scratch, bar, one_off};
 use crate::stage::StorePlace;
 
 /// Far enough away that nothing fires while we measure.

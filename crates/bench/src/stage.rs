@@ -36,7 +36,9 @@ impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
             StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
-            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await?),
+            StorePlace::Database(url) => {
+                Arc::new(PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await?)
+            }
         })
     }
 }

@@ -4,12 +4,12 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, SlottedCommand, AttemptReport, SlotReservation};
-use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, FencingToken};
+use ordo_model::job::{AttemptReport, Command, SlotReservation, SlottedCommand};
+use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, RunId, Timestamp};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::commit::change::{StartedAttempt, Change, SlotLocation, WaitingRun};
+use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
@@ -232,7 +232,11 @@ impl Core {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
             let (reservation, location) = start.reservation.unzip();
-            CoreCommand { job_id: start.job_id, slotted: SlottedCommand { command: start.command, reservation }, location }
+            CoreCommand {
+                job_id: start.job_id,
+                slotted: SlottedCommand { command: start.command, reservation },
+                location,
+            }
         });
         ordered.collect()
     }

@@ -21,7 +21,7 @@ mod random;
 pub use commit::batcher::chain as error_chain;
 pub use commit::command::{Submission, SubmitError};
 pub use commit::entity_command::{CommitExtras, Committed};
-pub use commit::job_command::{Accepted, JobReply, Claim, Extra, Request};
+pub use commit::job_command::{Accepted, Claim, Extra, JobReply, Request};
 pub use commit::kinds::{Stored, deliveries_prefix};
 pub use commit::state::Versioned;
 pub use commit::{change, codec, rounds};

@@ -13,7 +13,8 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::IndexRange;
 use ordo_engine::{CommitExtras, EngineOptions, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, IncidentSource, StartIncident, IncidentStatus, EscalationStep,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentSource, IncidentStatus, Severity,
+    StartIncident,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};

@@ -16,7 +16,7 @@ use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
 use ordo_engine::{CommitExtras, EngineOptions, OutgoingMessage, SendError, Sender, Senders, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;

@@ -6,4 +6,4 @@ pub mod cronjob;
 pub mod crontab;
 mod draft;
 
-pub use draft::{JobDraft, Imported};
+pub use draft::{Imported, JobDraft};

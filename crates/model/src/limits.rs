@@ -213,7 +213,8 @@ const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
-const _: () = assert!(DELIVERY_CHECK_MIN.ms() <= DELIVERY_CHECK_MAX.ms() && DELIVERY_CHECK_MAX.ms() < DELIVERY_KEPT.ms());
+const _: () =
+    assert!(DELIVERY_CHECK_MIN.ms() <= DELIVERY_CHECK_MAX.ms() && DELIVERY_CHECK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

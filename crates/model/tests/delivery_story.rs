@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
-use ordo_model::limits::{DELIVERY_KEPT, DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_WAIT_MAX};
+use ordo_model::limits::{DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_KEPT, DELIVERY_WAIT_MAX};
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;

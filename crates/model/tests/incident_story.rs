@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, IncidentSource, StartIncident, IncidentStatus,
-    EscalationStep,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentSource,
+    IncidentStatus, Link, Severity, StartIncident,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
 use ordo_model::object::Object;
@@ -104,12 +104,20 @@ fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
     let mut story = IncidentStory::started(None);
     assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));
-    for status in [IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Open, IncidentStatus::Declined, IncidentStatus::Open] {
+    for status in [
+        IncidentStatus::Mitigating,
+        IncidentStatus::Resolved,
+        IncidentStatus::Open,
+        IncidentStatus::Declined,
+        IncidentStatus::Open,
+    ] {
         story.move_to(1, status).unwrap();
     }
     story.move_to(2, IncidentStatus::Resolved).unwrap();
     assert_eq!(story.now().ended_at, Some(at(2)));
-    for (from, to) in [(IncidentStatus::Resolved, IncidentStatus::Mitigating), (IncidentStatus::Resolved, IncidentStatus::Declined)] {
+    for (from, to) in
+        [(IncidentStatus::Resolved, IncidentStatus::Mitigating), (IncidentStatus::Resolved, IncidentStatus::Declined)]
+    {
         let refused = story.move_to(3, to).unwrap_err();
         assert_eq!(refused, IncidentRefusal::NoSuchMove { from, to });
         assert!(refused.to_string().ends_with("only open"), "{refused}");

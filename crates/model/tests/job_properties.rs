@@ -6,9 +6,9 @@ mod common;
 mod oracle;
 
 use common::*;
-use oracle::{OracleTrigger, Oracle};
-use ordo_model::job::{Command, Definition, Refusal, AttemptReport, SlotReservation};
-use ordo_model::{Millis, RunId, FencingToken};
+use oracle::{Oracle, OracleTrigger};
+use ordo_model::job::{AttemptReport, Command, Definition, Refusal, SlotReservation};
+use ordo_model::{FencingToken, Millis, RunId};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -123,8 +123,13 @@ fn policies() -> impl Strategy<Value = Value> {
 }
 
 fn step() -> impl Strategy<Value = JobStep> {
-    let answer =
-        select(vec![AttemptEnd::Completed, AttemptEnd::Failed, AttemptEnd::Cancelled, AttemptEnd::Interrupted, AttemptEnd::GivenBack]);
+    let answer = select(vec![
+        AttemptEnd::Completed,
+        AttemptEnd::Failed,
+        AttemptEnd::Cancelled,
+        AttemptEnd::Interrupted,
+        AttemptEnd::GivenBack,
+    ]);
     prop_oneof![
         10 => any::<bool>().prop_map(|reservation| JobStep::Wake { reservation }),
         6 => any::<bool>().prop_map(|reservation| JobStep::WakeAtAlarm { reservation }),
@@ -255,14 +260,23 @@ fn answer(answer: AttemptEnd, story: &Story) -> AttemptReport {
         AttemptEnd::Failed => AttemptReport::Failed { started_at: Some(story.now), reason: "boom".into() },
         AttemptEnd::Cancelled => AttemptReport::Cancelled { started_at: None },
         AttemptEnd::Interrupted => AttemptReport::Interrupted { started_at: Some(story.now) },
-        AttemptEnd::GivenBack => AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
+        AttemptEnd::GivenBack => {
+            AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None }
+        }
     }
 }
 
 /// Refusals that the random walk runs into by itself; any other is a bug.
 fn is_expected(step: &JobStep, refusal: &Refusal) -> bool {
     match (step, refusal) {
-        (JobStep::Wake { .. } | JobStep::WakeAtAlarm { .. } | JobStep::Orphan { .. } | JobStep::Trim | JobStep::Cancel, _) => false,
+        (
+            JobStep::Wake { .. }
+            | JobStep::WakeAtAlarm { .. }
+            | JobStep::Orphan { .. }
+            | JobStep::Trim
+            | JobStep::Cancel,
+            _,
+        ) => false,
         (JobStep::Report { .. } | JobStep::CancelRun(_), _) => false,
         (JobStep::StaleReport(_), Refusal::StaleToken) => true,
         (JobStep::Start(_), Refusal::NoSuchRun) => true,

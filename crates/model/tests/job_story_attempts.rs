@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, JobState, Refusal, AttemptReport, Run, RunStatus};
+use ordo_model::job::{AttemptReport, Command, JobState, Refusal, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
 use ordo_model::{FencingToken, TraceParent, job::AttemptError};
 use serde_json::json;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, Pool, Refusal, AttemptReport, RunStatus, ShardPosition, SkipReason, SlotReservation};
+use ordo_model::job::{AttemptReport, Command, Pool, Refusal, RunStatus, ShardPosition, SkipReason, SlotReservation};
 use ordo_model::limits::RETURNS_MAX;
 use ordo_model::{Incarnation, RunId, Timestamp};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What each routing strategy promises: to whom, how evenly, how faithfully.
 
 use ordo_model::job::Routing;
-use ordo_model::routing::{RoutingRequest, Candidate, Choice, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
 use ordo_model::{JobId, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;

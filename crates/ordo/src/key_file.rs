@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use ordo_engine::secrets::{SealingKey, KeyFault, Keyring};
+use ordo_engine::secrets::{KeyFault, Keyring, SealingKey};
 
 use crate::folder::shown;
 use crate::private_file;

@@ -14,7 +14,7 @@ use reqwest::Url;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
-use crate::folder::{StateFolder, SOCKET, TOKEN, shown};
+use crate::folder::{SOCKET, StateFolder, TOKEN, shown};
 
 const ROOT: u32 = 0;
 

@@ -60,7 +60,8 @@ async fn what_a_handler_cannot_take_is_refused_when_it_is_scheduled() {
 #[tokio::test]
 async fn a_month_of_a_schedule_passes_in_a_moment_and_the_clocks_change_on_the_way() {
     let ordo = Ordo::in_memory().with_clock(march()).tool("email", send).start().await.unwrap();
-    let digest = JobBuilder::new("digest", "email").input(&Email { to: "all".into() }).cron("0 9 * * MON", "Europe/Berlin");
+    let digest =
+        JobBuilder::new("digest", "email").input(&Email { to: "all".into() }).cron("0 9 * * MON", "Europe/Berlin");
     let job = ordo.schedule(digest).await.unwrap();
     ordo.advance(Duration::from_secs(31 * 86_400)).await.unwrap();
     let mut fired: Vec<String> = ordo.runs(job.id).await.unwrap().iter().map(|run| run.fired_at.to_string()).collect();

@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_engine::{JobReply, Claim, Request, SubmitError};
-use ordo_model::job::{Command, Definition, AttemptReport};
-use ordo_model::{JobId, RunId, Timestamp, FencingToken};
+use ordo_engine::{Claim, JobReply, Request, SubmitError};
+use ordo_model::job::{AttemptReport, Command, Definition};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::commits::{SimSubmission, To};
 use crate::happening::Happening;
-use crate::history::{ClientCommand, Reply, FactKind};
+use crate::history::{ClientCommand, FactKind, Reply};
 use crate::misfortune::Misfortune;
 use crate::workload::{self, WorkloadSpan};
 use crate::world::{Crash, Simulation};
@@ -181,7 +181,12 @@ impl Simulation {
         let patch = workload::patch(&mut self.rng, &marker, span);
         let known = self.job_row(job).map(|job| job.revision);
         let if_revision = if self.rng.chance(200) { known } else { None };
-        self.client_command(op, job, ClientCommand::Update { marker }, Request::new(job, Command::Update { patch, if_revision }));
+        self.client_command(
+            op,
+            job,
+            ClientCommand::Update { marker },
+            Request::new(job, Command::Update { patch, if_revision }),
+        );
     }
 
     fn submit_pause(&mut self, job: JobId) {
@@ -207,7 +212,11 @@ impl Simulation {
         let from = self.wall_ms() - self.rng.between(0, length / 4);
         let to = from + self.rng.between(-1_000, length / 4);
         let time = |ms| Timestamp::from_ms(ms).expect("simulated time is near ours");
-        self.submit_plain(job, ClientCommand::Backfill { from, to }, Command::Backfill { from: time(from), to: time(to) });
+        self.submit_plain(
+            job,
+            ClientCommand::Backfill { from, to },
+            Command::Backfill { from: time(from), to: time(to) },
+        );
     }
 
     fn submit_cancel_run(&mut self) {
@@ -272,7 +281,8 @@ impl Simulation {
 
     fn answered(&mut self, op: u32, reply: Reply) {
         self.client.open.remove(&op);
-        let retry_create = reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
+        let retry_create =
+            reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
         self.fact(FactKind::Answered { op, reply });
         if retry_create {
             self.soon(4_000, Happening::Create { again: Some(op) });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ordo_engine::check;
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Direction, Row, Snapshot, Store, View};
+use ordo_store::{Direction, DueAlarm, Fault, KeyRange, Row, Snapshot, Store, View};
 use ordo_store_redb::RedbStore;
 
 use crate::history::FinalState;

@@ -8,7 +8,7 @@ use ordo_engine::core::Input;
 use ordo_engine::rounds::{self, Flight, Rounds, Settled};
 use ordo_engine::{JobReply, Request, SubmitError};
 use ordo_model::{JobId, RunId};
-use ordo_store::{Batch, Fault, CommitOutcome, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use tokio::sync::oneshot;
 
 use crate::happening::Happening;

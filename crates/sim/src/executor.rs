@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ordo_engine::change::StartedAttempt;
 use ordo_engine::core::{FinishedAttempt, Input};
 use ordo_model::job::AttemptReport;
-use ordo_model::{JobId, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use serde_json::json;
 
 use crate::happening::Happening;
@@ -129,8 +129,12 @@ fn report(attempt: &SimAttempt, token: u64, ended: WorkEnd, stopped: bool) -> At
     let started_at = attempt.started_at;
     let failed = |reason: String| AttemptReport::Failed { started_at: Some(started_at), reason };
     match (ended, stopped) {
-        (WorkEnd::Well, _) => AttemptReport::Completed { started_at, result: json!({ "token": token }), result_bytes: None },
-        (WorkEnd::Badly | WorkEnd::Stopped | WorkEnd::AtTimeout, true) => AttemptReport::Cancelled { started_at: Some(started_at) },
+        (WorkEnd::Well, _) => {
+            AttemptReport::Completed { started_at, result: json!({ "token": token }), result_bytes: None }
+        }
+        (WorkEnd::Badly | WorkEnd::Stopped | WorkEnd::AtTimeout, true) => {
+            AttemptReport::Cancelled { started_at: Some(started_at) }
+        }
         (WorkEnd::Badly, false) => failed(format!("broke at token {token}")),
         (WorkEnd::Stopped, false) => failed("stopped".into()),
         (WorkEnd::AtTimeout, false) => failed(format!("timed out after {}ms", attempt.timeout_ms)),

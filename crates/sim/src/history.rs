@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Definition, Event, AttemptReport};
+use ordo_model::job::{AttemptReport, Definition, Event};
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 

@@ -20,7 +20,7 @@ use crate::closing;
 use crate::commits::{Commits, SimSubmission, To};
 use crate::executor::SimExecutor;
 use crate::happening::Happening;
-use crate::history::{FinalState, FactKind};
+use crate::history::{FactKind, FinalState};
 use crate::ready::ready;
 use crate::world::{Crash, Simulation};
 

@@ -11,7 +11,7 @@ use ordo_store::Position;
 use crate::client::SimClient;
 use crate::disk::Plug;
 use crate::happening::Happening;
-use crate::history::{Fact, History, FactKind};
+use crate::history::{Fact, FactKind, History};
 use crate::misfortune::Misfortune;
 use crate::node::SimNode;
 use crate::rng::SimRng;

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use ordo_model::{Millis, Timestamp};
-use ordo_store::{NodeHeartbeat, Cluster, DueAlarm, Fault, Hints, Lease, Node, Partition};
+use ordo_store::{Cluster, DueAlarm, Fault, Hints, Lease, Node, NodeHeartbeat, Partition};
 use tokio_postgres::Row;
 use uuid::Uuid;
 

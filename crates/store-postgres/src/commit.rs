@@ -6,13 +6,13 @@
 
 use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join_all};
-use ordo_store::{Batch, Fault, CommitOutcome, Partition};
+use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
-use crate::plan::{Concerned, KnownState, CommitPlan, Writes};
+use crate::plan::{CommitPlan, Concerned, KnownState, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";

@@ -146,7 +146,12 @@ enum ListenEnd {
     Closed,
 }
 
-async fn tell(shared: &std::sync::Weak<HintChannel>, client: &Client, mut ended: ConnectionEnd, woken: &mut mpsc::Receiver<()>) -> ListenEnd {
+async fn tell(
+    shared: &std::sync::Weak<HintChannel>,
+    client: &Client,
+    mut ended: ConnectionEnd,
+    woken: &mut mpsc::Receiver<()>,
+) -> ListenEnd {
     loop {
         tokio::select! {
             _ = &mut ended => return ListenEnd::Lost,

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, CommitOutcome, Partition, RowWrite, Trim, Version, View};
+use ordo_store::{
+    Alarm, Batch, CommitOutcome, Dedup, Disposition, Item, NewEvent, Partition, RowWrite, Trim, Version, View,
+};
 use uuid::Uuid;
 
 use crate::codes;

@@ -3,7 +3,7 @@
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, DueAlarm, Fault, KeyRange, Direction, Partition, Row, Snapshot, Stats, View};
+use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, Stats, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -112,7 +112,9 @@ pub(crate) async fn rows(
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let sql = match (order, &range.to) {
-        (Direction::Ascending, None) => "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3",
+        (Direction::Ascending, None) => {
+            "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3"
+        }
         (Direction::Descending, None) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key DESC LIMIT $3"
         }
@@ -192,7 +194,12 @@ pub(crate) async fn rows_of_ranges(
     Ok(found)
 }
 
-pub(crate) async fn chunks(database: &ConnectionPools, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+pub(crate) async fn chunks(
+    database: &ConnectionPools,
+    owner: Uuid,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Chunk>, Fault> {
     let sql = "SELECT seq, bytes FROM chunks WHERE owner = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
     let rows = database.query("reading chunks", sql, &[&owner, &codes::seq(from), &codes::limit(limit)]).await?;
     Ok(rows.iter().map(|row| Chunk { owner, seq: codes::seq_of(row.get(0)), bytes: row.get(1) }).collect())

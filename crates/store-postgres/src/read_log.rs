@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ordo_model::EntityId;
-use ordo_store::{StoredEvent, Fault, StreamPage, PARTITIONS, Partition, Position, Version};
+use ordo_store::{Fault, PARTITIONS, Partition, Position, StoredEvent, StreamPage, Version};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -57,7 +57,11 @@ fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
     })
 }
 
-pub(crate) async fn events(database: &ConnectionPools, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
+pub(crate) async fn events(
+    database: &ConnectionPools,
+    after: &Position,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, Fault> {
     let mut vector = Vector::read(after)?;
     let mut found = Vec::new();
     let mut look = FIRST_LOOK.max(2 * limit / PARTITIONS);
@@ -116,7 +120,11 @@ fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usiz
 }
 
 /// The events at these places; what was trimmed since is left out, and the reader goes on behind it.
-async fn at_places(database: &ConnectionPools, places: &[EventLocation], vector: &mut Vector) -> Result<Vec<StoredEvent>, Fault> {
+async fn at_places(
+    database: &ConnectionPools,
+    places: &[EventLocation],
+    vector: &mut Vector,
+) -> Result<Vec<StoredEvent>, Fault> {
     if places.is_empty() {
         return Ok(Vec::new());
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, Fault, CommitOutcome, Partition};
+use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use crate::commit::{UnconfirmedCommit, Tried, try_once};
+use crate::commit::{Tried, UnconfirmedCommit, try_once};
 use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
 use crate::hints::HintChannel;
@@ -79,7 +79,10 @@ async fn run(committing: Committing, mut waiting: mpsc::Receiver<PendingBatch>) 
 }
 
 /// Takes what is queued behind the first batch, up to the limits.
-fn gather(first: PendingBatch, waiting: &mut mpsc::Receiver<PendingBatch>) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
+fn gather(
+    first: PendingBatch,
+    waiting: &mut mpsc::Receiver<PendingBatch>,
+) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let (mut batches, mut answers) = (vec![first.batch], vec![first.answer]);
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {

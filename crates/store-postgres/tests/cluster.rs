@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
-use ordo_store::{Alarm, NodeHeartbeat, Cluster, DueAlarm, Hint, Item, CommitOutcome, Partition, Store};
+use ordo_store::{Alarm, Cluster, CommitOutcome, DueAlarm, Hint, Item, NodeHeartbeat, Partition, Store};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use uuid::Uuid;
@@ -53,7 +53,8 @@ async fn of_commits_of_several_nodes_one_wins_each_version() {
         for place in 0..20 {
             let outcomes = [&one[place], &two[place], &three[place]];
             let won = outcomes.iter().filter(|outcome| matches!(outcome, CommitOutcome::Committed { .. })).count();
-            let lost = outcomes.iter().filter(|outcome| ***outcome == CommitOutcome::Conflict { actual: round + 1 }).count();
+            let lost =
+                outcomes.iter().filter(|outcome| ***outcome == CommitOutcome::Conflict { actual: round + 1 }).count();
             assert_eq!((won, lost), (1, 2), "{outcomes:?}");
         }
     }

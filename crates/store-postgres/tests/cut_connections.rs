@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::Proxy;
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{accept, event, grow, item, job, version};
-use ordo_store::{Batch, Fault, Item, CommitOutcome, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Item, Store};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
 

@@ -4,7 +4,7 @@
 
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
-use ordo_store::{Batch, Item, KeyRange, Direction, CommitOutcome, Position, Snapshot, Store, View};
+use ordo_store::{Batch, CommitOutcome, Direction, Item, KeyRange, Position, Snapshot, Store, View};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use ordo_store_redb::RedbStore;
@@ -130,7 +130,8 @@ async fn contents(store: &dyn Store) -> Contents {
         let history = store.history(job(number), 0, 1_000).await.unwrap();
         histories.push((history.oldest, history.events.into_iter().map(tell).collect()));
     }
-    let mut log: Vec<ReadAnswers> = store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
+    let mut log: Vec<ReadAnswers> =
+        store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
     // Stable: events of one entity keep the order in which they came.
     log.sort_by_key(|(entity, ..)| *entity);
     let (mut rows, mut chunks, mut dedup) = (Vec::new(), Vec::new(), Vec::new());

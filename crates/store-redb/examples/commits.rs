@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::backends::FileBackend;

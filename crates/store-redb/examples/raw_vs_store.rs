@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, CommitOutcome, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Batch, Fault, CommitOutcome};
+use ordo_store::{Batch, CommitOutcome, Fault};
 use redb::{Database, Durability, WriteTransaction};
 
 use crate::commit::Writing;
@@ -81,7 +81,11 @@ impl<'j> CommitLog<'j> {
 }
 
 /// One answer per batch. A fault means that none of them is known to be durable.
-pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut CommitLog<'_>) -> Result<Vec<CommitResult>, Fault> {
+pub(crate) fn apply(
+    database: &Database,
+    batches: &[Batch],
+    log: &mut CommitLog<'_>,
+) -> Result<Vec<CommitResult>, Fault> {
     let mut damaged = BTreeMap::new();
     loop {
         let transaction = log.begin_write(database)?;

@@ -4,7 +4,7 @@
 //! Items apply in order and see what earlier ones of the same transaction wrote.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, CommitOutcome, RowWrite, Version};
+use ordo_store::{Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, Fault, Item, NewEvent, RowWrite, Version};
 use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 
 use crate::fault::during;

@@ -6,8 +6,8 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, StoredEvent, Fault, StreamPage, JournalStats, KeyRange, Direction, Position, Row, Snapshot, Stats, Version,
-    View,
+    Chunk, Direction, DueAlarm, Fault, JournalStats, KeyRange, Position, Row, Snapshot, Stats, StoredEvent, StreamPage,
+    Version, View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
@@ -38,7 +38,12 @@ pub(crate) fn load(read: &ReadTransaction, entities: &[EntityId]) -> Result<Vec<
     entities.iter().map(load).collect()
 }
 
-pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
+pub(crate) fn history(
+    read: &ReadTransaction,
+    entity: EntityId,
+    from: Version,
+    limit: usize,
+) -> Result<StreamPage, Fault> {
     let (streams, events) = (table(read, STREAMS)?, table(read, EVENTS)?);
     let end = stream_key(entity, Version::MAX);
     let first = streams.range::<&StreamKey>(&stream_key(entity, 0)..=&end).map_err(during("reading a stream"))?.next();

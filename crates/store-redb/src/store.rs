@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, StreamPage, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
-    Store, Version, View,
+    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
+    StoredEvent, StreamPage, Version, View,
 };
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
@@ -19,7 +19,7 @@ use crate::commit::Writing;
 use crate::handle::{Done, Handle};
 use crate::held::StoreLock;
 use crate::open::RedbOptions;
-use crate::source::{Disk, BackendSource};
+use crate::source::{BackendSource, Disk};
 use crate::writer::{RedbWriter, commit_one};
 use crate::{read, rebuild};
 

@@ -4,7 +4,7 @@
 //! is damage, never a panic.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, StoredEvent, Fault, NewEvent, Snapshot, Version};
+use ordo_store::{Alarm, Fault, NewEvent, Snapshot, StoredEvent, Version};
 
 use crate::keys::{entity_key, entity_of, number_of, position, time_bytes, time_of};
 use crate::tables::EntityKey;

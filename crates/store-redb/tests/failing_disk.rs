@@ -7,8 +7,8 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use ordo_store::{Batch, Fault, CommitOutcome, Position, Store};
-use ordo_store_redb::simdisk::{FailurePlan, Op, DiskRng, SimDisk};
+use ordo_store::{Batch, CommitOutcome, Fault, Position, Store};
+use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;

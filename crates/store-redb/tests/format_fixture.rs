@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, RowWrite,
-    Snapshot, Store, Trim, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, Item, KeyRange, NewEvent, Position,
+    RowWrite, Snapshot, Store, Trim, View,
 };
 use ordo_store_redb::{RedbOptions, RedbStore};
 use tempfile::TempDir;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, JournalStats, CommitOutcome, Store};
-use ordo_store_redb::simdisk::{FailurePlan, Op, DiskRng, SimDisk};
+use ordo_store::{Batch, CommitOutcome, Fault, JournalStats, Store};
+use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 use tempfile::TempDir;
 

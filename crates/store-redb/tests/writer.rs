@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, CommitOutcome, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use ordo_store_redb::simdisk::SimDisk;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};

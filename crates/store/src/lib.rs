@@ -17,12 +17,12 @@ mod partition;
 mod transfer;
 mod view;
 
-pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, CommitOutcome, Trim};
-pub use cluster::{NodeHeartbeat, Cluster, Hint, Hints, Lease, Node};
+pub use batch::{Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Trim};
+pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
-pub use view::{KeyRange, Direction, Row, RowWrite, View};
+pub use view::{Direction, KeyRange, Row, RowWrite, View};
 
 /// How many events a stream has had. 0: the stream does not exist.
 pub type Version = u64;

@@ -38,7 +38,12 @@ impl InputError {
 pub(crate) struct InputFields<'a>(&'a Map<String, Value>);
 
 impl<'a> InputFields<'a> {
-    pub(crate) fn of(tool: &str, input: &'a Value, known: &[&str], example: &str) -> Result<InputFields<'a>, InputError> {
+    pub(crate) fn of(
+        tool: &str,
+        input: &'a Value,
+        known: &[&str],
+        example: &str,
+    ) -> Result<InputFields<'a>, InputError> {
         let Value::Object(map) = input else {
             let example = example.to_owned();
             return Err(InputError::NotAnObject { tool: tool.to_owned(), example, found: kind(input) });

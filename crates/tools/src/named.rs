@@ -12,7 +12,7 @@ use ordo_engine::tool::{Failure, Tool, Work};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fields::{InputFields, InputError, kind};
+use crate::fields::{InputError, InputFields, kind};
 use crate::shell::environment::check_env;
 use crate::shell::runner::{Invocation, ProcessRunner};
 use crate::template::{Template, TemplateError};

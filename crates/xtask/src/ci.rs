@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::step::{StepRecord, Step, table};
+use crate::step::{Step, StepRecord, table};
 use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sim, tree};
 
 const STEPS: [Step; 11] = [

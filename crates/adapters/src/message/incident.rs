@@ -1,6 +1,6 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
-use ordo_model::incident::{By, IncidentEvent, Link, IncidentStatus};
+use ordo_model::incident::{By, IncidentEvent, IncidentStatus, Link};
 use ordo_model::notification::IncidentSubject;
 
 use super::{Mood, Phrase, Topic, Words};

@@ -3,7 +3,7 @@
 //! Invariant: whatever a user wrote goes through `mrkdwn`; what looks like markup here is ours.
 
 use ordo_model::Timestamp;
-use ordo_model::incident::{Severity, IncidentStatus};
+use ordo_model::incident::{IncidentStatus, Severity};
 use ordo_model::notification::IncidentSubject;
 use serde_json::{Value, json};
 

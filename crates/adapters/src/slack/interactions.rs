@@ -63,7 +63,8 @@ struct SelectedOption {
 pub fn read(body: &[u8]) -> Result<Vec<Interaction>, NotAnInteraction> {
     let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
     let (_, payload) = payload.ok_or_else(|| NotAnInteraction("the form has no field \"payload\"".to_owned()))?;
-    let payload: InteractionPayload = serde_json::from_str(&payload).map_err(|error| NotAnInteraction(error.to_string()))?;
+    let payload: InteractionPayload =
+        serde_json::from_str(&payload).map_err(|error| NotAnInteraction(error.to_string()))?;
     if payload.r#type != "block_actions" {
         return Ok(Vec::new());
     }

@@ -5,7 +5,9 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, StartIncident, IncidentStatus};
+use ordo_model::incident::{
+    By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, IncidentStatus, StartIncident,
+};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};

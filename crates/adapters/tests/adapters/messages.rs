@@ -1,7 +1,7 @@
 //! Every message as people read it.
 
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
-use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, IncidentSource, IncidentStatus};
+use ordo_model::incident::{By, Card, IncidentEvent, IncidentSource, IncidentStatus, Link, Severity};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
 use ordo_model::notification::{IncidentSubject, JobSubject, Message, Subject};
 use ordo_model::schedule::Gap;
@@ -146,7 +146,8 @@ fn every_message_has_a_type_that_people_can_ask_for() {
 
 #[test]
 fn a_title_of_many_lines_stays_one_line() {
-    let mut message = incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", IncidentSource::Api) });
+    let mut message =
+        incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", IncidentSource::Api) });
     let Subject::Incident { incident, .. } = &mut message.subject else { panic!() };
     incident.title = "a\r\nb\u{7}c".into();
     assert_eq!(words(&message).line(), "a b c: a b added a note");

@@ -6,7 +6,7 @@ use ordo_adapters::slack::receiver;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
-use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, IncidentSource, IncidentStatus};
+use ordo_model::incident::{IncidentEvent, IncidentRefusal, IncidentSource, IncidentStatus, Severity};
 use serde_json::json;
 use uuid::Uuid;
 

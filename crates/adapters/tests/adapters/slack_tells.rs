@@ -6,7 +6,7 @@ use ordo_adapters::slack::api::Api;
 use ordo_adapters::slack::sender::SlackSender;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::Millis;
-use ordo_model::incident::{IncidentCommand, Severity, IncidentStatus};
+use ordo_model::incident::{IncidentCommand, IncidentStatus, Severity};
 use serde_json::Value;
 
 use crate::double::Mischief;

@@ -11,7 +11,7 @@ use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::notification::{Notification, NotificationState};
-use ordo_model::subscription::{SubscriptionStatus, Subscription, SubscriptionCommand, SubscriptionTerms};
+use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionStatus, SubscriptionTerms};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -191,7 +191,8 @@ async fn no_message_goes_into_a_private_network_unless_the_configuration_says_so
     assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
     assert!(notification.last_error.unwrap().contains("webhooks.allow in the configuration can allow it"));
     let port = url.rsplit(':').next().unwrap();
-    let named = SubscriptionTerms { url: format!("http://localhost:{port}/hook"), ..office.subscription(id).await.terms };
+    let named =
+        SubscriptionTerms { url: format!("http://localhost:{port}/hook"), ..office.subscription(id).await.terms };
     office.order(id, SubscriptionCommand::Change { terms: named }).await;
     let sender = office.directory.sender(id, office.subscription(id).await);
     assert!(sender.test(new_id()).await.unwrap_err().text.contains("loopback"));

@@ -7,7 +7,7 @@ use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_engine::secrets::{FixedKeys, SealingKey};
 use ordo_engine::sender::{Sender, Senders};
 use ordo_engine::{CommitExtras, Engine, EngineOptions, Tools};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store_redb::RedbStore;
@@ -105,7 +105,8 @@ pub(crate) fn now() -> Timestamp {
 async fn start(folder: &tempfile::TempDir, senders: &Senders) -> Engine {
     let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
     let keys = Arc::new(FixedKeys(vec![SealingKey::of([7; 32])]));
-    let options = EngineOptions { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..EngineOptions::default() };
+    let options =
+        EngineOptions { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..EngineOptions::default() };
     Engine::start(Arc::new(store), Tools::new(), Arc::new(SystemClock), options).await.unwrap()
 }
 

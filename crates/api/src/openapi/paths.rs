@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{component, parameters};
 use crate::code::Code;
 use crate::operation::Operation;
-use crate::route::{RouteResponse, RouteBody, Content, Media, Need, Route, page_name};
+use crate::route::{Content, Media, Need, Route, RouteBody, RouteResponse, page_name};
 
 pub(super) fn all() -> Value {
     let mut paths: Map<String, Value> = Map::new();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ordo_api::executors::HeldRun;
-use ordo_model::{RunId, FencingToken};
+use ordo_model::{FencingToken, RunId};
 use tokio::sync::Notify;
 
 use super::work::Cancel;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
-use ordo_model::{RunId, FencingToken};
+use ordo_model::{FencingToken, RunId};
 use serde::Serialize;
 use tokio::sync::mpsc;
 

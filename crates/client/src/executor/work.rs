@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ordo_api::executors::Assignment;
 use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
-use ordo_model::{Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp};
 use tokio::sync::{mpsc, watch};
 
 use super::books::HeldRuns;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ordo_model::{Incarnation, Timestamp};
-use ordo_store::{NodeHeartbeat, Cluster, Fault, Node, Partition, Store};
+use ordo_store::{Cluster, Fault, Node, NodeHeartbeat, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use super::{NodeDetails, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
+use super::{BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
 use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;

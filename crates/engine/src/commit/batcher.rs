@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use ordo_store::{Chunk, Fault, CommitOutcome, Store};
+use ordo_store::{Chunk, CommitOutcome, Fault, Store};
 use tokio::sync::{broadcast, mpsc};
 
 use super::command::Submission;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ordo_model::job::Pool;
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, FencingToken, TraceParent};
+use ordo_model::{EntityId, FencingToken, Incarnation, JobId, Millis, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 

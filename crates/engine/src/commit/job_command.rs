@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, SlottedCommand, Refusal, Run, decide};
+use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, SlottedCommand, decide};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{StartedAttempt, Change, SlotLocation};
+use super::change::{Change, SlotLocation, StartedAttempt};
 use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::planner::EntityWork;
@@ -30,7 +30,13 @@ pub struct Request {
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, slotted: SlottedCommand { command, reservation: None }, location: None, claim: None, extra: Extra::Nothing }
+        Request {
+            job_id,
+            slotted: SlottedCommand { command, reservation: None },
+            location: None,
+            claim: None,
+            extra: Extra::Nothing,
+        }
     }
 
     /// On its way, and where its answer comes.
@@ -267,7 +273,9 @@ fn note(change: &mut Change, decided: &Decided, mut location: Option<SlotLocatio
     for event in &decided.events {
         match event {
             Event::JobStarted { run_id, .. } => {
-                change.assignments.extend(location.take().and_then(|location| assignment(&decided.job, *run_id, location)));
+                change
+                    .assignments
+                    .extend(location.take().and_then(|location| assignment(&decided.job, *run_id, location)));
             }
             Event::RunCancelRequested { run_id, .. } => change.cancel.push(*run_id),
             Event::JobExecuted { run_id, .. }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::change::Change;
 use super::command::Submission;
-use super::state::{SharedState, EntityState};
+use super::state::{EntityState, SharedState};
 
 /// What is known of each entity before the round.
 pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;

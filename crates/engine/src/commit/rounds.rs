@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Batch, Chunk, Fault, CommitOutcome, Snapshot, Store};
+use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Snapshot, Store};
 use tokio::sync::oneshot;
 
 use super::cache::Cache;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Pool, Run};
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, StoredEvent, Fault, NewEvent, RowWrite, Snapshot, Trim, Version};
+use ordo_store::{Alarm, Fault, NewEvent, RowWrite, Snapshot, StoredEvent, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, Routing, SlotReservation};
-use ordo_model::routing::{RoutingRequest, Candidate, Choice, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
 use ordo_model::{Incarnation, JobId, Timestamp};
 use uuid::Uuid;
 

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
-use ordo_store::{Chunk, Fault, KeyRange, Direction, View};
+use ordo_store::{Chunk, Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
-use crate::commit::job_command::JobReply;
 use crate::commit::job_command::Claim;
+use crate::commit::job_command::JobReply;
 use crate::commit::keys;
 use crate::engine::Engine;
 use crate::read::queries::Queries;

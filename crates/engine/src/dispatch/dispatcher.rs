@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use ordo_model::executor::Offer;
 use ordo_model::job::{Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
-use ordo_model::{JobId, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use uuid::Uuid;
 
-use super::keys::{Keys, KeyVerdict};
+use super::keys::{KeyVerdict, Keys};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{StartedAttempt, SlotLocation, WaitingRun};
+use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;

@@ -87,8 +87,10 @@ mod tests {
 
     #[test]
     fn so_many_of_one_key_run_at_once() {
-        let limit =
-            |key: &str| RunTerms { concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }), ..RunTerms::default() };
+        let limit = |key: &str| RunTerms {
+            concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         keys.take(&limit("a"), at(0));
         keys.take(&limit("a"), at(0));
@@ -100,8 +102,10 @@ mod tests {
 
     #[test]
     fn in_no_window_do_more_begin_than_the_limit() {
-        let terms =
-            RunTerms { rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }), ..RunTerms::default() };
+        let terms = RunTerms {
+            rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         let mut begun: Vec<i64> = Vec::new();
         for ms in 0..1_000 {
@@ -117,8 +121,10 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_does_not_close_a_key_for_long() {
-        let terms =
-            RunTerms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..RunTerms::default() };
+        let terms = RunTerms {
+            rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         keys.take(&terms, at(900_000));
         assert_eq!(keys.judge(&terms, at(0)), KeyVerdict::Free);

@@ -3,7 +3,7 @@
 use ordo_model::executor::Offer;
 use ordo_model::job::SlotReservation;
 use ordo_model::routing::Candidate;
-use ordo_model::{Incarnation, JobId, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, Incarnation, JobId, RunId, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
-use crate::commit::change::{StartedAttempt, SlotLocation, WaitingRun};
+use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 const GROUP: &str = "default";
 
@@ -58,7 +58,13 @@ fn run(n: u128) -> RunId {
 }
 
 fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: RunTerms) -> WaitingRun {
-    WaitingRun { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
+    WaitingRun {
+        turn: now(),
+        rank,
+        run_id: run(n),
+        job_id: job(n),
+        requirements: Arc::new(Requirements { queue, terms }),
+    }
 }
 
 fn waiting(n: u128, rank: u8) -> WaitingRun {
@@ -127,7 +133,9 @@ fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, SlotL
 }
 
 fn names(begun: &[(u128, SlotLocation)], known: &[&'static str]) -> Vec<&'static str> {
-    let name = |location: &SlotLocation| *known.iter().find(|name| SlotLocation::Remote(id(name)) == *location).unwrap_or(&"here");
+    let name = |location: &SlotLocation| {
+        *known.iter().find(|name| SlotLocation::Remote(id(name)) == *location).unwrap_or(&"here")
+    };
     begun.iter().map(|(_, location)| name(location)).collect()
 }
 

@@ -3,9 +3,11 @@
 //! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
 //! its number, so whoever starts the next one meets everybody else who does in one stream.
 
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, StartIncident, IncidentStatus};
+use ordo_model::incident::{
+    Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentStatus, Severity, StartIncident,
+};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Direction, Version};
+use ordo_store::{Direction, Fault, Version};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;

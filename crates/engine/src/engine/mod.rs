@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::cluster::{self, NodeDetails, ClusterMember, Reviewer};
+use crate::cluster::{self, ClusterMember, NodeDetails, Reviewer};
 use crate::commit::batcher::{Batcher, BatcherMessage, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;

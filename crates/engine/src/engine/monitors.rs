@@ -1,7 +1,7 @@
 //! Monitors as callers use them: by name, by token.
 
 use ordo_model::monitor::Monitor;
-use ordo_store::{Fault, Direction};
+use ordo_store::{Direction, Fault};
 
 use crate::commit::kinds::monitor::{MONITORS, MONITORS_BY_TOKEN, token_prefix};
 use crate::commit::state::Versioned;
@@ -13,8 +13,13 @@ impl Queries {
     /// The monitor that pings with this token are for.
     pub async fn monitor_of_token(&self, token: &str) -> Result<Option<Versioned<Monitor>>, Fault> {
         let prefix = token_prefix(token);
-        let section =
-            IndexRange { index: MONITORS_BY_TOKEN, prefix: &prefix, after: None, order: Direction::Ascending, limit: 1 };
+        let section = IndexRange {
+            index: MONITORS_BY_TOKEN,
+            prefix: &prefix,
+            after: None,
+            order: Direction::Ascending,
+            limit: 1,
+        };
         Ok(self.objects::<Monitor>(&section).await?.items.pop())
     }
 

@@ -2,7 +2,7 @@
 
 use ordo_model::EntityId;
 use ordo_model::notification::Notification;
-use ordo_store::{Fault, Direction};
+use ordo_store::{Direction, Fault};
 
 use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;

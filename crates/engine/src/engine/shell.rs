@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::job::{Command, AttemptReport};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::{EntityId, JobId};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
-use crate::core::{Core, Effect, Input, CoreCommand};
+use crate::core::{Core, CoreCommand, Effect, Input};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::read::queries::waiting_runs;
@@ -102,8 +102,11 @@ impl CoreShell {
             Effect::ScanAlarms(scan) => self.look(scan),
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
-                let request =
-                    |CoreCommand { job_id, slotted, location }| Request { slotted, location, ..Request::new(job_id, Command::Wake) };
+                let request = |CoreCommand { job_id, slotted, location }| Request {
+                    slotted,
+                    location,
+                    ..Request::new(job_id, Command::Wake)
+                };
                 self.submit(orders.into_iter().map(request));
             }
             Effect::Execute(assignment) => self.runner.execute(*assignment),

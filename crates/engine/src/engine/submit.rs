@@ -15,7 +15,7 @@ use crate::commit::batcher::BatcherMessage;
 use crate::commit::chains;
 use crate::commit::command::{Submission, SubmitError};
 use crate::commit::entity_command::{CommitExtras, Committed, EntityCommand};
-use crate::commit::job_command::{JobReply, Claim, Request};
+use crate::commit::job_command::{Claim, JobReply, Request};
 use crate::commit::kinds::Stored;
 use crate::engine::Engine;
 use crate::time::clock::new_id;

@@ -123,7 +123,11 @@ impl Tokens {
     }
 
     /// Lets in whoever has this text from now on; another token of the name ends.
-    pub async fn replace(&self, wanted: TokenRequest, text: &SecretText) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
+    pub async fn replace(
+        &self,
+        wanted: TokenRequest,
+        text: &SecretText,
+    ) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
         self.command(ApiTokenCommand::Replace(described(wanted, text))).await
     }
 
@@ -148,7 +152,11 @@ impl Tokens {
     }
 
     /// By name.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<ApiToken>>, TokensError> {
+    pub async fn list(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<ListPage<Versioned<ApiToken>>, TokensError> {
         Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 

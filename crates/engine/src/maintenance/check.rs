@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Run};
 use ordo_model::{EntityId, Kind, RunId};
-use ordo_store::{Alarm, StoredEvent, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
+use ordo_store::{Alarm, Fault, Rebuilt, RowWrite, Snapshot, Store, StoredEvent, View};
 
 use crate::commit::codec;
 use crate::commit::kinds;

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, RunStatus};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
-use ordo_store::{Fault, KeyRange, Direction, View};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
+use ordo_store::{Direction, Fault, KeyRange, View};
 use serde_json::Value;
 use uuid::Uuid;
 

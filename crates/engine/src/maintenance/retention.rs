@@ -5,7 +5,7 @@
 
 use ordo_model::job::{Command, Event, Job, Run};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, NewEvent, Direction, Trim, View};
+use ordo_store::{Direction, Fault, KeyRange, NewEvent, Trim, View};
 
 use crate::commit::codec;
 use crate::commit::job_command::{Extra, Request};

@@ -8,7 +8,7 @@ use ordo_model::incident::{Incident, IncidentCommand};
 use ordo_model::limits::NOTIFICATION_RETRY_DELAY_MAX;
 use ordo_model::notification::{Message, Notification, NotificationCommand, NotificationState, Subject};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Direction};
+use ordo_store::{Direction, Fault};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -94,7 +94,8 @@ async fn try_once(
     let remembered = remembered(engine, &notification.message, &notification.sender).await?;
     let key = notification.message.key();
     let attempt = notification.attempts + 1;
-    let outgoing = OutgoingMessage { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
+    let outgoing =
+        OutgoingMessage { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
     let limit = sender.timeout();
     let sent = tokio::time::timeout(limit.to_std(), sender.send(&outgoing)).await;
     let sent = sent.unwrap_or_else(|_| Err(SendError::passing(format!("no answer within {limit}"))));

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use ordo_model::job::{Job, JobState};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Direction, View};
+use ordo_store::{Direction, DueAlarm, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -247,7 +247,12 @@ fn key_of(job: &Job, order: JobOrder) -> Option<Vec<u8>> {
     }
 }
 
-fn read_few(few: &[(Vec<u8>, Job)], order: JobOrder, after: Option<&[u8]>, count: usize) -> Vec<(Vec<u8>, ListEntry<Job>)> {
+fn read_few(
+    few: &[(Vec<u8>, Job)],
+    order: JobOrder,
+    after: Option<&[u8]>,
+    count: usize,
+) -> Vec<(Vec<u8>, ListEntry<Job>)> {
     let is_before = |key: &[u8], after: &[u8]| if order == JobOrder::Newest { key >= after } else { key <= after };
     let start = after.map_or(0, |after| few.partition_point(|(key, _)| is_before(key, after)));
     few[start..].iter().take(count).map(|(key, job)| (key.clone(), ListEntry::Shown(job.clone()))).collect()

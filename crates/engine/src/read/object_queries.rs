@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, object::Object};
-use ordo_store::{Fault, KeyRange, Direction, View};
+use ordo_store::{Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -12,7 +12,7 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
-use crate::read::page::{Cursor, ListEntry, List, ListPage, ListSource, read_page, rest};
+use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many objects one page looks at.

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ordo_model::Kind;
-use ordo_store::{Fault, KeyRange, Direction};
+use ordo_store::{Direction, Fault, KeyRange};
 use sha2::{Digest, Sha256};
 
 use crate::read::job_list::JobOrder;
@@ -207,7 +207,8 @@ mod tests {
     impl ListSource<u8> for Numbers {
         async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<u8>)>, Fault> {
             let from = after.map_or(0, |key| key[0] + 1);
-            let entry = |number: u8| if number.is_multiple_of(2) { ListEntry::Shown(number) } else { ListEntry::Passed };
+            let entry =
+                |number: u8| if number.is_multiple_of(2) { ListEntry::Shown(number) } else { ListEntry::Passed };
             Ok((from..self.until).take(count).map(|number| (vec![number], entry(number))).collect())
         }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{StoredEvent as Stored, Fault, KeyRange, Direction, Store, Version, View};
+use ordo_store::{Direction, Fault, KeyRange, Store, StoredEvent as Stored, Version, View};
 use serde_json::Value;
 
 use crate::commit::change::WaitingRun;

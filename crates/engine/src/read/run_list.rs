@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use ordo_model::job::{Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, Direction, Row, View};
+use ordo_store::{Direction, Fault, KeyRange, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
-use crate::read::page::{Cursor, ListEntry, List, ListPage, ListSource, read_page, rest};
+use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many runs one page looks at.

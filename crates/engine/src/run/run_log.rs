@@ -17,7 +17,9 @@ pub(crate) fn ended(assignment: &StartedAttempt, took: Millis, report: &AttemptR
     let StartedAttempt { job_id, run_id, label, attempt, .. } = assignment;
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
-        AttemptReport::Completed { .. } => tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended"),
+        AttemptReport::Completed { .. } => {
+            tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended")
+        }
         AttemptReport::Failed { .. }
         | AttemptReport::Cancelled { .. }
         | AttemptReport::Interrupted { .. }

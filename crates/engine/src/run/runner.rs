@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_model::job::AttemptReport;
-use ordo_model::{JobId, Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use ordo_store::Fault;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -20,7 +20,7 @@ use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
 use crate::run::run_log;
 use crate::run::secrets::Vault;
-use crate::run::tool::{Failure, DeliveryPayload, Tool, Work};
+use crate::run::tool::{DeliveryPayload, Failure, Tool, Work};
 use crate::run::trace;
 use crate::run::trace::{RunTrace, Sampling};
 use crate::time::clock::{SharedClock, Stopwatch};
@@ -221,9 +221,8 @@ impl Runner {
     }
 
     async fn completed(&self, assignment: &StartedAttempt, started_at: Timestamp, result: Value) -> AttemptReport {
-        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| AttemptReport::Failed {
-            started_at: Some(started_at),
-            reason: "the result could not be stored".into(),
+        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| {
+            AttemptReport::Failed { started_at: Some(started_at), reason: "the result could not be stored".into() }
         })
     }
 

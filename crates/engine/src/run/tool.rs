@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use ordo_model::{JobId, RunId, Timestamp, FencingToken, TraceParent};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;

@@ -99,7 +99,10 @@ pub(crate) fn begin(assignment: &StartedAttempt, trace: &RunTrace) -> Span {
 pub(crate) fn end(span: &Span, report: &AttemptReport) {
     span.record("ordo.run.outcome", run_log::outcome(report));
     match report {
-        AttemptReport::Completed { .. } | AttemptReport::Cancelled { .. } | AttemptReport::Nack { .. } | AttemptReport::Unclaimed { .. } => {}
+        AttemptReport::Completed { .. }
+        | AttemptReport::Cancelled { .. }
+        | AttemptReport::Nack { .. }
+        | AttemptReport::Unclaimed { .. } => {}
         AttemptReport::Failed { .. } | AttemptReport::Interrupted { .. } | AttemptReport::Lost { .. } => {
             span.record("otel.status_code", "ERROR");
         }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, StoredEvent, Fault, StreamPage, KeyRange, Direction, CommitOutcome, Position, Rebuilt, Row, Snapshot, Stats,
-    Store, Version, View,
+    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
+    StoredEvent, StreamPage, Version, View,
 };
 use uuid::Uuid;
 

@@ -9,7 +9,7 @@ mod spec;
 
 use serde_json::Value;
 
-use super::draft::{JobDraft, Imported, Refused};
+use super::draft::{Imported, JobDraft, Refused};
 
 /// Why a file is no YAML.
 pub type NotYaml = serde_saphyr::Error;

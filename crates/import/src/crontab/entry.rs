@@ -34,7 +34,14 @@ pub(super) fn draft(
     if let Some(text) = description(comment, settings, entry) {
         put("description", json!(text));
     }
-    JobDraft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
+    JobDraft {
+        place: super::place(number),
+        warnings: warnings(entry, &label),
+        label,
+        fields,
+        stated: STATED,
+        held: false,
+    }
 }
 
 fn input(command: &str, settings: &CrontabSettings, origin: &CrontabOrigin) -> Value {

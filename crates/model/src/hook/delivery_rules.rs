@@ -2,7 +2,9 @@
 
 use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
 use crate::id::JobId;
-use crate::limits::{DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES};
+use crate::limits::{
+    DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES,
+};
 use crate::object::Misplaced;
 use crate::text::shortened;
 use crate::time::{Millis, Timestamp};

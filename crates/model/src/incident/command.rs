@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, IncidentStatus};
+use super::words::{By, IncidentStatus, Link, Severity};
 use crate::job::Invalid;
 
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use super::command::{IncidentCommand, IncidentRefusal, StartIncident};
 use super::event::IncidentEvent;
-use super::words::{By, Link, IncidentSource, IncidentStatus};
+use super::words::{By, IncidentSource, IncidentStatus, Link};
 use super::{Escalating, Incident};
 use crate::job::Invalid;
 use crate::job::definition::text;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, IncidentStatus};
+use super::words::{By, IncidentStatus, Link, Severity};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

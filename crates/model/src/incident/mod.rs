@@ -25,7 +25,7 @@ pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
 pub use escalation::{Escalation, EscalationStep};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;
-pub use words::{By, Link, NoSeverity, Severity, IncidentSource, IncidentStatus};
+pub use words::{By, IncidentSource, IncidentStatus, Link, NoSeverity, Severity};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {

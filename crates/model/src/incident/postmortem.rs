@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Incident;
 use super::event::IncidentEvent;
-use super::words::{Link, IncidentStatus};
+use super::words::{IncidentStatus, Link};
 use crate::time::{Millis, Timestamp};
 
 /// Notes that begin with one of these are things to do.
@@ -60,7 +60,8 @@ fn impact(text: &mut String, incident: &Incident, timeline: &[(Timestamp, Incide
         timeline.iter().find(|(_, event)| wanted(event)).map(|(at, _)| at.since(incident.created_at))
     };
     let acknowledged = after(|event| matches!(event, IncidentEvent::Acknowledged { .. }));
-    let mitigating = after(|event| matches!(event, IncidentEvent::StatusUpdated { status: IncidentStatus::Mitigating, .. }));
+    let mitigating =
+        after(|event| matches!(event, IncidentEvent::StatusUpdated { status: IncidentStatus::Mitigating, .. }));
     let mut row = |name: &str, length: Option<Millis>, otherwise: &str| {
         let value = length.map_or_else(|| otherwise.to_owned(), |length| seconds(length).to_string());
         put(text, format_args!("- {name}: {value}\n"));
@@ -150,7 +151,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, IncidentCommand, Severity, IncidentSource, StartIncident};
+    use super::super::{By, IncidentCommand, IncidentSource, Severity, StartIncident};
     use super::*;
     use crate::object::Object;
 

@@ -101,7 +101,8 @@ pub enum IncidentStatus {
 }
 
 impl IncidentStatus {
-    pub const ALL: [IncidentStatus; 4] = [IncidentStatus::Open, IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Declined];
+    pub const ALL: [IncidentStatus; 4] =
+        [IncidentStatus::Open, IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Declined];
 
     pub const fn name(self) -> &'static str {
         match self {

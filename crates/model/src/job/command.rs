@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::after::UpstreamEnd;
 use super::definition::{Definition, Invalid};
 use super::run::Run;
-use crate::id::{Incarnation, RunId, FencingToken};
+use crate::id::{FencingToken, Incarnation, RunId};
 use crate::limits::CHAIN_DEPTH_MAX;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
-use crate::id::{Incarnation, RunId, FencingToken};
+use crate::id::{FencingToken, Incarnation, RunId};
 use crate::schedule::{Gap, Occurrence};
 use crate::text::is_default;
 use crate::time::Timestamp;

@@ -16,7 +16,7 @@ use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd, ShardPosition};
 use super::trigger::Trigger;
-use crate::id::{Incarnation, JobId, RunId, FencingToken};
+use crate::id::{FencingToken, Incarnation, JobId, RunId};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;

@@ -140,7 +140,9 @@ impl From<Trigger> for TriggerForm {
     fn from(trigger: Trigger) -> TriggerForm {
         match trigger {
             Trigger::Manual => TriggerForm { r#type: "manual".into(), ..TriggerForm::default() },
-            Trigger::Webhook { hook } => TriggerForm { r#type: "webhook".into(), hook: Some(hook), ..TriggerForm::default() },
+            Trigger::Webhook { hook } => {
+                TriggerForm { r#type: "webhook".into(), hook: Some(hook), ..TriggerForm::default() }
+            }
             Trigger::Scheduled(schedule) => scheduled_form(schedule),
         }
     }

@@ -61,8 +61,12 @@ impl Compiled {
     fn explain(&self, occurrence: Occurrence) -> PreviewedOccurrence {
         let second = occurrence.nominal.ms().div_euclid(1_000);
         match &self.beat {
-            Beat::Cron(cron) => PreviewedOccurrence { occurrence, local: cron.zone.shown(second), note: cron.note(second) },
-            Beat::At(_) | Beat::Every(_) => PreviewedOccurrence { occurrence, local: occurrence.nominal.to_string(), note: None },
+            Beat::Cron(cron) => {
+                PreviewedOccurrence { occurrence, local: cron.zone.shown(second), note: cron.note(second) }
+            }
+            Beat::At(_) | Beat::Every(_) => {
+                PreviewedOccurrence { occurrence, local: occurrence.nominal.to_string(), note: None }
+            }
         }
     }
 }

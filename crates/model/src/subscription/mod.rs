@@ -8,7 +8,7 @@ mod pattern;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use pattern::{NotAPattern, EventPattern};
+pub use pattern::{EventPattern, NotAPattern};
 
 use crate::id::Kind;
 use crate::limits::{
@@ -315,7 +315,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(refused(SubscriptionTerms { url: "example.com".into(), ..terms(&["*"], None) }), "url");
-        assert_eq!(refused(SubscriptionTerms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }), "url");
+        assert_eq!(
+            refused(SubscriptionTerms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }),
+            "url"
+        );
         assert_eq!(refused(terms(&[], None)), "events");
         let long = SubscriptionTerms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
         assert_eq!(refused(long), "description");

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{
-    self, Command, Decided, Definition, Event, Job, JobState, SlottedCommand, Refusal, AttemptReport, Run, RunStatus, SkipReason,
-    SlotReservation,
+    self, AttemptReport, Command, Decided, Definition, Event, Job, JobState, Refusal, Run, RunStatus, SkipReason,
+    SlotReservation, SlottedCommand,
 };
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

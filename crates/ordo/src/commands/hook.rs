@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, ReplayArgs, HookUpdateArgs};
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, HookUpdateArgs, ReplayArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;

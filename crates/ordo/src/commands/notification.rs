@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
-use crate::cli::notification::{NotificationSubcommand, NotificationListArgs};
+use crate::cli::notification::{NotificationListArgs, NotificationSubcommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
-use crate::cli::subscription::{SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs};
+use crate::cli::subscription::{
+    SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
+};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 

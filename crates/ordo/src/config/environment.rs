@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::keys::KEYS;
-use super::layers::{Layers, SettingOrigin, Path};
+use super::layers::{Layers, Path, SettingOrigin};
 
 const PREFIX: &str = "ORDO_";
 /// Settings with a short name of their own.

@@ -70,8 +70,13 @@ pub(super) const KEYS: &[ConfigKey] = &[
 ];
 
 /// What a tool of one's own may say; `env` holds one key per variable.
-const NAMED_TOOL: [(&str, ValueKind); 5] =
-    [("args", ValueKind::List), ("command", ValueKind::Text), ("cwd", ValueKind::Text), ("env", ValueKind::Text), ("stdin", ValueKind::Text)];
+const NAMED_TOOL: [(&str, ValueKind); 5] = [
+    ("args", ValueKind::List),
+    ("command", ValueKind::Text),
+    ("cwd", ValueKind::Text),
+    ("env", ValueKind::Text),
+    ("stdin", ValueKind::Text),
+];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
 const fn key(path: &'static str, kind: ValueKind, default: Option<&'static str>) -> ConfigKey {

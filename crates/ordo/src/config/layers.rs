@@ -159,11 +159,15 @@ fn put(table: &mut toml::Table, path: &[String], value: &Value) {
 fn from_text(kind: ValueKind, text: &str) -> Result<Value, String> {
     match kind {
         ValueKind::Text => Ok(Value::from(text)),
-        ValueKind::Number => text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number")),
+        ValueKind::Number => {
+            text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number"))
+        }
         ValueKind::Bool => {
             text.trim().parse::<bool>().map(Value::from).map_err(|_| format!("{text:?} is not true or false"))
         }
-        ValueKind::List if text.trim_start().starts_with('[') => text.parse().map_err(|_| format!("{text:?} is not a list")),
+        ValueKind::List if text.trim_start().starts_with('[') => {
+            text.parse().map_err(|_| format!("{text:?} is not a list"))
+        }
         ValueKind::List => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Ok(Value::Array(items.map(Value::from).collect()))

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 pub(crate) use keys::DEFAULT_NODE;
-pub(crate) use layers::{Layers, SettingOrigin, Path, Setting};
+pub(crate) use layers::{Layers, Path, Setting, SettingOrigin};
 pub(crate) use settings::{LogStyle, Settings};
 
 use crate::error::{Error, Result};

@@ -15,7 +15,7 @@ use std::path::Path;
 use ordo_engine::cluster::Roles;
 use ordo_model::Millis;
 
-use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, DaemonRole, ServeArgs};
+use crate::cli::daemon::{DaemonArgs, DaemonRole, LogFormat, OrchestrateArgs, ServeArgs};
 use crate::config::{Config, Flag, Settings};
 use crate::error::{Error, Exit, Result};
 use crate::store_location::StoreLocation;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, RunLog, LogStream, RunOutcome, RunFuture};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, LogStream, RunFuture, RunLog, RunOutcome};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};

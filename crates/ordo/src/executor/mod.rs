@@ -4,7 +4,7 @@ mod handler;
 
 use std::path::Path;
 
-use ordo_client::executor::{RemoteExecutor, ExecutorOffer};
+use ordo_client::executor::{ExecutorOffer, RemoteExecutor};
 use ordo_engine::Tools;
 
 use crate::cli::Common;
@@ -37,7 +37,8 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     let server = locate::server(common)?.client;
     tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
     eprintln!("ordo executor {name} works for {}", server.target());
-    let executor = RemoteExecutor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let executor =
+        RemoteExecutor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");

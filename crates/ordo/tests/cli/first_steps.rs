@@ -101,7 +101,10 @@ fn a_cron_expression_is_explained_without_a_daemon() {
     let world = World::new();
     let output = world.ordo(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin", "--next", "400"]).done().out;
     assert!(output.starts_with("At 02:30 (Europe/Berlin)"), "{output}");
-    assert!(output.contains("CET") && output.contains("CEST") && output.contains("UTC") && output.contains("in "), "{output}");
+    assert!(
+        output.contains("CET") && output.contains("CEST") && output.contains("UTC") && output.contains("in "),
+        "{output}"
+    );
     assert!(output.contains("its time is skipped on this day"), "{output}");
     assert!(output.contains("its time comes twice on this day"), "{output}");
     let data = world.json(&["cron", "explain", "@daily", "--next", "2"]);

@@ -18,7 +18,7 @@ use crate::pages::incidents::incident::notification_state;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, ListRow, ListContents, button, code, link, quiet, text};
+use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, button, code, link, quiet, text};
 use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;

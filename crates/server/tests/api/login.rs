@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{TestResponse, TOKEN, World, job, text};
+use crate::world::{TOKEN, TestResponse, World, job, text};
 
 /// A request without a token, with these headers.
 async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
@@ -133,7 +133,10 @@ async fn whoever_guesses_is_slowed_down_by_address() {
         answer
     };
     for _ in 0..30 {
-        assert!(send_request(TOKEN).await.starts_with("HTTP/1.1 303"), "whoever has a token may come as often as they like");
+        assert!(
+            send_request(TOKEN).await.starts_with("HTTP/1.1 303"),
+            "whoever has a token may come as often as they like"
+        );
     }
     for _ in 0..20 {
         assert!(send_request("wrong").await.starts_with("HTTP/1.1 401"));

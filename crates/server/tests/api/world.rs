@@ -17,7 +17,9 @@ use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
 use ordo_engine::tokens::TokenRequest;
 use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
-use ordo_server::{Adapters, App, Auth, RateLimits, Maintenance, MaintenanceError, NodeIdentity, router, serve_tcp, serve_unix};
+use ordo_server::{
+    Adapters, App, Auth, Maintenance, MaintenanceError, NodeIdentity, RateLimits, router, serve_tcp, serve_unix,
+};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -181,7 +183,13 @@ impl World {
         self.with_headers("PATCH", path, &headers, body).await
     }
 
-    pub(crate) async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> TestResponse {
+    pub(crate) async fn with_headers(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> TestResponse {
         let mut request = request(method, path).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);

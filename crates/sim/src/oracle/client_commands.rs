@@ -42,12 +42,15 @@ impl ClientCommands {
                 require(found, || format!("op {op} was acknowledged and is lost: {client_command:?} on {job}"))
             }
             Reply::Duplicate(by) => {
-                let ClientCommand::Create { marker, .. } = &client_command else { return Err("only creations bear a key".into()) };
+                let ClientCommand::Create { marker, .. } = &client_command else {
+                    return Err("only creations bear a key".into());
+                };
                 let found = self.labels.get(marker) == Some(by);
                 require(found, || format!("op {op}: said to be done before by {by}, which is not in the log"))
             }
             Reply::Refused(why) => {
-                let shown = client_command.marker().is_some_and(|marker| self.seen.contains_key(&(job, marker.clone())));
+                let shown =
+                    client_command.marker().is_some_and(|marker| self.seen.contains_key(&(job, marker.clone())));
                 self.refused.extend(client_command.marker().map(|marker| (job, marker.clone())));
                 require(!shown, || format!("op {op} was refused ({why}) and took effect all the same"))
             }
@@ -168,7 +171,10 @@ fn same(asked: &Definition, logged: &Definition) -> bool {
 impl ClientCommand {
     fn marker(&self) -> Option<&String> {
         match self {
-            ClientCommand::Create { .. } | ClientCommand::Resume | ClientCommand::Backfill { .. } | ClientCommand::RetryRun { .. } => None,
+            ClientCommand::Create { .. }
+            | ClientCommand::Resume
+            | ClientCommand::Backfill { .. }
+            | ClientCommand::RetryRun { .. } => None,
             ClientCommand::Update { marker }
             | ClientCommand::Pause { marker }
             | ClientCommand::Cancel { marker }

@@ -6,7 +6,7 @@ use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
-use super::runs::{Runs, OracleStage};
+use super::runs::{OracleStage, Runs};
 use super::{Verdict, require};
 
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Block, Definition, AttemptReport};
+use ordo_model::job::{AttemptReport, Block, Definition};
 use ordo_model::limits::{BLOCK_QUEUE_MAX, TIMEOUT_GRACE};
 use ordo_model::{Incarnation, RunId};
 use uuid::Uuid;
@@ -102,7 +102,8 @@ impl Runs {
             Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
-        let known = self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
+        let known =
+            self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))
@@ -125,7 +126,14 @@ impl Runs {
         let next = found.attempts + 1;
         found.attempts = attempt;
         let generation = executor.generation;
-        found.stage = OracleStage::Running(OracleAttempt { attempt, token, generation, started_at: at, deadline, settle_at: None });
+        found.stage = OracleStage::Running(OracleAttempt {
+            attempt,
+            token,
+            generation,
+            started_at: at,
+            deadline,
+            settle_at: None,
+        });
         require(queued, || format!("run {run} was started while it was not waiting"))?;
         require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
         require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
@@ -134,7 +142,12 @@ impl Runs {
         require(deadline == wanted, || format!("run {run} has the deadline {deadline}, not {wanted}"))
     }
 
-    pub(super) fn executed(&mut self, run: RunId, attempt: u32, report: impl Fn(u64) -> Option<AttemptReport>) -> Verdict {
+    pub(super) fn executed(
+        &mut self,
+        run: RunId,
+        attempt: u32,
+        report: impl Fn(u64) -> Option<AttemptReport>,
+    ) -> Verdict {
         let (_, running) = self.running(run)?;
         self.over(run);
         require(running.attempt == attempt, || format!("run {run}: attempt {attempt} ended, not the current one"))?;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Cause, Event, AttemptReport, Timeliness};
-use ordo_model::{JobId, RunId, Timestamp, FencingToken};
+use ordo_model::job::{AttemptReport, Cause, Event, Timeliness};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use ordo_sim::History;
-use ordo_sim::history::{Fact, Reply, FactKind};
+use ordo_sim::history::{Fact, FactKind, Reply};
 use uuid::Uuid;
 
 /// None: this history has nothing that could be lied about in this way.
@@ -173,7 +173,10 @@ fn lose_an_acknowledged_command(history: &mut History) -> Option<()> {
         _ => return None,
     };
     let op: u32 = marker.strip_prefix("op-")?.parse().ok()?;
-    find(history, |fact| matches!(&fact.what, FactKind::Answered { op: answered, reply: Reply::Done } if *answered == op))?;
+    find(
+        history,
+        |fact| matches!(&fact.what, FactKind::Answered { op: answered, reply: Reply::Done } if *answered == op),
+    )?;
     history.facts.remove(place);
     renumber(history);
     Some(())
@@ -203,7 +206,8 @@ fn refuse_what_was_done(history: &mut History) -> Option<()> {
     let place = find_event(history, |event| matches!(event, Event::JobUpdated { .. }))?;
     let Event::JobUpdated { definition, .. } = event_mut(history, place).1 else { return None };
     let op: u32 = definition.description.clone()?.strip_prefix("op-")?.parse().ok()?;
-    let answered = find(history, |fact| matches!(&fact.what, FactKind::Answered { op: answered, .. } if *answered == op))?;
+    let answered =
+        find(history, |fact| matches!(&fact.what, FactKind::Answered { op: answered, .. } if *answered == op))?;
     history.facts[answered].what = FactKind::Answered { op, reply: Reply::Refused("no".into()) };
     Some(())
 }
@@ -294,8 +298,7 @@ fn go_on_after_the_end(history: &mut History) -> Option<()> {
 }
 
 fn leave_a_run_stuck(history: &mut History) -> Option<()> {
-    let last =
-        |fact: &Fact| matches!(&fact.what, FactKind::Logged { event, .. } if matches!(**event, Event::JobExecuted { .. }));
+    let last = |fact: &Fact| matches!(&fact.what, FactKind::Logged { event, .. } if matches!(**event, Event::JobExecuted { .. }));
     let place = history.facts.iter().rposition(last)?;
     history.facts.remove(place);
     renumber(history);

@@ -43,7 +43,12 @@ impl JournalTail {
 }
 
 /// Opens the journal `id`, of which redb durably holds the records up to `applied`.
-pub(crate) fn recover(source: &BackendSource, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, JournalTail), Fault> {
+pub(crate) fn recover(
+    source: &BackendSource,
+    keeping: Keeping,
+    id: u64,
+    applied: u64,
+) -> Result<(Journal, JournalTail), Fault> {
     if !source.journal_exists() {
         return Err(missing(source));
     }

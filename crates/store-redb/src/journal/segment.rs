@@ -102,7 +102,12 @@ pub(crate) struct SegmentContents {
 
 impl SegmentContents {
     /// None if the segment is new, of another journal, or if a crash cut its header short.
-    pub(crate) fn read(index: usize, file: &dyn StorageBackend, id: u64, applied: u64) -> Result<Option<SegmentContents>, Fault> {
+    pub(crate) fn read(
+        index: usize,
+        file: &dyn StorageBackend,
+        id: u64,
+        applied: u64,
+    ) -> Result<Option<SegmentContents>, Fault> {
         let reading = |error| super::failed("reading the journal", error);
         let len = file.len().map_err(reading)?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];

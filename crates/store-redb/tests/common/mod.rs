@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, StoredEvent, Item, KeyRange, NewEvent, Direction, CommitOutcome, Position, Row,
-    RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, Item, KeyRange, NewEvent, Position,
+    Row, RowWrite, Snapshot, Store, StoredEvent, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};

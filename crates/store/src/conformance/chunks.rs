@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::StoreUnderTest;
 use super::given::{chunk, grow, item, job};
-use crate::{Batch, Chunk, Item, CommitOutcome, Store};
+use crate::{Batch, Chunk, CommitOutcome, Item, Store};
 
 pub async fn chunks_come_in_order_of_number_not_of_arrival(place: &dyn StoreUnderTest) {
     let store = place.open().await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::StoreUnderTest;
 use super::given::{accept, alarm, chunk, commit, event, grow, item, job, kinds, positions, purge, put, version};
-use crate::{Batch, Disposition, Fault, Item, CommitOutcome, Position, Store, View};
+use crate::{Batch, CommitOutcome, Disposition, Fault, Item, Position, Store, View};
 
 pub async fn a_new_stream_starts_at_version_one(place: &dyn StoreUnderTest) {
     let store = place.open().await;

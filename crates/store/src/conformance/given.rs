@@ -6,7 +6,8 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, NewEvent, CommitOutcome, RowWrite, Store, Trim, Version, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, Item, NewEvent, RowWrite, Store, Trim, Version,
+    View,
 };
 
 pub fn job(number: u128) -> EntityId {

@@ -2,7 +2,7 @@
 
 use super::StoreUnderTest;
 use super::given::{accept, at, commit, event, grow, item, job, kinds, positions};
-use crate::{StoredEvent, Fault, Item, NewEvent, CommitOutcome, Position};
+use crate::{CommitOutcome, Fault, Item, NewEvent, Position, StoredEvent};
 
 pub async fn history_pages_by_version(place: &dyn StoreUnderTest) {
     let store = place.open().await;
@@ -95,7 +95,8 @@ pub async fn an_event_comes_back_as_it_was_given(place: &dyn StoreUnderTest) {
     let given =
         NewEvent { at: at(1_763_236_800_123), kind: "job_größer".into(), data: b"{\"a\":[1,\"\\u0000\"]}".to_vec() };
     accept(&*store, Item { events: vec![given.clone()], ..item(job(1), 0) }).await;
-    let StoredEvent { entity, version, at, kind, data, .. } = store.history(job(1), 1, 1).await.unwrap().events.remove(0);
+    let StoredEvent { entity, version, at, kind, data, .. } =
+        store.history(job(1), 1, 1).await.unwrap().events.remove(0);
     assert_eq!((entity, version), (job(1), 1));
     assert_eq!(NewEvent { at, kind, data }, given);
 }

@@ -2,7 +2,7 @@
 
 use super::StoreUnderTest;
 use super::given::{accept, alarm, at, chunk, due, item, job, kinds, once, put};
-use crate::{Batch, Fault, CommitOutcome, Rebuilt, Snapshot, Store, View};
+use crate::{Batch, CommitOutcome, Fault, Rebuilt, Snapshot, Store, View};
 
 pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn StoreUnderTest) {
     let store = place.open().await;

@@ -2,7 +2,7 @@
 
 use super::StoreUnderTest;
 use super::given::{accept, commit, delete, item, job, put};
-use crate::{KeyRange, Direction, RowWrite, Store, View};
+use crate::{Direction, KeyRange, RowWrite, Store, View};
 
 const VIEW: View = View::RunsByJob;
 

@@ -4,7 +4,7 @@ use super::StoreUnderTest;
 use super::given::{
     accept, alarm, at, commit, due, event, grow, item, job, kinds, positions, purge, put, trim, version,
 };
-use crate::{Batch, Fault, StreamPage, Item, CommitOutcome, Position, View};
+use crate::{Batch, CommitOutcome, Fault, Item, Position, StreamPage, View};
 
 pub async fn a_checkpoint_replaces_the_prefix_and_keeps_version_and_position(place: &dyn StoreUnderTest) {
     let store = place.open().await;

@@ -9,7 +9,7 @@ use reqwest::{Method, Url};
 use serde_json::Value;
 
 use super::expect::Expect;
-use crate::fields::{InputFields, InputError};
+use crate::fields::{InputError, InputFields};
 use crate::near::did_you_mean;
 
 const FIELDS: [&str; 6] = ["method", "url", "headers", "body", "expect", "after"];

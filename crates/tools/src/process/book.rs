@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ordo_engine::tool::Work;
-use ordo_model::{RunId, FencingToken};
+use ordo_model::{FencingToken, RunId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::proc::{self, ProcessIdentity, AttemptMark};
+use super::proc::{self, AttemptMark, ProcessIdentity};
 
 #[derive(Debug, Clone)]
 pub struct ProcessBook {

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use ordo_model::{RunId, FencingToken};
+use ordo_model::{FencingToken, RunId};
 use serde::{Deserialize, Serialize};
 
 /// A process, distinguished from a later one with the same number: field 22 of its `stat`, in ticks since boot.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::book::{OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
-use super::proc::{self, ProcessIdentity, AttemptMark, ProcessStat};
+use super::proc::{self, AttemptMark, ProcessIdentity, ProcessStat};
 use crate::limits::SWEEP_GRACE;
 
 /// All processes at one moment, and who is looking.
@@ -114,7 +114,9 @@ impl ProcessTable {
 
     fn left_of(&self, record: &ProcessRecord) -> Vec<KillTarget> {
         let mark = record.mark();
-        let ours = |seen: &ProcessStat, its: &Option<AttemptMark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
+        let ours = |seen: &ProcessStat, its: &Option<AttemptMark>| {
+            Some(seen.id) == record.leader || its.as_ref() == Some(&mark)
+        };
         let mut targets: Vec<KillTarget> = (self.processes.iter())
             .filter(|(seen, its)| ours(seen, its))
             .map(|(seen, _)| match self.leader_of(seen.pgid) {
@@ -162,7 +164,7 @@ impl KillTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ordo_model::{RunId, FencingToken};
+    use ordo_model::{FencingToken, RunId};
 
     const RUN: RunId = RunId(Uuid::from_u128(1));
 

@@ -38,7 +38,11 @@ impl Attended {
         Attended { process: Process { group, child }, capture }
     }
 
-    pub(crate) async fn until_the_end(mut self, cancel: &CancellationToken, entry: &OpenRecord) -> Result<Value, Failure> {
+    pub(crate) async fn until_the_end(
+        mut self,
+        cancel: &CancellationToken,
+        entry: &OpenRecord,
+    ) -> Result<Value, Failure> {
         let ending = match self.exit_or(cancel).await? {
             Some(status) => {
                 self.drain(cancel).await;

@@ -41,7 +41,11 @@ pub(crate) struct Captured {
 
 impl Capture {
     pub(crate) fn of(child: &mut Child, log: LogSink) -> Capture {
-        let kept = CapturedOutput { log, output: TextTail::of(OUTPUT_TAIL_BYTES), complaints: TextTail::of(STDERR_SHOWN_BYTES) };
+        let kept = CapturedOutput {
+            log,
+            output: TextTail::of(OUTPUT_TAIL_BYTES),
+            complaints: TextTail::of(STDERR_SHOWN_BYTES),
+        };
         let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         Capture { stdout: Pipe::new(LogStream::Stdout, stdout), stderr: Pipe::new(LogStream::Stderr, stderr), kept }

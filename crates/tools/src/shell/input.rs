@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::environment::check_env;
 use super::runner::Invocation;
-use crate::fields::{InputFields, InputError};
+use crate::fields::{InputError, InputFields};
 
 const FIELDS: [&str; 7] = ["command", "args", "env", "cwd", "stdin", "script", "after"];
 const EXAMPLE: &str = r#"{"command": "echo", "args": ["hi"]}"#;

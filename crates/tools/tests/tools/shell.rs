@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ordo_engine::logs::LogStream;
-use ordo_engine::tool::{Failure, DeliveryPayload, Shard, Tool};
+use ordo_engine::tool::{DeliveryPayload, Failure, Shard, Tool};
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES, OUTPUT_TAIL_BYTES};
 use ordo_tools::Shell;
 use serde_json::{Value, json};

@@ -59,7 +59,11 @@ pub(super) struct GuardedCrate {
 
 pub(super) const GUARDED: [GuardedCrate; 5] = [
     GuardedCrate { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
-    GuardedCrate { name: "tokio-postgres", known_by: &["store-postgres"], why: "a store is reached through the contract" },
+    GuardedCrate {
+        name: "tokio-postgres",
+        known_by: &["store-postgres"],
+        why: "a store is reached through the contract",
+    },
     GuardedCrate { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
     GuardedCrate {
         name: "tokio",

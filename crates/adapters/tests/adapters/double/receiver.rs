@@ -76,8 +76,9 @@ async fn take(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
     assert!(!id.contains('.') && text("content-type") == "application/json");
     let at = Timestamp::from_ms(at.parse::<i64>().unwrap() * 1_000).unwrap();
     let given: Vec<&str> = signatures.split(' ').collect();
-    let fits =
-        |key: &SigningKey| given.contains(&SignatureHeaders::new(std::slice::from_ref(key), &id, at, &body).signature.as_str());
+    let fits = |key: &SigningKey| {
+        given.contains(&SignatureHeaders::new(std::slice::from_ref(key), &id, at, &body).signature.as_str())
+    };
     let signed_by = inside.keys.iter().map(fits).collect();
     inside.taken.push(Taken { id, signed_by, body: serde_json::from_slice(&body).unwrap() });
     match mischief {

@@ -12,7 +12,7 @@ use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
-use ordo_store::{StoredEvent, Fault, Snapshot};
+use ordo_store::{Fault, Snapshot, StoredEvent};
 
 use crate::dispatch::deliveries;
 use crate::engine::Engine;

@@ -1,7 +1,7 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
-use ordo_model::job::{Command, Definition, Pool, AttemptReport};
-use ordo_model::{JobId, RunId, FencingToken};
+use ordo_model::job::{AttemptReport, Command, Definition, Pool};
+use ordo_model::{FencingToken, JobId, RunId};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 

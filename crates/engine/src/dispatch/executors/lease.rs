@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, Presence};
-use ordo_model::job::{Command, AttemptReport};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::limits::LEASE;
 use ordo_store::Fault;
 use uuid::Uuid;

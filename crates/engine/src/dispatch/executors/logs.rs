@@ -4,7 +4,7 @@
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
-use ordo_model::{RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, RunId, Timestamp};
 use ordo_store::Chunk;
 
 use super::registry::RunLease;

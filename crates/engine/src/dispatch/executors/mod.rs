@@ -10,6 +10,6 @@ mod reports;
 pub(crate) mod restore;
 
 pub(crate) use lease::{reconcile, watch};
-pub use logs::{RemoteLogChunk, RemoteLine};
-pub use protocol::{HeartbeatReply, Handed, Leaving, ListedExecutor, NotThere, Polled};
+pub use logs::{RemoteLine, RemoteLogChunk};
+pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

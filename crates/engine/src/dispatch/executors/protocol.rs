@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
-use ordo_model::job::{Command, Definition, Job, AttemptReport, Stage};
+use ordo_model::job::{AttemptReport, Command, Definition, Job, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
-use ordo_model::{Millis, RunId, Timestamp, FencingToken, TraceParent};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 

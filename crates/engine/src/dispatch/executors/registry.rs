@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::executor::Offer;
 use ordo_model::limits::LEASE;
-use ordo_model::{JobId, RunId, Timestamp, FencingToken};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 

@@ -1,8 +1,8 @@
 //! What remote executors report: checked against the attempt they had, bounded like everything that runs here.
 
-use ordo_model::job::{Command, Refusal, AttemptReport};
+use ordo_model::job::{AttemptReport, Command, Refusal};
 use ordo_model::limits::NACK_DELAY_MAX;
-use ordo_model::{Millis, RunId, FencingToken};
+use ordo_model::{FencingToken, Millis, RunId};
 use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;

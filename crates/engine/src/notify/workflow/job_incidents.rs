@@ -1,7 +1,7 @@
 //! What a job's news mean for its incident.
 
 use ordo_model::EntityId;
-use ordo_model::incident::{By, Link, IncidentSource, StartIncident};
+use ordo_model::incident::{By, IncidentSource, Link, StartIncident};
 use ordo_model::job::{IncidentPolicy, Job, Notice, Reaction};
 use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;

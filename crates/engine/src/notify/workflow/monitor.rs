@@ -29,7 +29,11 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
     Ok(Reconciled::Done)
 }
 
-async fn hand_on(engine: &Engine, monitor: &Versioned<Monitor>, entry: &OutboxEntry<MonitorNotice>) -> Result<(), Fault> {
+async fn hand_on(
+    engine: &Engine,
+    monitor: &Versioned<Monitor>,
+    entry: &OutboxEntry<MonitorNotice>,
+) -> Result<(), Fault> {
     let name = &monitor.settings.name;
     let (what, why, repetition) = match &entry.what {
         MonitorNotice::Silent { due_at } => ("has not been heard of", format!("a ping was expected by {due_at}"), 0),

@@ -4,7 +4,7 @@
 //! what adds to it carry the same key.
 
 use ordo_model::Millis;
-use ordo_model::incident::{By, Incident, IncidentCommand, StartIncident, IncidentStatus};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentStatus, StartIncident};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_store::{Dedup, Fault};

@@ -26,7 +26,7 @@ use crate::read::object_queries::IndexRange;
 use crate::read::page::{Cursor, ListPage};
 use crate::time::clock::new_id;
 
-pub use key::{KEY_BYTES, SealingKey, KeyFingerprint, Unopened, open};
+pub use key::{KEY_BYTES, KeyFingerprint, SealingKey, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
 pub(crate) use mask::{ASIDE_MIN_BYTES, aside};
@@ -112,7 +112,11 @@ impl Secrets {
     }
 
     /// Names and times, by name; no values.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Versioned<Secret>>, SecretsError> {
+    pub async fn list(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<ListPage<Versioned<Secret>>, SecretsError> {
         Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 

@@ -4,8 +4,8 @@
 
 use super::draft::Draft;
 use super::fire;
-use crate::id::{Incarnation, RunId, FencingToken};
-use crate::job::command::{Refusal, AttemptReport, SlotReservation};
+use crate::id::{FencingToken, Incarnation, RunId};
+use crate::job::command::{AttemptReport, Refusal, SlotReservation};
 use crate::job::event::{Cause, Event};
 use crate::job::policy::Routing;
 use crate::job::run::Run;
@@ -87,7 +87,12 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
-pub(super) fn report(draft: &mut Draft, run_id: RunId, token: FencingToken, report: AttemptReport) -> Result<(), Refusal> {
+pub(super) fn report(
+    draft: &mut Draft,
+    run_id: RunId,
+    token: FencingToken,
+    report: AttemptReport,
+) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::StaleToken)?;
     let attempt = run.attempt().filter(|attempt| attempt.token == token).ok_or(Refusal::StaleToken)?.number;
     let cancelling = run.cancelling.clone();
@@ -138,10 +143,18 @@ enum EffectKnowledge {
     Unknown,
 }
 
-fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_at: Option<Timestamp>, effect: EffectKnowledge) {
+fn fail(
+    draft: &mut Draft,
+    run_id: RunId,
+    attempt: u32,
+    reason: String,
+    started_at: Option<Timestamp>,
+    effect: EffectKnowledge,
+) {
     let definition = draft.job.definition.clone();
     let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
-    let again = definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
+    let again =
+        definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
     let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
     draft.emit(Event::JobFailed { run_id, attempt, reason: bounded(reason), started_at, retry_at });
 }

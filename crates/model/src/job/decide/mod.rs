@@ -8,7 +8,7 @@ mod draft;
 mod fire;
 mod lifecycle;
 
-use super::command::{Command, SlottedCommand, Refusal};
+use super::command::{Command, Refusal, SlottedCommand};
 use super::definition::validate_input;
 use super::event::{Cause, Event};
 use super::run::Run;

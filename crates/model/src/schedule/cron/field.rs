@@ -54,7 +54,11 @@ impl Steps {
 }
 
 /// The parts of a list, each read by `part`.
-pub(super) fn list<T>(form: &FieldSyntax, field: &str, part: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+pub(super) fn list<T>(
+    form: &FieldSyntax,
+    field: &str,
+    part: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
     let parts: Vec<&str> = field.split(',').collect();
     let several = parts.len() > 1;
     let read = |text: &&str| match *text {

@@ -9,7 +9,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::Result;
-use ordo_import::{JobDraft, Imported};
+use ordo_import::{Imported, JobDraft};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
@@ -65,13 +65,21 @@ impl ImportItem {
     }
 }
 
-pub(super) async fn with_server(talk: &CommandSession, reading: &Imported, wanted: ImportScope) -> Result<Vec<ImportItem>> {
+pub(super) async fn with_server(
+    talk: &CommandSession,
+    reading: &Imported,
+    wanted: ImportScope,
+) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
 
 /// The jobs that are not over, by label.
-async fn living(talk: &CommandSession, reading: &Imported, wanted: ImportScope) -> Result<BTreeMap<String, Vec<Value>>> {
+async fn living(
+    talk: &CommandSession,
+    reading: &Imported,
+    wanted: ImportScope,
+) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
         ImportScope::Beginning(prefix) => {
@@ -157,8 +165,12 @@ mod tests {
     use ordo_import::crontab::{self, CrontabFormat, CrontabOrigin};
 
     fn reading(text: &str) -> Imported {
-        let origin =
-            CrontabOrigin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
+        let origin = CrontabOrigin {
+            format: CrontabFormat::User,
+            name: "crontab".into(),
+            zone: "UTC".into(),
+            cwd: Some("/".into()),
+        };
         crontab::read(text, &origin)
     }
 

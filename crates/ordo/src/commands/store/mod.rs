@@ -56,10 +56,12 @@ async fn file(talk: &CommandSession, asked: &StoreArg, verb: &str) -> Result<Fil
     match place(talk, asked).await? {
         StoreAccess::File(file) => Ok(file),
         StoreAccess::Daemon(daemon) => Err(daemon.in_the_way(verb)),
-        StoreAccess::Database(_) => Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
-            "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
-            _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
-        })),
+        StoreAccess::Database(_) => {
+            Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
+                "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
+                _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
+            }))
+        }
     }
 }
 

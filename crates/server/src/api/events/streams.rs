@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::events::EventView;
 use ordo_api::{Code, Page};
 use ordo_model::EntityId;
-use ordo_store::{StoredEvent, Fault};
+use ordo_store::{Fault, StoredEvent};
 use serde_json::value::RawValue;
 
 use crate::app::App;

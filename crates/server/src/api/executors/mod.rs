@@ -18,7 +18,7 @@ use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::job::ShardPosition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
-use ordo_model::{Millis, RunId, FencingToken};
+use ordo_model::{FencingToken, Millis, RunId};
 use uuid::Uuid;
 
 use crate::app::App;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::reports::{LogChunks, NewLogLine, Report, ReportResult, ReportResults, ReportStatus, Reports};
-use ordo_engine::executors::{RemoteLogChunk, RemoteLine, RemoteReport, RemoteStatus, ReportError};
+use ordo_engine::executors::{RemoteLine, RemoteLogChunk, RemoteReport, RemoteStatus, ReportError};
 use ordo_engine::logs::LogStream;
 use ordo_model::limits::REPORTS_MAX;
 use ordo_model::{Millis, RunId};

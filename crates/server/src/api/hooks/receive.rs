@@ -65,10 +65,11 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),
         body,
     };
-    let receipt = match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
-        Received::New(id) => DeliveryReceived { id, duplicate: false },
-        Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
-    };
+    let receipt =
+        match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
+            Received::New(id) => DeliveryReceived { id, duplicate: false },
+            Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
+        };
     Ok((StatusCode::ACCEPTED, Json(receipt)).into_response())
 }
 

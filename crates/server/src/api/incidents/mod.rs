@@ -10,7 +10,9 @@ use ordo_api::incidents::{
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, IncidentSource, StartIncident, IncidentStatus, postmortem};
+use ordo_model::incident::{
+    By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident, postmortem,
+};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::incidents::Happened;
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, IncidentStatus};
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentStatus, Link, Severity};
 use ordo_model::notification::NotificationState;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;

@@ -6,14 +6,14 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, Severity, IncidentSource, StartIncident, IncidentStatus};
+use ordo_model::incident::{By, IncidentSource, IncidentStatus, Severity, StartIncident};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, ListIntro, ListRow, ListContents, link, quiet, text};
+use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, link, quiet, text};
 use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 

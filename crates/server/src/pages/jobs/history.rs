@@ -2,7 +2,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::job::{Cause, Event, Job};
-use ordo_store::{StoredEvent as Stored, Fault};
+use ordo_store::{Fault, StoredEvent as Stored};
 use serde_json::Value;
 
 use crate::pages::layout::context::PageContext;

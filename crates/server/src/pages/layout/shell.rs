@@ -76,7 +76,11 @@ pub(crate) struct PageShell {
 }
 
 impl PageShell {
-    pub(crate) async fn new(ctx: &PageContext, section: NavSection, title: impl Into<String>) -> Result<PageShell, Fault> {
+    pub(crate) async fn new(
+        ctx: &PageContext,
+        section: NavSection,
+        title: impl Into<String>,
+    ) -> Result<PageShell, Fault> {
         let trouble = trouble::failing_count(&ctx.app).await?;
         Ok(PageShell::around(ctx, section, title.into(), trouble))
     }

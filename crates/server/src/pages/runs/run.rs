@@ -103,7 +103,8 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
-        shell: PageShell::new(&ctx, NavSection::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
+        shell: PageShell::new(&ctx, NavSection::Runs, format!("{} · run {}", run.label, short_id(&id.to_string())))
+            .await?,
         id: id.to_string(),
         short: short_id(&id.to_string()),
         label: run.label.clone(),

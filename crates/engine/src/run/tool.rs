@@ -72,7 +72,7 @@ impl DeliveryPayload {
 impl std::fmt::Debug for DeliveryPayload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DeliveryPayload { hook, delivery, body, .. } = self;
-        f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
+        f.debug_struct("DeliveryPayload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
     }
 }
 

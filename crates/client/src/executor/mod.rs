@@ -34,7 +34,7 @@ use books::HeldRuns;
 use outgoing::OutgoingLogs;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
-pub use ordo_api::reports::LogStream;
+pub use ordo_model::LogStream;
 pub use work::{Assigned, Cancel, RunLog};
 
 /// How long a poll waits for work.

@@ -31,7 +31,7 @@ pub struct Change {
     pub assignments: Vec<StartedAttempt>,
     /// Reserved slots that were not used.
     pub returned: Vec<SlotLocation>,
-    /// `RunStart` and `Broadcast` commands that were carried out or refused.
+    /// `Start` and `Broadcast` commands that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
     pub cancel: Vec<RunId>,

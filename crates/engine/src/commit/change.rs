@@ -76,7 +76,7 @@ pub struct StartedAttempt {
     pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
-    /// The delivery whose payload goes extras.
+    /// The delivery whose payload goes along.
     pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,

@@ -12,11 +12,14 @@ use std::time::Duration;
 use common::World;
 use common::counting::CountingStore;
 use ordo_engine::clock::new_id;
+use ordo_engine::deliveries::Arrival;
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::page::Cursor;
 use ordo_engine::queries::Queries;
 use ordo_engine::run_list::RunFilter;
 use ordo_model::JobId;
+use ordo_model::hook::{Hook, HookCommand, HookTerms};
 use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
 use ordo_store::Fault;
 use serde_json::{Value, json};
@@ -256,4 +259,62 @@ async fn a_cursor_of_another_list_is_refused() {
     assert!(matches!(queries.jobs(&by_age).await, Err(Fault::NotAPosition { .. })));
     let runs = queries.runs(&RunFilter::default(), cursor.as_ref(), 1).await;
     assert!(matches!(runs, Err(Fault::NotAPosition { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_hooks_costs_few_reads_however_many_hooks_it_shows() {
+    let world = World::new().await;
+    let slugs: Vec<String> = (0..PAGE).map(|n| format!("hook-{n:03}")).collect();
+    for (n, slug) in slugs.iter().enumerate() {
+        let terms = HookTerms { verify: None, filter: None, max_bytes: 1_000 };
+        let add = HookCommand::Add { slug: slug.clone(), terms };
+        world.engine.command::<Hook>(Hook::id(slug).id, add).await.unwrap();
+        let trigger = json!({ "type": "webhook", "hook": slug });
+        send(&world, (0..n % 3).map(|_| (JobId(new_id()), definition(slug, "noop", &trigger))).collect()).await;
+        for sender_id in 0..n % 5 {
+            world.engine.receive(arrival(slug, sender_id)).await.unwrap();
+        }
+    }
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    let page = queries.objects::<Hook>(&IndexRange::all(0, PAGE)).await.unwrap();
+    let shown: Vec<&str> = page.items.iter().map(|hook| hook.slug.as_str()).collect();
+    assert_eq!(shown, slugs);
+    let listeners = queries.listeners_of(&shown).await.unwrap();
+    let deliveries = queries.last_deliveries(&shown, 3).await.unwrap();
+    let reads = store.take_reads();
+    assert!(reads <= READS_MAX, "{reads} reads for {PAGE} hooks");
+
+    for (n, slug) in shown.iter().enumerate() {
+        assert_eq!(listeners[n].len(), n % 3, "{slug}");
+        assert_eq!(listeners[n], queries.listeners(slug).await.unwrap(), "{slug}");
+        assert_eq!(deliveries[n].len(), (n % 5).min(3), "{slug}");
+        assert!(deliveries[n].iter().all(|delivery| delivery.hook == *slug), "{slug}");
+        assert!(deliveries[n].is_sorted_by(|newer, older| newer.received_at >= older.received_at), "{slug}");
+    }
+    assert!(queries.listeners_of(&[]).await.unwrap().is_empty());
+    assert!(queries.last_deliveries(&[], 3).await.unwrap().is_empty());
+}
+
+/// More listeners than one read returns, beside a hook with one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_listener_of_every_hook_is_listed() {
+    let world = World::new().await;
+    let listen = |hook: &str| definition("listens", "noop", &json!({ "type": "webhook", "hook": hook }));
+    send(&world, (0..1_001).map(|_| (JobId(new_id()), listen("many"))).collect()).await;
+    send(&world, vec![(JobId(new_id()), listen("one"))]).await;
+    let listeners = world.engine.queries().listeners_of(&["many", "none", "one"]).await.unwrap();
+    assert_eq!(listeners.iter().map(Vec::len).collect::<Vec<_>>(), [1_001, 0, 1]);
+    assert!(listeners[0].is_sorted());
+}
+
+fn arrival(hook: &str, sender_id: usize) -> Arrival {
+    Arrival {
+        hook: hook.to_owned(),
+        sender_id: Some(sender_id.to_string()),
+        headers: Vec::new(),
+        content_type: None,
+        body: "{}".into(),
+        passes: true,
+    }
 }

@@ -18,6 +18,7 @@ use crate::commit::entity_command::Committed;
 use crate::commit::job_command::Claim;
 use crate::commit::job_command::JobReply;
 use crate::commit::keys;
+use crate::commit::kinds::deliveries_prefix;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
 use crate::run::tool::DeliveryPayload;
@@ -129,18 +130,43 @@ impl Queries {
         self.jobs_below(&keys::hook_prefix(hook)).await
     }
 
+    /// The jobs that listen to each of these hooks: one list per hook, in order, in one read unless they are very many.
+    pub async fn listeners_of(&self, hooks: &[&str]) -> Result<Vec<Vec<JobId>>, Fault> {
+        let prefixes: Vec<Vec<u8>> = hooks.iter().map(|hook| keys::hook_prefix(hook)).collect();
+        self.jobs_below_each(&prefixes).await
+    }
+
     /// The jobs whose ids end the keys with this prefix, in the order of their ids.
     pub(crate) async fn jobs_below(&self, prefix: &[u8]) -> Result<Vec<JobId>, Fault> {
-        let mut range = KeyRange::prefix(prefix);
-        let mut jobs = Vec::new();
-        loop {
-            let rows = self.store().rows(View::Index, &range, Direction::Ascending, JOBS_PER_READ).await?;
-            jobs.extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId));
-            match rows.last().filter(|_| rows.len() == JOBS_PER_READ) {
-                Some(last) => range.from = [last.key.as_slice(), &[0]].concat(),
-                None => return Ok(jobs),
+        Ok(self.jobs_below_each(&[prefix]).await?.pop().unwrap_or_default())
+    }
+
+    async fn jobs_below_each(&self, prefixes: &[impl AsRef<[u8]> + Sync]) -> Result<Vec<Vec<JobId>>, Fault> {
+        let mut jobs = vec![Vec::new(); prefixes.len()];
+        let mut open: Vec<(usize, KeyRange)> =
+            prefixes.iter().map(|prefix| KeyRange::prefix(prefix.as_ref())).enumerate().collect();
+        while !open.is_empty() {
+            let (lists, ranges): (Vec<usize>, Vec<KeyRange>) = open.drain(..).unzip();
+            let found = self.store().rows_of_ranges(View::Index, &ranges, Direction::Ascending, JOBS_PER_READ).await?;
+            for ((list, mut range), rows) in lists.into_iter().zip(ranges).zip(found) {
+                jobs[list].extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId));
+                if let Some(last) = rows.last().filter(|_| rows.len() == JOBS_PER_READ) {
+                    range.from = [last.key.as_slice(), &[0]].concat();
+                    open.push((list, range));
+                }
             }
         }
+        Ok(jobs)
+    }
+
+    /// The last deliveries of each of these hooks, newest first: one list per hook, in order, in two reads.
+    pub async fn last_deliveries(
+        &self,
+        hooks: &[&str],
+        limit: usize,
+    ) -> Result<Vec<Vec<crate::Versioned<Delivery>>>, Fault> {
+        let prefixes: Vec<Vec<u8>> = hooks.iter().map(|hook| deliveries_prefix(hook)).collect();
+        self.objects_below::<Delivery>(0, &prefixes, Direction::Descending, limit).await
     }
 
     /// What came with a delivery; None when it is no longer kept.

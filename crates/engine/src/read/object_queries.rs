@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, object::Object};
-use ordo_store::{Direction, Fault, KeyRange, View};
+use ordo_store::{Direction, Fault, KeyRange, Row, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -76,6 +76,28 @@ impl Queries {
         section.start::<T>()?;
         let source = ObjectSource { queries: self, section, judge, of: PhantomData };
         read_page(&source, section.list::<T>(), section.after, section.limit).await
+    }
+
+    /// The first objects below each of these prefixes of an index: one list per prefix, in order, in two reads.
+    pub(crate) async fn objects_below<T: Stored>(
+        &self,
+        index: u8,
+        prefixes: &[Vec<u8>],
+        order: Direction,
+        limit: usize,
+    ) -> Result<Vec<Vec<Versioned<T>>>, Fault> {
+        let ranges: Vec<KeyRange> =
+            prefixes.iter().map(|prefix| KeyRange::prefix(&index_key::<T>(index, prefix))).collect();
+        let found = self.store().rows_of_ranges(View::Index, &ranges, order, limit).await?;
+        let named = |rows: &Vec<Row>| rows.iter().filter_map(|row| keys::trailing_id(&row.key)).collect::<Vec<Uuid>>();
+        let ids: Vec<Vec<Uuid>> = found.iter().map(named).collect();
+        let entities: Vec<EntityId> = ids.iter().flatten().map(|id| EntityId { kind: T::KIND, id: *id }).collect();
+        let mut snapshots = self.store().load(&entities).await?.into_iter();
+        let objects = |ids: Vec<Uuid>| {
+            let loaded = ids.into_iter().zip(snapshots.by_ref());
+            loaded.filter_map(|(id, snapshot)| Some(read(id, &snapshot?))).collect()
+        };
+        ids.into_iter().map(objects).collect()
     }
 
     /// The ids that a section of an index names.

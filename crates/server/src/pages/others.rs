@@ -2,13 +2,11 @@
 
 use axum::extract::{Form, Path};
 use axum::response::Response;
-use ordo_engine::CommitExtras;
-use ordo_engine::deliveries_prefix;
 use ordo_engine::object_queries::IndexRange as Part;
+use ordo_engine::{CommitExtras, Versioned};
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
-use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::http::params::{Cursor, Params};
@@ -100,17 +98,19 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
     let from = after(&mut params);
     let part = Part { after: from.as_ref(), ..Part::all(0, PER_PAGE) };
     let found = queries(&ctx).objects::<Hook>(&part).await?;
+    let slugs: Vec<&str> = found.items.iter().map(|hook| hook.slug.as_str()).collect();
+    let listeners = queries(&ctx).listeners_of(&slugs).await?;
+    let last = queries(&ctx).last_deliveries(&slugs, DELIVERIES_SHOWN).await?;
     let mut rows = Vec::with_capacity(found.items.len());
-    for hook in &found.items {
-        let listeners = queries(&ctx).listeners(&hook.slug).await?.len();
+    for ((hook, listeners), last) in found.items.iter().zip(listeners).zip(last) {
         let verified = hook.terms.verify.as_ref().map(|verify| verify.scheme.name());
         rows.push(ListRow {
             id: format!("hook-{}", hook.slug),
             cells: vec![
                 code(&ctx.link(&format!("/hooks/{}", hook.slug))),
                 verified.map_or_else(|| quiet("no"), text),
-                text(&listeners.to_string()),
-                deliveries(&ctx, &hook.slug).await?,
+                text(&listeners.len().to_string()),
+                deliveries(&ctx, &hook.slug, &last),
             ],
         });
     }
@@ -119,15 +119,12 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
 }
 
 /// The last of them: when, what they started, and once more.
-async fn deliveries(ctx: &PageContext, slug: &str) -> Result<Html, Problem> {
-    let prefix = deliveries_prefix(slug);
-    let part = Part { prefix: &prefix, order: Direction::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
-    let found = queries(ctx).objects::<Delivery>(&part).await?.items;
-    if found.is_empty() {
-        return Ok(quiet("none yet"));
+fn deliveries(ctx: &PageContext, slug: &str, last: &[Versioned<Delivery>]) -> Html {
+    if last.is_empty() {
+        return quiet("none yet");
     }
     let mut html = Html::new().raw("<ul class=\"deliveries\">");
-    for delivery in &found {
+    for delivery in last {
         html = html.raw("<li>").raw(ctx.times().relative(delivery.received_at)).raw(" ").text(delivery.status());
         for bound in &delivery.bound {
             html = match &bound.outcome {
@@ -143,7 +140,7 @@ async fn deliveries(ctx: &PageContext, slug: &str) -> Result<Html, Problem> {
         }
         html = html.raw("</li>");
     }
-    Ok(html.raw("</ul>"))
+    html.raw("</ul>")
 }
 
 /// `POST /deliveries/{slug}/{id}/replay`

@@ -33,10 +33,9 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     params.finish()?;
     let section = IndexRange { after: after.as_ref(), ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Hook>(&section).await?;
-    let mut items = Vec::with_capacity(found.items.len());
-    for hook in &found.items {
-        items.push(view(&app, hook).await?);
-    }
+    let slugs: Vec<&str> = found.items.iter().map(|hook| hook.slug.as_str()).collect();
+    let listeners = app.engine.queries().listeners_of(&slugs).await?;
+    let items = found.items.iter().zip(listeners).map(|(hook, jobs)| HookView::of(hook, jobs)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 

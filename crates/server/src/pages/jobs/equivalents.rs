@@ -11,9 +11,13 @@ pub(crate) fn cli(definition: &Definition) -> String {
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     let short = short_form(definition);
     trigger_options(&definition.trigger, &mut option);
-    for (key, name) in
-        [("description", "description"), ("group", "group"), ("routing", "routing"), ("timeout", "timeout")]
-    {
+    for (key, name) in [
+        ("description", "description"),
+        ("description_url", "description-url"),
+        ("group", "group"),
+        ("routing", "routing"),
+        ("timeout", "timeout"),
+    ] {
         if let Some(text) = short.get(key).and_then(Value::as_str) {
             option(name, text);
         }
@@ -178,12 +182,14 @@ mod tests {
     fn limits_and_chains_are_options_too() {
         let limited = definition(
             r#"{"label":"a","tool_name":"noop","trigger":{"type":"manual"},"expire_after":"5m",
+                "description_url":"https://wiki/a",
                 "concurrency_key":{"key":"/tenant","max":2},"rate_limit":{"key":"label","limit":3,"per":"1m"},
                 "unique_key":{"key":"label","window":"1h","on_conflict":"merge"},
                 "after":{"jobs":["01a1df14-1e00-736d-9929-59576f602556"],"on":"failure"}}"#,
         );
         let cli = cli(&limited);
         for part in [
+            "--description-url https://wiki/a",
             "--expire-after 5m",
             "--concurrency-key /tenant:2",
             "--rate-limit label:3/1m",

@@ -16,6 +16,8 @@ use crate::pages::layout::moment::Times;
 pub(crate) struct JobForm {
     pub(crate) label: String,
     pub(crate) description: String,
+    /// The runbook.
+    pub(crate) description_url: String,
     /// `script`, `http` or `json`.
     pub(crate) action: String,
     pub(crate) script: String,
@@ -54,6 +56,7 @@ impl JobForm {
         JobForm {
             label: String::new(),
             description: String::new(),
+            description_url: String::new(),
             action: "script".into(),
             script: String::new(),
             http_method: "GET".into(),
@@ -92,6 +95,7 @@ impl JobForm {
         JobForm {
             label: line("label"),
             description: line("description"),
+            description_url: line("description_url"),
             action: line("action"),
             script: lines("script"),
             http_method: line("http_method"),
@@ -127,6 +131,7 @@ impl JobForm {
         let mut fields = JobForm {
             label: definition.label.clone(),
             description: definition.description.clone().unwrap_or_default(),
+            description_url: definition.description_url.clone().unwrap_or_default(),
             tool_name: definition.tool_name.clone(),
             tool_input: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
             attempts: definition.retry.max_attempts.to_string(),
@@ -215,6 +220,9 @@ impl JobForm {
         if !self.description.is_empty() {
             put("description", json!(self.description));
         }
+        if !self.description_url.is_empty() {
+            put("description_url", json!(self.description_url));
+        }
         put("tool_name", json!(tool_name));
         put("tool_input", tool_input);
         put("trigger", self.trigger(zone)?);
@@ -302,6 +310,7 @@ impl JobForm {
         match field {
             "label" => "label",
             "description" => "description",
+            "description_url" => "description_url",
             "script" => "script",
             "http_headers" => "http_headers",
             "tool_input" => of_action(),
@@ -357,7 +366,8 @@ mod tests {
     fn a_job_read_into_the_form_and_back_is_the_same_job() {
         let times = Times::new(Timestamp::MIN, "UTC", false);
         for text in [
-            r#"{"label":"a","tool_name":"shell","tool_input":{"script":"echo hi\n"},"trigger":{"type":"manual"}}"#,
+            r#"{"label":"a","description":"nightly","description_url":"https://wiki/a","tool_name":"shell",
+                "tool_input":{"script":"echo hi\n"},"trigger":{"type":"manual"}}"#,
             r#"{"label":"b","tool_name":"shell","tool_input":{"command":"ls","args":["-l"]},
                 "trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin","jitter":"1m"}}"#,
             r#"{"label":"c","tool_name":"http","tool_input":{"method":"POST","url":"http://x","headers":{"A":"b"}},
@@ -377,6 +387,7 @@ mod tests {
         assert_eq!((fields.field_of("trigger.cron"), fields.field_of("tool_input")), ("cron", "script"));
         (fields.when, fields.action) = ("at".into(), "http".into());
         assert_eq!((fields.field_of("trigger.at"), fields.field_of("tool_input.url")), ("at", "http_url"));
+        assert_eq!(fields.field_of("description_url"), "description_url");
         assert_eq!(fields.field_of("nobody"), "");
     }
 }

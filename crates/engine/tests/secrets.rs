@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{World, manual};
-use ordo_engine::EngineOptions;
 use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText, SecretsError, Unopened};
+use ordo_engine::{EngineOptions, SubmitError};
 use ordo_model::Millis;
 use ordo_model::job::RunStatus;
 use ordo_model::secret::SecretRefusal;
@@ -57,14 +57,15 @@ async fn a_value_is_kept_sealed_replaced_and_removed() {
     world.engine.secrets().remove("pg").await.unwrap();
     assert_eq!(revealed(&world, "pg").await, None);
     let again = world.engine.secrets().remove("pg").await;
-    assert!(matches!(again, Err(SecretsError::Refused(SecretRefusal::NoSuchSecret))));
+    assert!(matches!(again, Err(SecretsError::Submit(SubmitError::Refused(SecretRefusal::NoSuchSecret)))));
     world.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_value_has_a_name_and_a_length() {
     let world = world().await;
-    assert!(matches!(put(&world, "a b", "x").await, Err(SecretsError::Refused(SecretRefusal::BadName { .. }))));
+    let bad_name = put(&world, "a b", "x").await;
+    assert!(matches!(bad_name, Err(SecretsError::Submit(SubmitError::Refused(SecretRefusal::BadName { .. })))));
     assert!(matches!(put(&world, "a", "").await, Err(SecretsError::Length)));
     assert!(matches!(put(&world, "a", &"x".repeat(64 * 1024 + 1)).await, Err(SecretsError::Length)));
     put(&world, "a", &"x".repeat(64 * 1024)).await.unwrap();

@@ -33,6 +33,12 @@ pub enum SubmitError<R: std::error::Error = ordo_model::job::Refusal> {
     Stopped,
 }
 
+impl<R: std::error::Error> From<Fault> for SubmitError<R> {
+    fn from(fault: Fault) -> SubmitError<R> {
+        SubmitError::Store(Arc::new(fault))
+    }
+}
+
 impl From<ordo_model::job::Refusal> for SubmitError {
     fn from(refusal: ordo_model::job::Refusal) -> SubmitError {
         SubmitError::Refused(refusal)

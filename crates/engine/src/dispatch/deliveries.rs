@@ -115,7 +115,7 @@ impl Engine {
     }
 
     async fn listeners(&self, hook: &str) -> Result<Vec<JobId>, SubmitError<DeliveryRefusal>> {
-        self.queries().listeners(hook).await.map_err(|fault| SubmitError::Store(std::sync::Arc::new(fault)))
+        Ok(self.queries().listeners(hook).await?)
     }
 }
 

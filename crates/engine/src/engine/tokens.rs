@@ -76,31 +76,14 @@ pub struct TokenRequest {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TokensError {
     #[error(transparent)]
-    Refused(#[from] ApiTokenRefusal),
+    Submit(#[from] SubmitError<ApiTokenRefusal>),
     #[error(transparent)]
-    Chance(#[from] RandomError),
-    #[error("{0}")]
-    Store(Arc<Fault>),
-    #[error("others kept changing it: try again")]
-    Contended,
-    #[error("Ordo is shutting down")]
-    Stopped,
+    Random(#[from] RandomError),
 }
 
 impl From<Fault> for TokensError {
     fn from(fault: Fault) -> TokensError {
-        TokensError::Store(Arc::new(fault))
-    }
-}
-
-impl From<SubmitError<ApiTokenRefusal>> for TokensError {
-    fn from(error: SubmitError<ApiTokenRefusal>) -> TokensError {
-        match error {
-            SubmitError::Refused(refusal) => TokensError::Refused(refusal),
-            SubmitError::Store(fault) => TokensError::Store(fault),
-            SubmitError::Contended | SubmitError::Overloaded | SubmitError::Duplicate(_) => TokensError::Contended,
-            SubmitError::Stopped => TokensError::Stopped,
-        }
+        TokensError::Submit(fault.into())
     }
 }
 
@@ -133,7 +116,7 @@ impl Tokens {
 
     async fn command(&self, command: ApiTokenCommand) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
         let (ApiTokenCommand::Issue(new) | ApiTokenCommand::Replace(new)) = &command else {
-            return Err(TokensError::Refused(ApiTokenRefusal::NoSuchToken));
+            return Err(SubmitError::Refused(ApiTokenRefusal::NoSuchToken).into());
         };
         let id = ApiToken::id(&new.name).id;
         Ok(self.engine.command::<ApiToken>(id, command).await?.state)

@@ -109,17 +109,23 @@ impl From<SecretsError> for Problem {
     fn from(error: SecretsError) -> Problem {
         let text = error.to_string();
         match error {
-            SecretsError::Refused(SecretRefusal::NoSuchSecret) => Problem::new(Code::SecretNotFound, text),
-            SecretsError::Refused(SecretRefusal::BadName { .. }) => Problem::field(Code::InvalidSecret, "name", text),
+            SecretsError::Submit(error) => error.into(),
             SecretsError::Length => Problem::field(Code::InvalidSecret, "value", text),
             SecretsError::Unknown { .. } => Problem::new(Code::UnknownSecret, text),
-            SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Chance(_) => {
+            SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Random(_) => {
                 tracing::error!(error = %text, "a secret could not be used");
                 Problem::new(Code::SecretsUnavailable, text)
             }
-            SecretsError::Store(fault) => of_fault(&fault),
-            SecretsError::Contended => Problem::new(Code::Contended, text),
-            SecretsError::Stopped => Problem::new(Code::ShuttingDown, text),
+        }
+    }
+}
+
+impl From<SecretRefusal> for Problem {
+    fn from(refusal: SecretRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            SecretRefusal::NoSuchSecret => Problem::new(Code::SecretNotFound, text),
+            SecretRefusal::BadName { .. } => Problem::field(Code::InvalidSecret, "name", text),
         }
     }
 }
@@ -160,16 +166,21 @@ impl From<IncidentRefusal> for Problem {
 
 impl From<TokensError> for Problem {
     fn from(error: TokensError) -> Problem {
-        let text = error.to_string();
         match error {
-            TokensError::Refused(ApiTokenRefusal::NoSuchToken) => Problem::new(Code::TokenNotFound, text),
-            TokensError::Refused(ApiTokenRefusal::Exists { .. }) => Problem::field(Code::TokenExists, "name", text),
-            TokensError::Refused(ApiTokenRefusal::BadName { .. }) => Problem::field(Code::InvalidToken, "name", text),
-            TokensError::Refused(ApiTokenRefusal::BadExpiry) => Problem::field(Code::InvalidToken, "expires_at", text),
-            TokensError::Chance(_) => Problem::new(Code::Internal, text),
-            TokensError::Store(fault) => of_fault(&fault),
-            TokensError::Contended => Problem::new(Code::Contended, text),
-            TokensError::Stopped => Problem::new(Code::ShuttingDown, text),
+            TokensError::Submit(error) => error.into(),
+            TokensError::Random(error) => Problem::new(Code::Internal, error.to_string()),
+        }
+    }
+}
+
+impl From<ApiTokenRefusal> for Problem {
+    fn from(refusal: ApiTokenRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            ApiTokenRefusal::NoSuchToken => Problem::new(Code::TokenNotFound, text),
+            ApiTokenRefusal::Exists { .. } => Problem::field(Code::TokenExists, "name", text),
+            ApiTokenRefusal::BadName { .. } => Problem::field(Code::InvalidToken, "name", text),
+            ApiTokenRefusal::BadExpiry => Problem::field(Code::InvalidToken, "expires_at", text),
         }
     }
 }

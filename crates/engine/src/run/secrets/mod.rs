@@ -37,7 +37,7 @@ pub use vault::{Resolved, Vault};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SecretsError {
     #[error(transparent)]
-    Refused(#[from] SecretRefusal),
+    Submit(#[from] SubmitError<SecretRefusal>),
     #[error("a secret has between 1 and {SECRET_MAX_BYTES} bytes")]
     Length,
     #[error("there is no secret {name:?}: set it with `ordo secret set {name}`")]
@@ -50,29 +50,12 @@ pub enum SecretsError {
     #[error(transparent)]
     Key(#[from] KeyFault),
     #[error(transparent)]
-    Chance(#[from] RandomError),
-    #[error("{0}")]
-    Store(Arc<Fault>),
-    #[error("others kept changing it: try again")]
-    Contended,
-    #[error("Ordo is shutting down")]
-    Stopped,
+    Random(#[from] RandomError),
 }
 
 impl From<Fault> for SecretsError {
     fn from(fault: Fault) -> SecretsError {
-        SecretsError::Store(Arc::new(fault))
-    }
-}
-
-impl From<SubmitError<SecretRefusal>> for SecretsError {
-    fn from(error: SubmitError<SecretRefusal>) -> SecretsError {
-        match error {
-            SubmitError::Refused(refusal) => SecretsError::Refused(refusal),
-            SubmitError::Store(fault) => SecretsError::Store(fault),
-            SubmitError::Contended | SubmitError::Overloaded | SubmitError::Duplicate(_) => SecretsError::Contended,
-            SubmitError::Stopped => SecretsError::Stopped,
-        }
+        SecretsError::Submit(fault.into())
     }
 }
 

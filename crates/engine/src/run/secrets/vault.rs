@@ -13,6 +13,7 @@ use super::keyring::Keyring;
 use super::mask::Mask;
 use super::text::SecretText;
 use super::{SecretsError, purpose};
+use crate::commit::command::SubmitError;
 use crate::read::queries::Queries;
 
 /// How often a value that is replaced while it is read is read again.
@@ -57,7 +58,7 @@ impl Vault {
                 return Ok(Some((owner, chunk.bytes)));
             }
         }
-        Err(SecretsError::Contended)
+        Err(SubmitError::Contended.into())
     }
 
     pub(crate) fn opened(&self, name: &str, sealed: &[u8]) -> Result<SecretText, SecretsError> {

@@ -167,13 +167,13 @@ fn refused(refusal: HookRefusal) -> Problem {
 pub(crate) fn of_secrets(error: SecretsError) -> Problem {
     let text = error.to_string();
     match error {
-        SecretsError::Refused(_) | SecretsError::Length | SecretsError::Unknown { .. } => {
+        SecretsError::Submit(SubmitError::Refused(_)) | SecretsError::Length | SecretsError::Unknown { .. } => {
             Problem::field(Code::InvalidHook, "verify.secret", text)
         }
-        SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Chance(_) => {
+        SecretsError::Unopened { .. } | SecretsError::NoKey | SecretsError::Key(_) | SecretsError::Random(_) => {
             tracing::error!(error = %text, "the secret of a hook could not be used");
             Problem::new(Code::HookSecretUnavailable, text)
         }
-        SecretsError::Store(_) | SecretsError::Contended | SecretsError::Stopped => error.into(),
+        SecretsError::Submit(_) => error.into(),
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::commit::change::{Assignment, Change, Place, Waiting};
 use crate::dispatch::requirements::QueueName;
-use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
+use crate::dispatch::{Dispatcher, Draws, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
 use crate::time::timekeeper::{AlarmScan, Timekeeper};
 
@@ -120,8 +120,8 @@ pub struct Core {
 
 impl Core {
     /// `me` is what a slot of the executor in this process offers.
-    pub fn new(me: SlotReservation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
-        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
+    pub fn new(me: SlotReservation, draws: Draws, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
+        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, draws, pools) }
     }
 
     /// One of several on the same store: it looks after nothing until it is told what. This is no step, because

@@ -25,7 +25,7 @@ pub use commit::job_command::{Accepted, Answer, Claim, Extra, Request};
 pub use commit::kinds::{Stored, deliveries_prefix};
 pub use commit::state::Versioned;
 pub use commit::{change, codec, rounds};
-pub use dispatch::{Find, PoolSize, PoolSizes};
+pub use dispatch::{Draws, Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
 pub use engine::{Engine, Options, incidents, tokens};
 pub use maintenance::{check, recovery, retention};

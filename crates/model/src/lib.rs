@@ -4,7 +4,9 @@
 //! (`zones`) is a constant of the process instead.
 
 pub mod api_token;
+pub mod credential;
 pub mod executor;
+pub mod executor_scope;
 pub mod hook;
 pub mod id;
 pub mod incident;

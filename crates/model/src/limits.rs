@@ -93,6 +93,14 @@ pub const CHAIN_DEPTH_MAX: u32 = 1_000;
 pub const EXECUTOR_NAME_MAX_BYTES: usize = 200;
 pub const EXECUTOR_TOOLS_MAX: usize = 100;
 pub const EXECUTOR_CAPACITY_MAX: u32 = 10_000;
+/// So many executors of one token are known at once, those counted that were lost within the last hour; more are refused.
+pub const EXECUTORS_PER_TOKEN_MAX: usize = 1_000;
+/// So many executors of all tokens together.
+pub const EXECUTORS_MAX: usize = 5_000;
+/// What a fencing token stays below: a number that every reader of JSON takes as it is.
+pub const FENCING_TOKEN_MAX: u64 = 1 << 53;
+/// How many groups, and how many tools, a token may name that its executors serve.
+pub const TOKEN_SCOPE_MAX: usize = 100;
 /// An executor that was not heard of for this long is lost, and what it ran is settled.
 pub const LEASE: Millis = Millis::from_secs(15);
 /// How often an executor should let itself be heard.
@@ -153,6 +161,12 @@ pub const TOKEN_NAME_MAX_BYTES: usize = 128;
 pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
 /// How long a token that was revoked or has expired is still listed.
 pub const TOKEN_KEPT: Millis = Millis::from_days(30);
+/// How many sessions of browsers that ended before their time a token remembers; one more ends all of its sessions.
+pub const ENDED_SESSIONS_MAX: usize = 200;
+/// How many streams (events, logs, open pages) one token may have at once; more are refused.
+pub const STREAMS_PER_TOKEN_MAX: usize = 100;
+/// How many streams one server has at once, of all tokens together.
+pub const STREAMS_MAX: usize = 2_000;
 /// The use of a token is written down at most this often.
 pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
 
@@ -210,6 +224,7 @@ const _: () = assert!(RESULT_INLINE_MAX_BYTES <= RESULT_MAX_BYTES);
 const _: () = assert!(LOG_LINE_MAX_BYTES < LOG_MAX_BYTES);
 const _: () = assert!(CONCURRENT_DEFAULT <= CONCURRENT_MAX);
 const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
+const _: () = assert!(EXECUTORS_PER_TOKEN_MAX <= EXECUTORS_MAX);
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);

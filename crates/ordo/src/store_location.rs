@@ -98,6 +98,15 @@ pub(crate) fn without_password(url: &str) -> String {
     without_secrets(&format!("{scheme}://{user}{}", &rest[at..]))
 }
 
+/// Any other address: without user, password and query, which may be keys.
+pub(crate) fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest[..end].rsplit('@').next().unwrap_or_default();
+    let path = rest[end..].split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
 /// A password may stand among the parameters too.
 fn without_secrets(url: &str) -> String {
     let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
@@ -123,5 +132,7 @@ mod tests {
         assert_eq!(without_password("postgres://me:p@ss:w@h/d"), "postgres://me@h/d");
         assert_eq!(without_password("postgres://h/d?password=s3cret&schema=x"), "postgres://h/d?schema=x");
         assert_eq!(without_password("postgres://h/d?user=a@b"), "postgres://h/d?user=a@b");
+        assert_eq!(without_credentials("https://me:s3@cret@c:4318/otlp?api-key=s3cret#x"), "https://c:4318/otlp");
+        assert_eq!(without_credentials("https://c:4318"), "https://c:4318");
     }
 }

@@ -11,6 +11,8 @@ use crate::adapters::Adapters;
 use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
 use crate::http::rate::{Limits, Rates};
+use crate::http::sse::Turns;
+use crate::http::streams::OpenStreams;
 use crate::pages;
 
 /// What the server says about itself.
@@ -33,6 +35,8 @@ pub struct App {
     /// What stands before every path: empty, or `/ordo` behind a proxy.
     pub(crate) base_path: Arc<str>,
     pub(crate) kept: Arc<pages::PageCaches>,
+    pub(crate) streams: OpenStreams,
+    pub(crate) turns: Arc<Turns>,
     ready: Arc<AtomicBool>,
 }
 
@@ -55,6 +59,8 @@ impl App {
             rates: Arc::new(Rates::new(Limits::default())),
             base_path: Arc::from(""),
             kept: Arc::default(),
+            streams: OpenStreams::default(),
+            turns: Arc::default(),
             ready: Arc::default(),
         }
     }

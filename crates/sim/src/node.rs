@@ -9,7 +9,7 @@ use ordo_engine::change::Change;
 use ordo_engine::core::{Core, Effect, Input};
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::AlarmScan;
-use ordo_engine::{Find, Request, queries, recovery, retention};
+use ordo_engine::{Draws, Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
@@ -117,8 +117,9 @@ impl World {
             return Err(Fault::damaged("recovery stopped"));
         }
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
-        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
-        let core = Core::new(reservation, self.tick_rate(), self.scenario.pools, self.now());
+        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools, draw: 0 };
+        let draws = Draws::of_seed(self.generations.into());
+        let core = Core::new(reservation, draws, self.tick_rate(), self.scenario.pools, self.now());
         self.node = Some(Node {
             number: self.generations,
             generation,

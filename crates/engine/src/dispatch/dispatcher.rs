@@ -11,6 +11,7 @@ use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use uuid::Uuid;
 
+use super::draws::Draws;
 use super::keys::{Keys, Verdict};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{Remote, Restored};
@@ -61,6 +62,7 @@ pub(super) struct Starting {
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(super) me: SlotReservation,
+    pub(super) draws: Draws,
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, Remote>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
@@ -85,9 +87,10 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// `me` is what a slot of the executor in this process offers; it says which tools it has.
-    pub fn new(me: SlotReservation, sizes: PoolSizes) -> Dispatcher {
+    pub fn new(me: SlotReservation, draws: Draws, sizes: PoolSizes) -> Dispatcher {
         let mut dispatcher = Dispatcher {
             me,
+            draws,
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
             queues: BTreeMap::new(),
@@ -162,7 +165,7 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((self.me.clone(), Place::Here(name)))
+        Some((SlotReservation { draw: self.draws.next(), ..self.me.clone() }, Place::Here(name)))
     }
 
     /// A reserved place was not needed.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::choosing::Start;
 use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
-use super::{Dispatcher, PoolSize, PoolSizes, Restored};
+use super::{Dispatcher, Draws, PoolSize, PoolSizes, Restored};
 use crate::commit::change::{Assignment, Place, Waiting};
 
 const GROUP: &str = "default";
@@ -36,8 +36,8 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools };
-    let mut dispatcher = Dispatcher::new(reservation, PoolSizes { fast: size, slow: size });
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0 };
+    let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
 }

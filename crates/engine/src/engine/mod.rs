@@ -29,10 +29,10 @@ use crate::commit::batcher::{Batcher, Message, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
-use crate::dispatch::PoolSizes;
 use crate::dispatch::executors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::dispatch::executors::restore;
+use crate::dispatch::{Draws, PoolSizes};
 use crate::engine::shell::{CoreMessage, CoreShell};
 use crate::engine::tokens::Tokens;
 use crate::maintenance::recovery;
@@ -180,8 +180,10 @@ impl Engine {
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let registry = Arc::new(ExecutorRegistry::default());
         let names = Arc::new(tools.keys().cloned().collect());
-        let reservation = SlotReservation { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
-        let core = Core::new(reservation, options.tick_rate, options.pools, clock.now());
+        let (group, tools_here) = (options.group.clone(), Some(names));
+        let reservation = SlotReservation { executor: me.clone(), group, tools: tools_here, draw: 0 };
+        let draws = Draws::secret().map_err(|error| Fault::unavailable("starting", error.to_string()))?;
+        let core = Core::new(reservation, draws, options.tick_rate, options.pools, clock.now());
         let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
         let reviewer = Reviewer::new(store.clone(), runner.clone());
         let shell = CoreShell {

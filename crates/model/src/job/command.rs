@@ -28,6 +28,8 @@ pub struct SlotReservation {
     pub group: String,
     /// What the executor can do; None: whatever is asked.
     pub tools: Option<Arc<BTreeSet<String>>>,
+    /// What nobody else knows: the fencing token of the attempt follows from it.
+    pub draw: u64,
 }
 
 impl SlotReservation {

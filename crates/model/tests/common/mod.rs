@@ -84,7 +84,7 @@ pub(crate) fn generation(number: u128) -> Incarnation {
 }
 
 pub(crate) fn reservation() -> Option<SlotReservation> {
-    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None })
+    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None, draw: 0 })
 }
 
 #[derive(Debug)]

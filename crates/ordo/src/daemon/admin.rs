@@ -47,7 +47,7 @@ fn unkept(error: impl std::fmt::Display) -> Error {
 }
 
 fn wanted(node: &str) -> Wanted {
-    Wanted { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
+    Wanted { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into(), scope: Default::default() }
 }
 
 /// `admin@node`; what a name of a token cannot hold becomes `-`.

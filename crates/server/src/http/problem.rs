@@ -166,6 +166,9 @@ impl From<TokensError> for Problem {
             TokensError::Refused(ApiTokenRefusal::Exists { .. }) => Problem::field(Code::TokenExists, "name", text),
             TokensError::Refused(ApiTokenRefusal::BadName { .. }) => Problem::field(Code::InvalidToken, "name", text),
             TokensError::Refused(ApiTokenRefusal::BadExpiry) => Problem::field(Code::InvalidToken, "expires_at", text),
+            TokensError::Refused(ApiTokenRefusal::BadScope(refusal)) => {
+                Problem::field(Code::InvalidToken, refusal.field(), text)
+            }
             TokensError::Chance(_) => Problem::new(Code::Internal, text),
             TokensError::Store(fault) => of_fault(&fault),
             TokensError::Contended => Problem::new(Code::Contended, text),

@@ -116,7 +116,8 @@ impl World {
             ..Options::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
-        let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        let (name, by, scope) = ("admin@test".into(), "test".into(), Default::default());
+        let admin = Wanted { name, role: Role::Admin, expires_at: None, by, scope };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
         let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);

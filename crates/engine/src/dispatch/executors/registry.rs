@@ -6,7 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_model::executor::Offer;
+use ordo_model::api_token::TokenIdentity;
+use ordo_model::executor::{Offer, Speaker};
 use ordo_model::limits::LEASE;
 use ordo_model::{JobId, RunId, Timestamp, Token};
 use tokio::sync::Notify;
@@ -20,6 +21,7 @@ use crate::time::clock::Stopwatch;
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRegistry {
     inner: Mutex<Inner>,
+    registering: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ struct Inner {
 #[derive(Debug)]
 struct Member {
     offer: Offer,
+    /// The token that it belongs to; None: the admins.
+    owner: Option<TokenIdentity>,
     heard: Stopwatch,
     heard_at: Timestamp,
     /// When it was last written down that it is there.
@@ -116,9 +120,15 @@ pub(crate) struct Doing {
 }
 
 impl ExecutorRegistry {
-    pub(crate) fn enroll(&self, id: Uuid, offer: Offer, draining: bool, now: Timestamp) {
+    /// A turn to register: they are taken one after the other.
+    pub(crate) async fn registering(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.registering.lock().await
+    }
+
+    pub(crate) fn enroll(&self, id: Uuid, offer: Offer, owner: Option<TokenIdentity>, draining: bool, now: Timestamp) {
         let member = Member {
             offer,
+            owner,
             heard: Stopwatch::start(),
             heard_at: now,
             written: Stopwatch::start(),
@@ -129,6 +139,18 @@ impl ExecutorRegistry {
             asked: false,
         };
         self.lock().members.insert(id, member);
+    }
+
+    /// Whether the executor is there, and whoever asks may speak for it.
+    pub(crate) fn is_spoken_for(&self, speaker: Speaker, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(|member| speaker.may_speak_for(member.owner))
+    }
+
+    /// Whether an executor that whoever asks may speak for has a run of this job.
+    pub(crate) fn holds_run_of(&self, speaker: Speaker, job: JobId) -> bool {
+        let inner = self.lock();
+        let mut theirs = inner.members.values().filter(|member| speaker.may_speak_for(member.owner));
+        theirs.any(|member| member.leases.values().any(|held| held.job_id == job))
     }
 
     /// What it has since before this process.
@@ -243,11 +265,11 @@ impl ExecutorRegistry {
         }
     }
 
-    /// The attempt as it is in somebody's leases.
-    pub(crate) fn lease_of(&self, run_id: RunId) -> Option<RunLease> {
+    /// The attempt as it is in the leases of somebody whom the speaker may speak for.
+    pub(crate) fn lease_of(&self, speaker: Speaker, run_id: RunId) -> Option<RunLease> {
         let inner = self.lock();
-        let holder = inner.holders.get(&run_id)?;
-        inner.members.get(holder)?.leases.get(&run_id).cloned()
+        let holder = inner.members.get(inner.holders.get(&run_id)?)?;
+        holder.leases.get(&run_id).filter(|_| speaker.may_speak_for(holder.owner)).cloned()
     }
 
     /// Counts a chunk of log. None: it came before; otherwise how many bytes of it are kept.

@@ -33,7 +33,8 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         ask(engine, listed.id, ExecutorCommand::Renew).await?;
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
-        engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
+        let owner = listed.executor.owner.map(|owner| owner.token);
+        engine.registry().enroll(listed.id, offer.clone(), owner, draining, engine.clock().now());
         engine.tell_core(listed.id, News::Enrolled(offer));
         if draining {
             engine.tell_core(listed.id, News::Draining);

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a terminal run is final, and only the current attempt's token can end a running one.
 
+use std::borrow::Cow;
+
 use super::draft::Draft;
 use super::fire;
 use crate::id::{Incarnation, RunId, Token};
@@ -83,7 +85,7 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
-    let token = Token(draft.job.last_token.0 + 1);
+    let token = draft.job.last_token.next(reservation.draw);
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
@@ -245,8 +247,12 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A reason is kept to its limit, cut between two characters.
+/// A reason is kept to its limit, cut between two characters, with what cannot be seen written out.
 pub(super) fn bounded(reason: String) -> String {
+    let reason = match text::visible_lines(&reason) {
+        Cow::Borrowed(_) => reason,
+        Cow::Owned(visible) => visible,
+    };
     match text::shortened(&reason, REASON_MAX_BYTES) {
         whole if whole.len() == reason.len() => reason,
         start => format!("{start}…"),

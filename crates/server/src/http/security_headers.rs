@@ -1,7 +1,7 @@
 //! Headers that tell browsers what not to do with an answer.
 //!
 //! Invariant: a page may use only what comes from this server, run no script written into it, and stand in no frame;
-//! what the API answers is kept nowhere.
+//! nothing that is answered is kept anywhere unless the answer says so.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -23,8 +23,6 @@ const PAGE: [(HeaderName, &str); 2] = [
 ];
 
 pub(crate) async fn put_on(request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let is_private = path.contains("/v1/") || path.ends_with("/login") || path.ends_with("/logout");
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -32,7 +30,7 @@ pub(crate) async fn put_on(request: Request, next: Next) -> Response {
     for (name, value) in ALWAYS.into_iter().chain(PAGE.into_iter().filter(|_| is_page)) {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if (is_private || is_page) && !headers.contains_key(header::CACHE_CONTROL) {
+    if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response

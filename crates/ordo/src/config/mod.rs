@@ -10,7 +10,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 pub(crate) use keys::DEFAULT_NODE;
 pub(crate) use layers::{Layers, Origin, Path, Setting};
-pub(crate) use settings::{LogStyle, Settings};
+pub(crate) use settings::{LogStyle, Settings, Store as StoreSettings};
 
 use crate::error::{Error, Result};
 

@@ -11,14 +11,14 @@ use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
-use crate::config::{DEFAULT_NODE, Settings};
+use crate::config::{DEFAULT_NODE, Settings, StoreSettings};
 use crate::error::{Error, Result};
 use crate::folder::{Folder, shown};
 use crate::store_location::{OpenStore, StoreLocation};
 
-pub(super) async fn store(settings: &Settings) -> Result<OpenStore> {
-    let place = StoreLocation::of(&settings.store.path);
-    let opened = place.open(settings.store.cache_bytes).await?;
+pub(super) async fn store(settings: &StoreSettings) -> Result<OpenStore> {
+    let place = StoreLocation::of(&settings.path);
+    let opened = place.open(settings.cache_bytes).await?;
     tracing::info!(store = %place.shown(), "store open");
     Ok(opened)
 }

@@ -26,13 +26,17 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }
 
-/// The same, with line breaks and tabs left as they are.
+/// The same for a text of several lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    let stays = |character| matches!(character, '\n' | '\t');
     match text.contains("\r\n") {
-        true => Cow::Owned(visible_but(&text.replace("\r\n", "\n"), stays).into_owned()),
-        false => visible_but(text, stays),
+        true => Cow::Owned(visible_but(&text.replace("\r\n", "\n"), is_of_prose).into_owned()),
+        false => visible_but(text, is_of_prose),
     }
+}
+
+/// What a text may have that is more than a name: lines, tabs, and the marks that scripts written from right to left need.
+pub fn is_of_prose(character: char) -> bool {
+    matches!(character, '\n' | '\t' | '\u{061C}' | '\u{200E}' | '\u{200F}')
 }
 
 fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {

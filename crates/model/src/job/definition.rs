@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
 use crate::strict::{self, Misread};
-use crate::text::is_deceptive;
+use crate::text::{is_deceptive, is_of_prose};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -241,7 +241,7 @@ pub(crate) fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Inv
     if value.len() > max_bytes {
         return Err(Invalid::new(field, format!("is {} bytes long, at most {max_bytes} are allowed", value.len())));
     }
-    check_visible(field, value, |character| matches!(character, '\n' | '\t'))
+    check_visible(field, value, is_of_prose)
 }
 
 /// The same for what names something: on one line.

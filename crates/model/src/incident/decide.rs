@@ -62,7 +62,7 @@ fn check_by(by: &By) -> Result<(), Invalid> {
 fn begin(start: Start, now: Timestamp) -> Verdict {
     let Start { title, description, severity, identifier, generation, links, escalation, by } = start;
     check_by(&by)?;
-    name("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
+    text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
     if !description.is_empty() {
         text("description", &description, INCIDENT_TEXT_MAX_BYTES)?;
     }

@@ -6,13 +6,14 @@
 //! has not been replaced, and whatever reached the journal before the failure is in the tables of the next one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use ordo_store::{Batch, Fault, JournalStats};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
 use crate::apply::{Answer, Log, apply, begin_durable, put_number};
-use crate::fault::during;
+use crate::fault::{during, is_file_damage};
+use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
 use crate::open::Options;
 use crate::source::Source;
@@ -30,6 +31,10 @@ pub(crate) struct Handle {
     /// Held by whoever writes or opens anew.
     writing: Mutex<Journaling>,
     counters: Counters,
+    /// The first damage that was found beyond one entity: from then on nothing is written.
+    damage: OnceLock<String>,
+    /// The last record there was when somebody last looked whether the store can be written.
+    probed: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -52,7 +57,8 @@ impl Handle {
         let (database, journaling) = open(&source, options, keeping, &counters)?;
         let current = RwLock::new(Generation { number: 1, database: Some(database) });
         let (failed, writing) = (AtomicU64::new(0), Mutex::new(journaling));
-        Ok(Handle { source, options, keeping, current, failed, writing, counters })
+        let (damage, probed) = (OnceLock::new(), AtomicU64::new(0));
+        Ok(Handle { source, options, keeping, current, failed, writing, counters, damage, probed })
     }
 
     /// A second try meets a database that was opened anew: nobody is troubled by a failure that is over.
@@ -68,7 +74,7 @@ impl Handle {
             self.open_anew(&mut self.lock_writing())?;
         }
         let (number, begun) = self.with_database(|database| database.begin_read().map_err(during("beginning to read")));
-        let read = begun.and_then(|read| work(&read));
+        let read = begun.and_then(|read| guarded("reading", || work(&read)));
         read.inspect_err(|fault| self.note(number, fault))
     }
 
@@ -82,6 +88,7 @@ impl Handle {
     /// Commits batches together, one answer for each: all of it is durable when this returns, or nothing is
     /// acknowledged.
     pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<Answer>, Fault> {
+        self.refuse_damaged()?;
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
         self.make_room(&mut writing)?;
@@ -101,21 +108,25 @@ impl Handle {
     /// One write transaction of redb's own, which leaves the journal with nothing to add: all of it is durable when
     /// this returns, or nothing is acknowledged.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&WriteTransaction) -> Result<Done<T>, Fault>) -> Result<T, Fault> {
+        self.refuse_damaged()?;
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
         let (number, begun) = self.with_database(begin_durable);
-        let answer = begun.and_then(|transaction| match work(&transaction)? {
-            Done::Nothing(answer) => Ok(answer),
-            Done::Write(answer) => {
-                self.commit_durably(number, transaction, &mut writing)?;
-                Ok(answer)
-            }
+        let answer = begun.and_then(|transaction| {
+            guarded("writing", || match work(&transaction)? {
+                Done::Nothing(answer) => Ok(answer),
+                Done::Write(answer) => {
+                    self.commit_durably(number, transaction, &mut writing)?;
+                    Ok(answer)
+                }
+            })
         });
         answer.inspect_err(|fault| self.note(number, fault))
     }
 
     /// Makes redb durable, so that the journal begins anew, if there is anything in it.
     pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
+        self.refuse_damaged()?;
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
         self.checkpoint_locked(&mut writing)
@@ -127,7 +138,9 @@ impl Handle {
             Journaling::Open(_) | Journaling::Idle { .. } | Journaling::Without => return Ok(()),
         }
         let (number, begun) = self.with_database(begin_durable);
-        let done = begun.and_then(|transaction| self.commit_durably(number, transaction, writing));
+        let done = begun.and_then(|transaction| {
+            guarded("making the tables durable", || self.commit_durably(number, transaction, writing))
+        });
         done.inspect_err(|fault| self.note(number, fault))
     }
 
@@ -195,7 +208,8 @@ impl Handle {
         self.checkpoint_locked(&mut writing)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let number = current.number;
-        let done = current.database.as_mut().ok_or_else(closed).and_then(work);
+        let done = current.database.as_mut().ok_or_else(closed);
+        let done = done.and_then(|database| guarded("working on the whole file", || work(database)));
         done.inspect_err(|fault| self.note(number, fault))
     }
 
@@ -223,7 +237,28 @@ impl Handle {
 
     fn with_database<T>(&self, work: impl FnOnce(&Database) -> Result<T, Fault>) -> (u64, Result<T, Fault>) {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        (current.number, current.database.as_ref().ok_or_else(closed).and_then(work))
+        let done = current.database.as_ref().ok_or_else(closed);
+        (current.number, done.and_then(|database| guarded("writing", || work(database))))
+    }
+
+    /// What makes the whole file unfit to be written.
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.damage.get().cloned()
+    }
+
+    /// A file that contradicts itself is not made worse.
+    fn refuse_damaged(&self) -> Result<(), Fault> {
+        match self.damage.get() {
+            Some(what) => Err(Fault::damaged(what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Does without the probe where records were written since the last one: they are proof enough.
+    pub(crate) fn probe_unless_written(&self, probe: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+        self.refuse_damaged()?;
+        let last = self.lock_writing().last();
+        if !self.has_failed() && self.probed.swap(last, Ordering::AcqRel) < last { Ok(()) } else { probe() }
     }
 
     fn lock_writing(&self) -> MutexGuard<'_, Journaling> {
@@ -255,6 +290,11 @@ impl Handle {
             Fault::Unavailable { .. } => {
                 self.failed.fetch_max(number, Ordering::AcqRel);
             }
+            Fault::Damaged { what } if is_file_damage(what) => {
+                if self.damage.set(what.clone()).is_ok() {
+                    tracing::error!(%fault, "the store is damaged: nothing more is written, and nothing fires");
+                }
+            }
             Fault::Damaged { .. } | Fault::Held { .. } | Fault::NotAPosition { .. } | Fault::Misuse { .. } => {}
         }
     }
@@ -271,6 +311,9 @@ impl Handle {
 
     /// Everything is in redb's file, which needs no journal any more.
     fn close(&self) -> Result<(), Fault> {
+        if self.damage.get().is_some() {
+            return Ok(());
+        }
         let writing = self.lock_writing();
         match &*writing {
             Journaling::Open(journal) if !self.has_failed() => self.name_journal(0, journal.last()),

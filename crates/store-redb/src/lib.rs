@@ -6,15 +6,18 @@
 mod apply;
 mod commit;
 mod fault;
+mod guard;
 mod handle;
 mod held;
 mod journal;
 mod keys;
 mod maintenance;
 mod open;
+mod probe;
 pub mod raw;
 mod read;
 mod rebuild;
+mod rights;
 #[cfg(feature = "sim")]
 pub mod simdisk;
 mod source;
@@ -28,6 +31,7 @@ mod values;
 mod verify;
 mod writer;
 
+pub use guard::is_guarded;
 pub use journal::JOURNAL_BYTES_DEFAULT;
 pub use maintenance::Compacted;
 pub use open::{CACHE_BYTES_DEFAULT, Options};

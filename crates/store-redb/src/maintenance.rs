@@ -13,6 +13,7 @@ use redb::{
 
 use crate::apply::put_number;
 use crate::fault::{cannot_open, cannot_open_file, during};
+use crate::guard::guarded;
 use crate::open::create_tables;
 use crate::read::table;
 use crate::store::RedbStore;
@@ -41,7 +42,7 @@ impl RedbStore {
         }
         let unfinished = Unfinished::of(to)?;
         let read = self.handle.moment()?;
-        copy_into(unfinished.path(), &read, progress)?;
+        guarded("copying it", || copy_into(unfinished.path(), &read, progress))?;
         unfinished.finish()
     }
 

@@ -10,14 +10,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ordo_store::Fault;
 use redb::backends::FileBackend;
-use redb::{Builder, Database, StorageBackend, StorageError};
+use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 
 use crate::fault::{cannot_open, cannot_open_file, during};
+use crate::held::lock_path;
 use crate::journal::SEGMENTS;
 use crate::open::create_tables;
+use crate::rights;
 use crate::unfinished::{Unfinished, sync_folder_of};
 
 /// A disk that can be opened again and again; what was written before is there. A file that is new is empty.
@@ -62,7 +65,7 @@ impl Source {
                 if is_new(path) {
                     make(&builder, path)?;
                 }
-                builder.open(path).map_err(|error| cannot_open(path, error))
+                open_free(&builder, path).map_err(|error| cannot_open(path, error))
             }
             Source::Disk { disk, len } => {
                 let opened = disk.open(StoreFile::Data).and_then(|backend| {
@@ -181,11 +184,12 @@ fn open_segment(folder: &Path, number: usize) -> Result<Box<dyn StorageBackend>,
     let path = segment_path(folder, number);
     let open = || -> io::Result<File> {
         if !folder.is_dir() {
-            std::fs::create_dir(folder)?;
+            rights::make_folder(folder)?;
             sync_folder_of(folder)?;
         }
         let is_new = !path.exists();
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let mut options = File::options();
+        let file = rights::for_owner(options.read(true).write(true).create(true).truncate(false)).open(&path)?;
         if is_new {
             file.sync_all()?;
             sync_folder_of(&path)?;
@@ -194,6 +198,45 @@ fn open_segment(folder: &Path, number: usize) -> Result<Box<dyn StorageBackend>,
     };
     let file = open().map_err(|error| cannot_open_file(&path, error))?;
     Ok(Box::new(FileBackend::new(file).map_err(|error| cannot_open(&path, error))?))
+}
+
+/// Whoever had the store before may have left redb's lock to a tool that is just being started: see `held`.
+const LEFT_BEHIND: u32 = 25;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+fn open_free(builder: &Builder, path: &Path) -> Result<Database, DatabaseError> {
+    let mut looks = 0;
+    loop {
+        match builder.open(path) {
+            Err(DatabaseError::DatabaseAlreadyOpen) if looks < LEFT_BEHIND => {
+                looks += 1;
+                std::thread::sleep(LOOK_EVERY);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// Takes from others what they may do with the files of a store.
+pub(crate) fn repair_rights(store: &Path) -> Result<(), Fault> {
+    let folder = journal_folder(store);
+    let segments = (0..SEGMENTS).map(|number| segment_path(&folder, number));
+    let files = [store.to_owned(), lock_path(store), folder.clone()].into_iter().chain(segments);
+    for file in files {
+        match rights::repair(&file) {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!(file = %file.display(), "others could read it: it is for its owner only now"),
+            Err(error) => {
+                let what = format!(
+                    "{} can be read by others, and its rights cannot be changed ({error}): make it yours alone \
+                     (chown, chmod go=), or name another store",
+                    file.display()
+                );
+                return Err(Fault::Held { what });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Not there, or empty as a file that was reserved for it.

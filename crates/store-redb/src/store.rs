@@ -16,12 +16,13 @@ use redb::backends::InMemoryBackend;
 use uuid::Uuid;
 
 use crate::commit::Writing;
+use crate::guard::guarded;
 use crate::handle::{Done, Handle};
 use crate::held::Held;
 use crate::open::Options;
-use crate::source::{Disk, Source};
+use crate::source::{Disk, Source, repair_rights};
 use crate::writer::{Writer, commit_one};
-use crate::{read, rebuild};
+use crate::{probe, read, rebuild};
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
 /// goes.
@@ -89,7 +90,8 @@ impl RedbStore {
 /// The file, opened by this process alone.
 fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle), Fault> {
     let held = Held::take(path)?;
-    match Handle::open(Source::File(path.to_owned()), options, threaded) {
+    let open = || guarded("opening it", || Handle::open(Source::File(path.to_owned()), options, threaded));
+    match repair_rights(path).and_then(|()| open()) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {
             held.let_go();
@@ -195,5 +197,17 @@ impl Store for RedbStore {
     async fn stats(&self) -> Result<Stats, Fault> {
         let (bytes_on_disk, journal) = (self.handle.source.bytes_on_disk(), self.handle.journal_stats());
         self.handle.read(|read| read::stats(read, bytes_on_disk, journal))
+    }
+
+    async fn ping(&self) -> Result<(), Fault> {
+        self.handle.read(|read| read::row(read, View::Runs, &[])).map(drop)
+    }
+
+    async fn try_write(&self) -> Result<(), Fault> {
+        self.task(probe::try_write).await
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.handle.damage()
     }
 }

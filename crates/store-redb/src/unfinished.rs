@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ordo_store::Fault;
 
 use crate::fault::cannot_open_file;
+use crate::rights;
 
 #[derive(Debug)]
 pub(crate) struct Unfinished {
@@ -25,9 +26,13 @@ impl Unfinished {
         path.push(".unfinished");
         let path = PathBuf::from(path);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_open_file(&path, error)),
-            Ok(()) | Err(_) => Ok(Unfinished { path, name: name.to_owned(), finished: false }),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot_open_file(&path, error)),
+            Ok(()) | Err(_) => {}
         }
+        // Made here, and not by redb: it is for its owner only from the beginning.
+        let made = rights::for_owner(File::options().write(true).create_new(true)).open(&path);
+        made.map_err(|error| cannot_open_file(name, error))?;
+        Ok(Unfinished { path, name: name.to_owned(), finished: false })
     }
 
     pub(crate) fn path(&self) -> &Path {

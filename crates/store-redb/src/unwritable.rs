@@ -37,7 +37,7 @@ fn hold_to_read(store: &Path) -> Result<Option<File>, Fault> {
     let Ok(lock) = File::open(lock_path(store)) else { return Ok(None) };
     match lock.try_lock_shared() {
         Ok(()) => Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => Err(held_by(store, lock)),
+        Err(TryLockError::WouldBlock) => Err(held_by(store, &lock_path(store), lock)),
         Err(TryLockError::Error(error)) => Err(cannot_open_file(store, error)),
     }
 }

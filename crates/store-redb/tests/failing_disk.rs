@@ -159,3 +159,17 @@ async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     }
     assert!(store.verify().unwrap().is_sound());
 }
+
+#[test]
+fn whoever_asks_whether_a_commit_would_succeed_hears_of_a_full_disk_and_of_its_end() {
+    let disk = SimDisk::new(1);
+    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
+    commit(&store, Workload::new(1).batch()).unwrap();
+    now(store.try_write()).unwrap();
+    disk.fail(Failing { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
+    let fault = now(store.try_write()).unwrap_err();
+    assert!(fault.source().unwrap().to_string().contains("no space is left"), "{fault:?}");
+    assert!(now(store.try_write()).is_err(), "as long as it lasts");
+    disk.heal();
+    now(store.try_write()).unwrap();
+}

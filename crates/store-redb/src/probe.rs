@@ -1,0 +1,52 @@
+//! Whether a commit would succeed now.
+//!
+//! Invariant: what is written to find out means nothing and is gone afterwards. A disk that takes it has room for the
+//! journal and for redb's file to grow a little; one that does not would refuse the next commit just the same.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ordo_store::Fault;
+
+use crate::commit::{Writing, refuse_rebuilding};
+use crate::handle::{Done, Handle};
+use crate::journal::failed;
+use crate::read::table;
+use crate::tables::META;
+
+/// What a disk must have room for: a large commit.
+const ROOM_BYTES: usize = 256 * 1024;
+
+pub(crate) fn try_write(handle: &Handle) -> Result<(), Fault> {
+    if let Some(path) = handle.source.path() {
+        find_room(path).map_err(|error| failed("looking whether the disk can be written", error))?;
+    }
+    // Records of before say nothing about a rebuild that has begun since.
+    handle.read(|read| refuse_rebuilding(&table(read, META)?))?;
+    handle.probe_unless_written(|| {
+        handle.write(|transaction| {
+            Writing::begin(transaction)?.end()?;
+            Ok(Done::Write(()))
+        })
+    })
+}
+
+fn find_room(store: &Path) -> io::Result<()> {
+    let mut name = OsString::from(store);
+    name.push(".room");
+    let room = Room(PathBuf::from(name));
+    let mut file = crate::rights::for_owner(File::options().write(true).create(true).truncate(true)).open(&room.0)?;
+    file.write_all(&[0; ROOM_BYTES])
+}
+
+/// A file that is gone when dropped.
+struct Room(PathBuf);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // Should it stay, the next probe writes over it.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -5,7 +5,8 @@
 
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Order, Report, SlotReservation};
-use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
+use ordo_model::limits::CLOCK_STEP_MIN;
+use ordo_model::{EntityId, JobId, Kind, Millis, Moment, RunId, Timestamp, Token};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
@@ -13,7 +14,7 @@ use crate::commit::change::{Assignment, Change, Place, Waiting};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
-use crate::time::timekeeper::{AlarmScan, Timekeeper};
+use crate::time::timekeeper::{AlarmScan, Projection, Timekeeper};
 
 #[derive(Debug)]
 pub enum Input {
@@ -100,6 +101,13 @@ pub enum Effect {
     },
     /// An offer ran out: unless it was taken in the last moment, the run is given back.
     Withdraw(Overdue),
+    /// The wall clock was set: whoever has an alarm between now and `until` is to be looked at.
+    ClockStepped {
+        by_ms: i64,
+        until: Timestamp,
+    },
+    /// A job keeps more runs than it was told to.
+    TrimHistory,
     /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
     Reconcile(EntityId),
 }
@@ -115,13 +123,16 @@ pub struct Ticketed {
 #[derive(Debug)]
 pub struct Core {
     timekeeper: Timekeeper,
+    /// Lives on steady time: offers and rates are lengths, and nobody may set them.
     dispatcher: Dispatcher,
+    /// By how much the wall clock has gained on steady time.
+    ahead_ms: i64,
 }
 
 impl Core {
     /// `me` is what a slot of the executor in this process offers.
     pub fn new(me: SlotReservation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
-        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
+        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools), ahead_ms: 0 }
     }
 
     /// One of several on the same store: it looks after nothing until it is told what. This is no step, because
@@ -133,7 +144,8 @@ impl Core {
 
     /// When `Input::Time` is wanted next.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.timekeeper.next_wake().into_iter().chain(self.dispatcher.next_wake()).min()
+        let dispatcher = self.dispatcher.next_wake().map(|at| at.moved(self.ahead_ms));
+        self.timekeeper.next_wake().into_iter().chain(dispatcher).min()
     }
 
     pub fn running_len(&self) -> usize {
@@ -152,29 +164,36 @@ impl Core {
         self.timekeeper.ours()
     }
 
+    /// What the timekeeper has in mind.
+    pub fn projection(&self, now: Timestamp) -> Projection {
+        self.timekeeper.projection(now)
+    }
+
     pub fn ring_len(&self) -> usize {
         self.timekeeper.ring_len()
     }
 
     #[must_use = "an effect that is not performed is waited for for ever"]
-    pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
-        let mut effects = Vec::new();
+    pub fn step(&mut self, input: Input, now: impl Into<Moment>) -> Vec<Effect> {
+        let moment: Moment = now.into();
+        let (now, steady) = (moment.now, moment.steady());
+        let mut effects = self.follow_clock(moment);
         let mut orders = Vec::new();
         match input {
             Input::Time => {}
             Input::Scanned { scan, page } => effects.extend(self.timekeeper.seen(scan, &page).map(Effect::ScanAlarms)),
             Input::ScanFailed => self.timekeeper.scan_failed(now),
             Input::Waiting { queue, found, complete } => {
-                let more = self.dispatcher.found_waiting(&queue, found, complete, now);
+                let more = self.dispatcher.found_waiting(&queue, found, complete, steady);
                 effects.extend(more.map(Effect::FindWaiting));
             }
             Input::Changed(changes) => {
                 for change in changes {
-                    self.changed(change, now, &mut effects);
+                    self.changed(change, moment, &mut effects);
                 }
             }
             Input::Finished(finished) => orders.push(self.finished(finished)),
-            Input::Remote { executor, news } => self.heard(executor, news, now),
+            Input::Remote { executor, news } => self.heard(executor, news, steady),
             Input::Restored(attempts) => self.dispatcher.restored(attempts),
             Input::Own(ours) => self.timekeeper.own(ours, now),
             Input::Hinted { ours } => {
@@ -194,9 +213,9 @@ impl Core {
             }
         }
         effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
-        self.dispatcher.time_passed(now);
-        effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
-        orders.extend(self.starts(now));
+        self.dispatcher.time_passed(steady);
+        effects.extend(self.dispatcher.overdue_offers(steady).into_iter().map(Effect::Withdraw));
+        orders.extend(self.starts(steady));
         orders.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
         effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
@@ -204,6 +223,18 @@ impl Core {
             effects.push(Effect::Submit(orders));
         }
         effects
+    }
+
+    /// Somebody may have set the wall clock. What lies ahead by as much as it went back may be due already, if it is
+    /// measured in elapsed time: it is looked at.
+    fn follow_clock(&mut self, moment: Moment) -> Vec<Effect> {
+        let by_ms = moment.frame.ahead_ms - self.ahead_ms;
+        if by_ms.unsigned_abs() < CLOCK_STEP_MIN.ms() {
+            return Vec::new();
+        }
+        self.ahead_ms = moment.frame.ahead_ms;
+        let until = moment.now.plus(Millis::from_ms(by_ms.unsigned_abs())).plus(self.timekeeper.horizon());
+        vec![Effect::ClockStepped { by_ms, until: if by_ms < 0 { until } else { moment.now } }]
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
@@ -256,7 +287,8 @@ impl Core {
         }
     }
 
-    fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn changed(&mut self, change: Change, moment: Moment, effects: &mut Vec<Effect>) {
+        let (now, steady) = (moment.now, moment.steady());
         let entity = change.entity;
         for place in change.returned {
             self.dispatcher.give_back(place);
@@ -266,7 +298,7 @@ impl Core {
             self.ended(run_id, effects);
         }
         for assignment in change.assignments {
-            effects.push(self.began(assignment, now));
+            effects.push(self.began(assignment, steady));
         }
         for run_id in change.answered {
             self.dispatcher.answered(run_id);
@@ -279,13 +311,16 @@ impl Core {
             self.cancel(run_id, effects);
         }
         effects.extend(change.reconcile.into_iter().map(Effect::Reconcile));
+        if change.is_overfull {
+            effects.push(Effect::TrimHistory);
+        }
         let alarm = change.alarm.map(|at| DueAlarm { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
         if entity.kind == Kind::Job {
             self.dispatcher.note_pool(JobId(entity.id), change.pool);
         }
         for waiting in change.waiting {
-            self.dispatcher.add_waiting(waiting, now);
+            self.dispatcher.add_waiting(waiting, steady);
         }
     }
 

@@ -25,6 +25,8 @@ pub const EVERY_MAX: Millis = Millis::from_days(3_660);
 pub const JITTER_MAX: Millis = Millis::from_days(1);
 /// An `at` this far in the past still fires at once; older is refused.
 pub const AT_GRACE: Millis = Millis::from_secs(60);
+/// The wall clock was set if it differs from elapsed time by this much more than before; less is the slewing of NTP.
+pub const CLOCK_STEP_MIN: Millis = Millis::from_secs(1);
 /// W: an occurrence late by at most this much is on time (the seed's pre-read window).
 pub const MISFIRE_WINDOW: Millis = Millis::from_secs(5);
 /// 2W: an occurrence later than this is a misfire; between W and 2W it fires and is recorded as late.
@@ -143,6 +145,13 @@ pub const RETENTION_RUNS_MAX: u32 = 1_000_000;
 pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
+/// A job that keeps few runs overshoots by few: by a tenth, and at least by this many.
+pub const RETENTION_SLACK_MIN: u32 = 5;
+
+/// Everything that is stored is read and checked within this time,
+pub const SCRUB_WITHIN: Millis = Millis::from_days(7);
+/// a part of it this often.
+pub const SCRUB_EVERY: Millis = Millis::from_secs(60);
 
 // --- secrets ------------------------------------------------------------------------------------
 /// The longest value of a secret; a longer one is refused.
@@ -167,7 +176,9 @@ pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
 // --- telling people -----------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
+/// The configuration may say otherwise, up to OUTBOX_FLUSH_DELAY_MAX.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+pub const OUTBOX_FLUSH_DELAY_MAX: Millis = Millis::from_hours(1);
 /// Outboxes are looked at on the beat, so that those filled at about the same time share a commit.
 pub const OUTBOX_BEAT: Millis = Millis::from_ms(50);
 /// A run is said to run longer than its interval only if it has been running for this long.
@@ -215,5 +226,7 @@ const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
 const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
+const _: () =
+    assert!(OUTBOX_BEAT.ms() <= OUTBOX_FLUSH_DELAY.ms() && OUTBOX_FLUSH_DELAY.ms() <= OUTBOX_FLUSH_DELAY_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

@@ -221,6 +221,8 @@ impl World {
             Effect::Deliver(_) | Effect::Recall { .. } | Effect::Forget { .. } | Effect::Withdraw(_) => {
                 unreachable!("this world has no executors elsewhere")
             }
+            // This world trims at its own times, and tells its clock by the moments alone.
+            Effect::TrimHistory | Effect::ClockStepped { .. } => {}
             Effect::Reconcile(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
                 self.soon(read_ms, Happening::Reconcile { generation, job: JobId(entity.id) });

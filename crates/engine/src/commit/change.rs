@@ -44,6 +44,8 @@ pub struct Change {
     pub reconcile: Vec<EntityId>,
     /// The orders could not be committed at all.
     pub failed: bool,
+    /// The job keeps more runs than it was told to: history is to be trimmed.
+    pub is_overfull: bool,
 }
 
 impl Change {
@@ -61,6 +63,7 @@ impl Change {
             waiting: Vec::new(),
             reconcile: Vec::new(),
             failed: false,
+            is_overfull: false,
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
-use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, SkipReason, decide};
+use ordo_model::schedule::Gap;
+use ordo_model::{EntityId, JobId, Kind, Moment, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -151,7 +152,8 @@ impl JobCommand {
         }
     }
 
-    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> Answer {
+    fn lay_on(&mut self, work: &mut Work, moment: Moment, order: Order) -> Answer {
+        let now = moment.now;
         let place = self.place;
         let refused = |work: &mut Work, refusal: Refusal| {
             work.change().returned.extend(place);
@@ -173,7 +175,7 @@ impl JobCommand {
             work.purge(rows, forget);
             return Ok(Accepted { job, runs: Vec::new(), events: Vec::new() });
         }
-        let decided = match decide(self.job_id, before.as_deref().cloned(), order, now) {
+        let decided = match decide(self.job_id, before.as_deref().cloned(), order, moment) {
             Ok(decided) => decided,
             Err(refusal) => return refused(work, refusal),
         };
@@ -200,7 +202,7 @@ impl PendingCommand for JobCommand {
         self.can_wait
     }
 
-    fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut Work, now: Moment, is_shared: bool) -> bool {
         let order = match (self.order.take(), self.kept.take()) {
             (Some(order), _) => order,
             (None, Some(command)) => Order { command, reservation: None },
@@ -250,6 +252,7 @@ impl PendingCommand for JobCommand {
         };
         if let Ok(accepted) = &answer {
             announce.metrics.accepted(accepted);
+            say_missed(accepted);
             announce.hints.extend(accepted.runs.iter().map(|run| ChangeHint::Run(run.id)));
             if !accepted.events.is_empty() {
                 announce.hints.push(ChangeHint::Job(accepted.job.id));
@@ -258,6 +261,17 @@ impl PendingCommand for JobCommand {
         if let Some(reply) = self.reply {
             // Whoever asked may have stopped waiting; what was decided stands.
             drop(reply.send(answer));
+        }
+    }
+}
+
+/// What a policy lets pass without a run is at least said.
+fn say_missed(accepted: &Accepted) {
+    for event in &accepted.events {
+        if let Event::JobSkipped { reason: SkipReason::Misfire, gap: Some(gap), .. } = event {
+            let (job, Gap { from, to, count, .. }) = (&accepted.job, gap);
+            let policy = job.definition.misfire.name();
+            tracing::warn!(job_id = %job.id, label = %job.definition.label, %from, %to, count, policy, "missed occurrences were skipped");
         }
     }
 }
@@ -286,6 +300,8 @@ fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
             | Event::RunBroadcast { .. }
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
+            | Event::AttemptExtended { .. }
+            | Event::ClockStepped { .. }
             | Event::BackfillRequested { .. }
             | Event::HistoryTrimmed { .. }
             | Event::JobFollowed {}

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::job::Run;
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Moment, Timestamp};
 use ordo_store::{Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
@@ -31,18 +31,18 @@ pub(crate) struct Plan {
     pub(crate) decided: Vec<bool>,
 }
 
-pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> Plan {
+pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Moment, is_shared: bool) -> Plan {
     let mut works: BTreeMap<EntityId, Work> =
         states.into_iter().map(|(entity, state)| (entity, Work::new(entity, state))).collect();
     let mut plan = Plan::default();
     for submission in submissions {
         let entity = submission.command.entity();
         let work = works.entry(entity).or_insert_with(|| Work::new(entity, None));
-        plan.decided.push(submission.command.decide(work, now, is_shared));
+        plan.decided.push(submission.command.decide(work, moment, is_shared));
     }
     for (entity, work) in works {
         plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
-        let Finished { item, change, chunks } = work.finish(now);
+        let Finished { item, change, chunks } = work.finish(moment.now);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Moment, Timestamp};
 use ordo_store::{Batch, Chunk, Fault, Outcome, Snapshot, Store};
 use tokio::sync::oneshot;
 
@@ -212,7 +212,8 @@ impl Rounds {
     }
 
     /// Decides a round.
-    pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: Timestamp) -> Flight {
+    pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: impl Into<Moment>) -> Flight {
+        let now = now.into();
         let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, has_deferred } = gathered;
         let entities: Vec<EntityId> = known.keys().copied().collect();
         let loaded = loaded.and_then(|loaded| Ok((decode(missing, loaded.snapshots)?, loaded.taken)));
@@ -404,7 +405,7 @@ fn decode(missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<St
 /// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
 pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> Batch {
     let mut submissions: Vec<Submission> = requests.into_iter().map(super::job_command::Request::unanswered).collect();
-    plan(States::new(), &mut submissions, now, false).batch
+    plan(States::new(), &mut submissions, now.into(), false).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::job::{Command, Report};
-use ordo_model::{EntityId, JobId};
+use ordo_model::moment::step_in_words;
+use ordo_model::{EntityId, JobId, Kind, Timestamp};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::commit::batcher::{Message, chain};
 use crate::commit::change::Assignment;
@@ -20,7 +21,7 @@ use crate::read::queries::waiting_runs;
 use crate::run::runner::Runner;
 use crate::time::clock::SharedClock;
 use crate::time::partitions::Ownership;
-use crate::time::timekeeper::AlarmScan;
+use crate::time::timekeeper::{self, ALARM_PAGE, AlarmScan, Projection};
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -31,6 +32,8 @@ const FAULT_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) enum CoreMessage {
     /// How busy the engine is.
     Load(oneshot::Sender<Load>),
+    /// What the timekeeper has in mind.
+    Projection(oneshot::Sender<Projection>),
     /// Stop firing; say when nothing runs any more.
     Drain(oneshot::Sender<()>),
     /// End what still runs.
@@ -66,6 +69,8 @@ pub(crate) struct CoreShell {
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
+    /// Told when history is to be trimmed.
+    pub(crate) untidy: Arc<Notify>,
 }
 
 impl CoreShell {
@@ -91,8 +96,8 @@ impl CoreShell {
     }
 
     fn step(&mut self, input: Input) {
-        let now = self.clock.now();
-        for effect in self.core.step(input, now) {
+        let moment = self.clock.moment();
+        for effect in self.core.step(input, moment) {
             self.perform(effect);
         }
     }
@@ -125,6 +130,8 @@ impl CoreShell {
                 }
             }
             Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),
+            Effect::TrimHistory => self.untidy.notify_one(),
+            Effect::ClockStepped { by_ms, until } => self.clock_stepped(by_ms, until),
         }
     }
 
@@ -142,6 +149,11 @@ impl CoreShell {
     }
 
     fn look(&self, scan: AlarmScan) {
+        if let Some(damage) = self.store.damage() {
+            tracing::error!(damage, "the store is damaged: nothing fires any more until it is restored");
+            drop(self.input_tx.send(Input::Stop));
+            return;
+        }
         let (store, inputs) = (self.store.clone(), self.input_tx.clone());
         let ours = self.core.ours();
         tokio::spawn(async move {
@@ -153,6 +165,45 @@ impl CoreShell {
                 }
             };
             drop(inputs.send(input));
+        });
+    }
+
+    /// What is measured in elapsed time has its alarm on the wall clock. After a step forward the alarms ring early and
+    /// find that nothing is due; after a step back they would ring late, so all that may be concerned is looked at now.
+    fn clock_stepped(&self, by_ms: i64, until: Timestamp) {
+        let from = self.clock.now();
+        tracing::warn!(
+            now = %from,
+            "the wall clock was set {}: timeouts, leases and retries go on by elapsed time, `every` jobs keep their beat",
+            step_in_words(by_ms)
+        );
+        if by_ms >= 0 {
+            return;
+        }
+        let (store, batcher, reconcile) = (self.store.clone(), self.batcher.clone(), self.reconcile.clone());
+        tokio::spawn(async move {
+            let mut after = Some(timekeeper::edge(from));
+            while let Some(edge) = after {
+                let page = match store.due(until, Some(edge), ALARM_PAGE).await {
+                    Ok(page) => page,
+                    Err(fault) => {
+                        tracing::error!(error = %chain(&fault), "the alarms could not be read after the clock was set");
+                        tokio::time::sleep(FAULT_PAUSE).await;
+                        continue;
+                    }
+                };
+                after = page.last().copied().filter(|_| page.len() == ALARM_PAGE);
+                let (jobs, others): (Vec<EntityId>, Vec<EntityId>) =
+                    page.into_iter().map(|alarm| alarm.entity).partition(|entity| entity.kind == Kind::Job);
+                let wakes = jobs.into_iter().map(|job| Request::new(JobId(job.id), Command::Wake).unanswered());
+                if batcher.send(Message::Commands(wakes.collect())).is_err() {
+                    return;
+                }
+                for entity in others {
+                    // Nobody reconciles any more only while the process goes down.
+                    reconcile.send(entity).unwrap_or(());
+                }
+            }
         });
     }
 
@@ -179,6 +230,10 @@ impl CoreShell {
                 let slots = self.core.dispatcher().slots_len();
                 let slow = self.core.dispatcher().slow_jobs(SLOW_TOLD);
                 drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow, is_idle: self.core.is_idle() }));
+            }
+            CoreMessage::Projection(reply) => {
+                // Whoever asked may have stopped waiting.
+                drop(reply.send(self.core.projection(self.clock.now())));
             }
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);

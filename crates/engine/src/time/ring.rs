@@ -87,6 +87,13 @@ impl Ring {
         self.slots.iter().filter_map(|slot| slot.first()).map(|entry| entry.due).min()
     }
 
+    /// The first entries in order, at most `limit`.
+    pub(super) fn nearest(&self, limit: usize) -> Vec<(Timestamp, EntityId)> {
+        let mut first: Vec<Entry> = self.slots.iter().flat_map(|slot| slot.iter().take(limit)).copied().collect();
+        first.sort_unstable();
+        first.into_iter().take(limit).map(|entry| (entry.due, entry.entity)).collect()
+    }
+
     /// The latest entries give way when something nearer needs their room: they stay in the store.
     /// Answers the due time from which on the ring is no longer complete.
     pub(super) fn drop_latest(&mut self, keep: usize) -> Option<Timestamp> {

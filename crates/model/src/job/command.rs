@@ -100,6 +100,10 @@ pub enum Command {
         executor: Incarnation,
         settle_after: Millis,
     },
+    /// The server was away while this executor went on: what it has gets its whole time again.
+    Readopt {
+        executor: Incarnation,
+    },
     /// Finished runs that began before version `below` are being forgotten, `runs` of them; the oldest that stays
     /// ended at `oldest`.
     Trim {

@@ -390,7 +390,9 @@ impl Oracle {
                 assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Waiting { attempts: 0 }));
             }
             Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], Life::Waiting { .. })),
-            Event::RunCancelRequested { run_id, .. } | Event::RunOrphaned { run_id, .. } => {
+            Event::RunCancelRequested { run_id, .. }
+            | Event::RunOrphaned { run_id, .. }
+            | Event::AttemptExtended { run_id, .. } => {
                 assert!(matches!(self.runs[run_id], Life::Running { .. }));
             }
             _ => {}

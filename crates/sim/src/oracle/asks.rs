@@ -110,6 +110,8 @@ impl Asks {
             | Event::RunBroadcast { .. }
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
+            | Event::AttemptExtended { .. }
+            | Event::ClockStepped { .. }
             | Event::HistoryTrimmed { .. }
             | Event::JobFollowed {}
             | Event::UpstreamEnded { .. }

@@ -68,7 +68,8 @@ fn run_of(event: &Event) -> Option<RunId> {
         | Event::RunExpired { run_id }
         | Event::RunBroadcast { run_id, .. }
         | Event::ShardTriggered { run_id, .. }
-        | Event::RunOrphaned { run_id, .. } => Some(*run_id),
+        | Event::RunOrphaned { run_id, .. }
+        | Event::AttemptExtended { run_id, .. } => Some(*run_id),
         _ => None,
     }
 }

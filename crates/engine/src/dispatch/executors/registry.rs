@@ -302,6 +302,16 @@ impl ExecutorRegistry {
         self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
     }
 
+    /// Those whose lease is over by a clock that nobody sets, and by a while more: their alarm should have rung.
+    pub(crate) fn long_silent(&self) -> Vec<Uuid> {
+        let inner = self.lock();
+        inner.members.iter().filter(|(_, member)| member.is_long_silent()).map(|(id, _)| *id).collect()
+    }
+
+    pub(crate) fn is_long_silent(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(Member::is_long_silent)
+    }
+
     /// Attempts that their executor has not spoken of for the time of a lease. Each is told once.
     pub(crate) fn silent(&self) -> Vec<Silent> {
         let mut inner = self.lock();
@@ -348,6 +358,10 @@ impl ExecutorRegistry {
 }
 
 impl Member {
+    fn is_long_silent(&self) -> bool {
+        self.heard.elapsed() >= LEASE.saturating_mul(2)
+    }
+
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;

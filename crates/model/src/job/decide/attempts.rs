@@ -196,6 +196,16 @@ pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Mi
     settle_overdue(draft);
 }
 
+/// What the executor goes on with is given the same time once more, counted from now: nobody was there to hear of it.
+pub(super) fn readopt(draft: &mut Draft, executor: &Incarnation) {
+    for (run_id, attempt, _) in running(draft) {
+        let deadline = draft.now.plus(attempt.deadline.since(attempt.started_at));
+        if attempt.executor == *executor && attempt.settle_at.is_none() && deadline != attempt.deadline {
+            draft.emit(Event::AttemptExtended { run_id, deadline });
+        }
+    }
+}
+
 fn running(draft: &Draft) -> Vec<(RunId, Attempt, Option<String>)> {
     let attempts =
         draft.job.active.iter().filter_map(|run| Some((run.id, run.attempt()?.clone(), run.cancelling.clone())));

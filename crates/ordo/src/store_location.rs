@@ -81,7 +81,7 @@ pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::Options {
 
 fn cannot_open(fault: Fault) -> Error {
     match fault {
-        Fault::Misuse { what } => Error::failed(what),
+        Fault::Misuse { what } => Error::misused(what),
         fault @ Fault::Unavailable { .. } => {
             Error::from(fault).hint("see whether the database runs and the URL has its user, password and name")
         }

@@ -109,6 +109,7 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::ReadMetrics => get(metrics::show),
         Operation::ReadDescription => get(description),
         Operation::ReadStatus => get(status::show),
+        Operation::ReadTimekeeper => get(status::timekeeper),
         Operation::ExplainCron => get(cron::explain),
         Operation::ReadStoreStats => get(store::stats),
         Operation::BackupStore => post(store::backup),

@@ -131,3 +131,10 @@ pub(crate) enum Command {
     /// Measure this machine
     Bench(ordo_bench::BenchArgs),
 }
+
+impl Command {
+    /// Whether it stays and starts what others ask for.
+    pub(crate) fn is_daemon(&self) -> bool {
+        matches!(self, Command::Serve(_) | Command::Orchestrate(_) | Command::Executor(_))
+    }
+}

@@ -34,6 +34,8 @@ pub(super) const KEYS: &[Key] = &[
     // Not the host's name: a container has a new one with every start, and its former generation would not be recognised.
     key("node", Kind::Text, Some(DEFAULT_NODE)),
     key("orchestrate.tick_rate", Kind::Text, Some("60s")),
+    // Within this time what waits in an outbox is handed on, however the process went on.
+    key("outbox.flush_delay_ms", Kind::Number, Some("100")),
     key("pools.fast.queue", Kind::Number, Some("2000")),
     key("pools.fast.slots", Kind::Number, Some("200")),
     key("pools.slow.queue", Kind::Number, Some("5000")),
@@ -65,6 +67,8 @@ pub(super) const KEYS: &[Key] = &[
     key("time.zones", Kind::Text, Some("bundled")),
     key("tools.http.allow", Kind::List, Some("")),
     key("tools.shell.allow", Kind::List, None),
+    // Variables of the server's environment that commands see besides PATH, HOME and their like.
+    key("tools.shell.environment", Kind::List, Some("")),
     key("tools.shell.enabled", Kind::Bool, Some("true")),
     key("webhooks.allow", Kind::List, Some("")),
 ];

@@ -31,6 +31,7 @@ pub(super) fn run(plan: Plan) -> Result<Exit> {
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
         tracing::warn!("{warning}");
     }
+    ordo_model::outbox::set_flush_delay(plan.settings.outbox.flush_delay_ms);
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
@@ -42,7 +43,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let settings = &plan.settings;
     let folder = Folder::here();
     folder.make()?;
-    let store = parts::store(settings).await?;
+    let store = parts::store(settings, &folder).await?;
     let _taken = folder.take()?;
     // Before the socket is there: as long as it is, the address is this daemon's.
     folder.forget_address()?;

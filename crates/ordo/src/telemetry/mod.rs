@@ -41,7 +41,7 @@ pub(crate) fn prepare(settings: &Settings) -> Result<Option<(Spans, Exporter)>> 
 
 fn traces_url(endpoint: &str) -> Result<reqwest::Url> {
     let refuse = |why: String| {
-        Error::failed(format!("telemetry.otlp_endpoint: {endpoint:?} is no address of a collector"))
+        Error::misused(format!("telemetry.otlp_endpoint: {endpoint:?} is no address of a collector"))
             .detail(why)
             .hint("write it as http://127.0.0.1:4318")
     };

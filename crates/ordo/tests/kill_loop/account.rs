@@ -106,6 +106,8 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
         | Event::RunBroadcast { .. }
         | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
+        | Event::AttemptExtended { .. }
+        | Event::ClockStepped { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::JobFollowed {}

@@ -13,7 +13,9 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 
 const ALWAYS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Not `no-referrer`: beyond loopback and without TLS a browser would send the forms of our own pages with
+    // `Origin: null`, which nobody can tell from a stranger's.
+    (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
@@ -28,9 +30,13 @@ pub(crate) async fn put_on(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let is_page = kind.starts_with("text/html");
+    let (is_page, is_stream) = (kind.starts_with("text/html"), kind.starts_with("text/event-stream"));
     for (name, value) in ALWAYS.into_iter().chain(PAGE.into_iter().filter(|_| is_page)) {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if is_stream {
+        // nginx gathers what it is not told to pass on.
+        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     }
     if (is_private || is_page) && !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -184,7 +184,7 @@ async fn answers_tell_browsers_what_not_to_do_with_them() {
     for path in ["/v1/jobs", "/v1/secrets", "/v1/tokens", "/healthz", "/v1/nothing"] {
         let answer = world.get(path).await;
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("referrer-policy"), "same-origin");
     }
     assert_eq!(world.get("/v1/secrets").await.header("cache-control"), "no-store");
     let bare =

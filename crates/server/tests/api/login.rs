@@ -42,7 +42,7 @@ async fn a_link_or_a_form_gives_a_cookie_that_does_not_hold_the_token() {
     let set = answer.header("set-cookie");
     assert!(set.starts_with("ordo_session=") && set.contains("; HttpOnly; SameSite=Strict; Path=/; Max-Age="), "{set}");
     assert!(!set.contains("Secure") && !set.contains(TOKEN), "{set}");
-    assert_eq!((answer.header("cache-control"), answer.header("referrer-policy")), ("no-store", "no-referrer"));
+    assert_eq!((answer.header("cache-control"), answer.header("referrer-policy")), ("no-store", "same-origin"));
     let session = cookie(&answer);
     browse(&world, "GET", "/v1/jobs", &[("cookie", &session)], "").await.expect(200);
     let session = login(&world, TOKEN).await;

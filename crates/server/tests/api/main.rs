@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod actions;
 mod batch;
 mod chains;
 mod compression;

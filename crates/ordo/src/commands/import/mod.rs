@@ -11,7 +11,7 @@ use super::talk::Talk;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
 use compare::Wanted;
-use ordo_import::{Reading, cronjob, crontab};
+use ordo_import::{Reading, actions, cronjob, crontab};
 
 pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
     match command {
@@ -26,6 +26,12 @@ pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
             let text = origin::text(&args.common.file)?;
             let not_yaml = |error: cronjob::NotYaml| Error::failed("the file is no YAML").detail(error.to_string());
             let reading = cronjob::read(&text).map_err(not_yaml)?;
+            import(talk, &args.common, &reading, Wanted::Named).await
+        }
+        ImportCommand::Actions(args) => {
+            let text = origin::text(&args.common.file)?;
+            let not_json = |error: actions::NotJson| Error::failed("the file is no JSON").detail(error.to_string());
+            let reading = actions::read(&text).map_err(not_json)?;
             import(talk, &args.common, &reading, Wanted::Named).await
         }
     }

@@ -56,10 +56,12 @@ async fn file(talk: &Talk, asked: &StoreArg, verb: &str) -> Result<File> {
     match place(talk, asked).await? {
         Place::File(file) => Ok(file),
         Place::Daemon(daemon) => Err(daemon.in_the_way(verb)),
-        Place::Database(_) => Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
-            "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
-            _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
-        })),
+        Place::Database(_) => {
+            Err(Error::misused(format!("a database is not for ordo store {verb}")).hint(match verb {
+                "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
+                _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
+            }))
+        }
     }
 }
 
@@ -89,7 +91,7 @@ async fn backup(talk: &Talk, args: &BackupArgs) -> Result<Exit> {
     match place(talk, &args.store).await? {
         Place::Daemon(daemon) => daemon.backup(&to).await?,
         Place::File(file) => file.backup(&to)?,
-        Place::Database(_) => return Err(Error::failed("a database is not for ordo store backup").hint(DUMP)),
+        Place::Database(_) => return Err(Error::misused("a database is not for ordo store backup").hint(DUMP)),
     }
     let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
     let answer = json!({ "to": to.display().to_string(), "bytes": bytes });

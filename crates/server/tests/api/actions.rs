@@ -35,7 +35,7 @@ async fn an_action_is_taken_as_it_stands_and_given_back_as_one() {
     }
     let listed = world.get("/v1/jobs?shape=action").await.expect(200);
     assert_eq!(listed["items"].as_array().unwrap().len(), 2);
-    world.get("/v1/jobs?shape=square").await.refused(400, "invalid_query");
+    world.get("/v1/jobs?shape=square").await.refused(422, "invalid_query");
 }
 
 #[tokio::test]

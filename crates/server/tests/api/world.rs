@@ -34,7 +34,7 @@ pub(crate) const TOKEN: &str = "s3cret";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
     pub(crate) engine: Engine,
     pub(crate) app: App,
     router: Router,

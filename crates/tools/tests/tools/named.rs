@@ -62,7 +62,7 @@ fn an_input_that_does_not_fit_is_refused_by_name() {
 async fn a_value_cannot_become_an_option() {
     let open = tool(json!({"command": "ls", "args": ["{file}"]})).unwrap();
     assert!(open.check(&json!({"file": "--recursive"})).unwrap_err().contains("taken for an option"));
-    assert_eq!(open.check(&json!({"file": -5})), Ok(()));
+    assert!(open.check(&json!({"file": -5})).unwrap_err().contains("taken for an option"));
     let closed = json!({"command": "printf", "args": ["%s", "--", "{file}"]});
     assert_eq!(output(closed, json!({"file": "-x"})).await, "---x");
 }

@@ -216,6 +216,7 @@ fn what_the_daemon_was_started_with_is_not_shown_to_its_tools() {
     let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
     command
         .env("ORDO_SLACK__BOT_TOKEN", "xoxb-hunter2")
+        .env("ORDO_SLACK__CHANNEL", "C1")
         .env("AWS_SECRET_ACCESS_KEY", "hunter2")
         .env("JAVA_HOME", "/jdk");
     command.env("ORDO_TOOLS__SHELL__ENVIRONMENT", "JAVA_HOME").env("ORDO_NODE", "handed-over");

@@ -40,8 +40,8 @@ impl RedbStore {
             return Err(Fault::Held { what: format!("{} is there already: name another file", to.display()) });
         }
         let unfinished = Unfinished::of(to)?;
-        let read = self.handle.moment()?;
-        copy_into(unfinished.path(), &read, progress)?;
+        let tables = self.handle.tables()?;
+        copy_into(unfinished.path(), &tables.read, progress)?;
         unfinished.finish()
     }
 

@@ -16,8 +16,11 @@ use crate::tables::{FORMAT, FORMAT_WITHOUT_JOURNAL, META, META_FORMAT, Visit, vi
 pub struct Options {
     /// How much of the file redb keeps in memory.
     pub cache_bytes: usize,
-    /// How much the journal takes before redb is made durable.
+    /// How much the journal takes that redb does not hold durably; a recovery replays no more.
     pub journal_bytes: usize,
+    /// How much memory rows take that redb does not hold yet; as much again while it takes them. Commits wait for redb
+    /// when it is reached.
+    pub overlay_bytes: usize,
     /// Microseconds that go on steadily, to say how long a recovery took: this crate reads no clock. By default they
     /// stand still.
     pub micros: fn() -> u64,
@@ -25,10 +28,34 @@ pub struct Options {
 
 /// Keeps a daemon with a million waiting jobs well below 300 MiB.
 pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+/// Half a second of ten thousand jobs a second.
+pub const OVERLAY_BYTES_DEFAULT: usize = 32 * 1024 * 1024;
+/// redb takes what came together when the overlay is full to this part,
+const FOLLOWED_PARTS: usize = 8;
+/// and is made durable when the journal is full to this part.
+const CHECKPOINTED_PARTS: usize = 4;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { cache_bytes: CACHE_BYTES_DEFAULT, journal_bytes: JOURNAL_BYTES_DEFAULT, micros: || 0 }
+        Options {
+            cache_bytes: CACHE_BYTES_DEFAULT,
+            journal_bytes: JOURNAL_BYTES_DEFAULT,
+            overlay_bytes: OVERLAY_BYTES_DEFAULT,
+            micros: || 0,
+        }
+    }
+}
+
+impl Options {
+    /// From so many bytes of rows on, redb takes them: large enough that keys written several times come together,
+    /// small enough that commits seldom wait.
+    pub(crate) fn follow_bytes(self) -> usize {
+        self.overlay_bytes.min(self.journal_bytes) / FOLLOWED_PARTS
+    }
+
+    /// From so many bytes of records on, redb is made durable: then most of the journal is still free.
+    pub(crate) fn checkpoint_bytes(self) -> u64 {
+        (self.journal_bytes / CHECKPOINTED_PARTS) as u64
     }
 }
 

@@ -35,7 +35,8 @@ pub enum StoreFile {
 }
 
 impl StoreFile {
-    pub const ALL: [StoreFile; 1 + SEGMENTS] = [StoreFile::Data, StoreFile::Segment(0), StoreFile::Segment(1)];
+    pub const ALL: [StoreFile; 1 + SEGMENTS] =
+        [StoreFile::Data, StoreFile::Segment(0), StoreFile::Segment(1), StoreFile::Segment(2), StoreFile::Segment(3)];
 }
 
 #[derive(Debug)]

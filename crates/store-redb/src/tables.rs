@@ -57,6 +57,37 @@ pub(crate) const fn rows(view: View) -> TableDefinition<'static, &'static [u8], 
     TableDefinition::new(view.name())
 }
 
+/// A table of rows, by what it holds. `meta` is none of them: its few numbers are written with every transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableId {
+    Events,
+    Streams,
+    Snapshots,
+    Alarms,
+    Chunks,
+    Dedup,
+    DedupExpiry,
+    Rows(View),
+}
+
+const TABLES_BESIDE_VIEWS: usize = 7;
+pub(crate) const TABLES: usize = TABLES_BESIDE_VIEWS + VIEWS;
+
+impl TableId {
+    pub(crate) fn index(self) -> usize {
+        match self {
+            TableId::Events => 0,
+            TableId::Streams => 1,
+            TableId::Snapshots => 2,
+            TableId::Alarms => 3,
+            TableId::Chunks => 4,
+            TableId::Dedup => 5,
+            TableId::DedupExpiry => 6,
+            TableId::Rows(view) => TABLES_BESIDE_VIEWS + view as usize,
+        }
+    }
+}
+
 /// Something done to every table in turn.
 pub(crate) trait Visit {
     fn table<K: Key + 'static, V: Value + 'static>(

@@ -8,10 +8,9 @@ use std::cmp::Ordering;
 use ordo_store::{Fault, Version};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
-use crate::commit::number;
 use crate::fault::during;
 use crate::keys::{alarm_key, entity_of, expiry_key, stream_of};
-use crate::read::{count, table};
+use crate::read::{count, number, table};
 use crate::store::RedbStore;
 use crate::tables::{
     ALARMS, CHUNKS, DEDUP, DEDUP_EXPIRY, EVENTS, EntityKey, META, META_POSITION, META_REBUILDING, SNAPSHOTS, STREAMS,

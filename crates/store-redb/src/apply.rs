@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use ordo_store::{Batch, Fault, Outcome, View};
 use redb::{Database, Durability, Key, TableDefinition, WriteTransaction};
 
-use crate::base::Base;
-use crate::coded::Coded;
 use crate::commit::Writing;
 use crate::fault::during;
-use crate::layers::Moment;
 use crate::overlay::Overlay;
+use crate::tables::base::Base;
+use crate::tables::coded::Coded;
+use crate::tables::layers::Moment;
 use crate::tables::{
     ALARMS, CHUNKS, DEDUP, DEDUP_EXPIRY, EVENTS, META, META_JOURNAL_RECORD, META_POSITION, SNAPSHOTS, STREAMS, TableId,
     rows,

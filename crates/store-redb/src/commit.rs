@@ -8,11 +8,11 @@ use std::ops::{Bound, ControlFlow};
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, Order, Outcome, RowWrite, Version};
 
-use crate::keys::{alarm_key, chunk_key, entity_key, expiry_key, position, stream_key};
-use crate::layers::{Layers, Moment};
 use crate::overlay::Overlay;
+use crate::tables::keys::{alarm_key, chunk_key, entity_key, expiry_key, position, stream_key};
+use crate::tables::layers::{Layers, Moment};
+use crate::tables::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
 use crate::tables::{EntityKey, TableId};
-use crate::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
 
 /// The next state of the active overlay, while it is made.
 pub(crate) struct Writing<'m> {

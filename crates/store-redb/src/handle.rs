@@ -13,18 +13,18 @@ use redb::{Database, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::apply::{Answer, Lasting, apply, begin_durable, put_number, put_overlay, take_in};
-use crate::base::Base;
 use crate::commit::Writing;
 use crate::fault::during;
+use crate::files::open::Options;
+use crate::files::source::Source;
+use crate::files::unfinished::Unfinished;
 use crate::follower::{Follower, follow};
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
-use crate::layers::{Layers, Moment};
-use crate::open::Options;
 use crate::overlay::Overlay;
-use crate::source::Source;
 use crate::state::{Shared, State, closed};
+use crate::tables::base::Base;
+use crate::tables::layers::{Layers, Moment};
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
-use crate::unfinished::Unfinished;
 
 #[derive(Debug)]
 pub(crate) struct Handle {

@@ -13,11 +13,11 @@ use redb::{
 
 use crate::apply::put_number;
 use crate::fault::{cannot_open, cannot_open_file, during};
-use crate::open::create_tables;
+use crate::files::open::create_tables;
+use crate::files::unfinished::Unfinished;
 use crate::read::table;
 use crate::store::RedbStore;
 use crate::tables::{META_JOURNAL, Visit, visit_all};
-use crate::unfinished::Unfinished;
 
 /// A backup writes this many entries at a time,
 const COPIED_ENTRIES_MAX: usize = 20_000;

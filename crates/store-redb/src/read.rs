@@ -13,15 +13,15 @@ use ordo_store::{
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
 
-use crate::coded::Coded;
 use crate::fault::during;
-use crate::keys::{
+use crate::tables::coded::Coded;
+use crate::tables::keys::{
     alarm_key, chunk_key, chunk_number_of, entity_key, entity_of, number_of, position_of, ringing_of, stream_key,
     stream_of, uuid_of,
 };
-use crate::layers::{Bounds, Layers};
+use crate::tables::layers::{Bounds, Layers};
+use crate::tables::values::{read_dedup, read_event, read_snapshot};
 use crate::tables::{AlarmKey, AlarmValue, ChunkKey, EntityKey, FORMAT, StreamKey, TableId};
-use crate::values::{read_dedup, read_event, read_snapshot};
 
 pub(crate) fn table<K: Key + 'static, V: Value + 'static>(
     read: &ReadTransaction,

@@ -9,9 +9,9 @@ use redb::{Key, TableDefinition, Value, WriteTransaction};
 use crate::apply::put_number;
 use crate::fault::during;
 use crate::handle::{Done, Handle};
-use crate::keys::entity_key;
+use crate::tables::keys::entity_key;
+use crate::tables::values::Header;
 use crate::tables::{META_REBUILDING, Visit, visit_derived};
-use crate::values::Header;
 
 struct Empty<'t>(&'t WriteTransaction);
 

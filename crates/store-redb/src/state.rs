@@ -12,9 +12,9 @@ use redb::Database;
 use tokio::sync::oneshot;
 
 use crate::apply::Lasting;
-use crate::base::Base;
-use crate::layers::Moment;
 use crate::overlay::{Mark, Overlay};
+use crate::tables::base::Base;
+use crate::tables::layers::Moment;
 
 #[derive(Debug)]
 pub(crate) struct Shared {

@@ -16,10 +16,10 @@ use redb::backends::InMemoryBackend;
 use uuid::Uuid;
 
 use crate::apply::Lasting;
+use crate::files::held::Held;
+use crate::files::open::Options;
+use crate::files::source::{Disk, Source};
 use crate::handle::Handle;
-use crate::held::Held;
-use crate::open::Options;
-use crate::source::{Disk, Source};
 use crate::writer::{Writer, commit_one};
 use crate::{read, rebuild};
 

@@ -8,9 +8,9 @@ use ordo_model::EntityId;
 use ordo_store::{Fault, Order, Trim, Version};
 
 use crate::commit::Writing;
-use crate::keys::{number_of, stream_key};
 use crate::tables::TableId;
-use crate::values::write_event;
+use crate::tables::keys::{number_of, stream_key};
+use crate::tables::values::write_event;
 
 impl Writing<'_> {
     pub(crate) fn trim(&mut self, entity: EntityId, trim: &Trim) -> Result<(), Fault> {

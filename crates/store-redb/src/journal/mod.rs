@@ -19,7 +19,7 @@ use ordo_store::{Batch, Fault};
 use redb::StorageError;
 
 use crate::fault::during;
-use crate::source::Source;
+use crate::files::source::Source;
 pub(crate) use counters::Counters;
 pub(crate) use opening::{Journaling, Opened, open};
 use payload::write_batches;

@@ -10,12 +10,12 @@ use redb::Database;
 
 use super::{Counters, Journal, Keeping, Tail, recover};
 use crate::apply::{Lasting, apply, take_in};
-use crate::base::Base;
-use crate::layers::Moment;
-use crate::open::{Options, prepare};
+use crate::files::open::{Options, prepare};
+use crate::files::source::Source;
 use crate::overlay::{Mark, Overlay};
 use crate::read::{number, table};
-use crate::source::Source;
+use crate::tables::base::Base;
+use crate::tables::layers::Moment;
 use crate::tables::{META, META_JOURNAL};
 
 /// What makes a commit durable.

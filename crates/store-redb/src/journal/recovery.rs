@@ -9,7 +9,7 @@ use super::payload::read_batches;
 use super::record::{BLOCK, Record};
 use super::segment::Found;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
-use crate::source::Source;
+use crate::files::source::Source;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]

@@ -10,10 +10,10 @@ use std::path::Path;
 use ordo_store::Fault;
 
 use crate::fault::cannot_open_file;
-use crate::held::{held_by, lock_path};
+use crate::files::held::{held_by, lock_path};
+use crate::files::open::Options;
+use crate::files::source::{journal_folder, segment_path};
 use crate::journal::SEGMENTS;
-use crate::open::Options;
-use crate::source::{journal_folder, segment_path};
 use crate::store::RedbStore;
 
 /// Whether there is a file that this process may read and not write.

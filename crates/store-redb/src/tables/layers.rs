@@ -9,11 +9,11 @@ use std::sync::Arc;
 use ordo_store::{Fault, Order};
 use redb::{AccessGuard, Key, Range, ReadOnlyTable, ReadableTableMetadata};
 
-use crate::base::Base;
-use crate::coded::Coded;
 use crate::fault::during;
 use crate::overlay::{Entries, Entry, Overlay};
 use crate::tables::TableId;
+use crate::tables::base::Base;
+use crate::tables::coded::Coded;
 
 /// From where to where, in bytes of keys.
 pub(crate) type Bounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);

@@ -3,6 +3,12 @@
 //! Invariant: docs/storage-format.md says the same, byte by byte. A released layout is never changed in place:
 //! a new one raises [`FORMAT`] and is reached by a step at opening.
 
+pub(crate) mod base;
+pub(crate) mod coded;
+pub(crate) mod keys;
+pub(crate) mod layers;
+pub(crate) mod values;
+
 use ordo_store::{Fault, View};
 use redb::{Key, TableDefinition, Value};
 

@@ -5,7 +5,7 @@
 use ordo_store::Fault;
 use redb::Value;
 
-use crate::keys::number_of;
+use crate::tables::keys::number_of;
 
 pub(crate) trait Coded: Value + 'static {
     fn with_bytes<T>(value: &Self::SelfType<'_>, work: impl FnOnce(&[u8]) -> T) -> T;

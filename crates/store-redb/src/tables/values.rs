@@ -6,8 +6,8 @@
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Alarm, Event, Fault, NewEvent, Snapshot, Version};
 
-use crate::keys::{entity_key, entity_of, number_of, position, time_bytes, time_of};
 use crate::tables::EntityKey;
+use crate::tables::keys::{entity_key, entity_of, number_of, position, time_bytes, time_of};
 
 /// entity 17, version 8, at 8, length of kind 1
 const EVENT_HEADER: usize = 34;

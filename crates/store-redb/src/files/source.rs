@@ -16,9 +16,9 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend, StorageError};
 
 use crate::fault::{cannot_open, cannot_open_file, during};
+use crate::files::open::create_tables;
+use crate::files::unfinished::{Unfinished, sync_folder_of};
 use crate::journal::SEGMENTS;
-use crate::open::create_tables;
-use crate::unfinished::{Unfinished, sync_folder_of};
 
 /// A disk that can be opened again and again; what was written before is there. A file that is new is empty.
 pub trait Disk: fmt::Debug + Send + Sync + 'static {

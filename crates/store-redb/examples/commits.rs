@@ -160,9 +160,8 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
             let outcomes = runtime.block_on(store.commit(updates(&mut random, &mut versions))).unwrap();
             assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
         };
-        let mut measured = measure(seconds, 64, commit, || settle(&runtime, &store));
+        let measured = measure(seconds, 64, commit, || settle(&runtime, &store));
         let stats = runtime.block_on(store.stats()).unwrap().journal.unwrap_or_default();
-        measured.waited_micros = stats.checkpoint_micros_max;
         println!("journal {journal:<5} {} {before} → {} MiB", measured.show(), mib());
         println!("  {} checkpoints", stats.checkpoints);
     }

@@ -143,7 +143,7 @@ async fn look_at_pair(store: &RedbStore, acknowledged: u64) {
     let versions: Vec<u64> =
         store.load(&[job(1), job(2)]).await.unwrap().into_iter().map(|found| found.map_or(0, |s| s.version)).collect();
     assert_eq!(versions[0], versions[1], "half a batch");
-    assert!(versions[0] >= acknowledged, "{} is missing", acknowledged);
+    assert!(versions[0] >= acknowledged, "{acknowledged} is missing");
     let all = KeyRange::all();
     for order in [Order::Ascending, Order::Descending] {
         let rows = store.rows(View::Runs, &all, order, 10).await.unwrap();

@@ -1,6 +1,6 @@
 //! The engine's core: what happens (inputs) in, what is to be done (effects) out. No clock, no disk, no thread.
 //!
-//! Invariant: `step` is a pure function of the core and its input: the same inputs give the same effects, in a
+//! Invariant: `step` is a pure function of the core and its inputs: the same inputs give the same effects, in a
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
@@ -156,10 +156,29 @@ impl Core {
         self.timekeeper.ring_len()
     }
 
+    /// Takes in what happened, in order, and returns what is to be done. Inputs that came together cost one pass over
+    /// what is due and what waits, and their commands reach the store together.
     #[must_use = "an effect that is not performed is waited for for ever"]
-    pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+    pub fn step(&mut self, inputs: impl IntoIterator<Item = Input>, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut orders = Vec::new();
+        for input in inputs {
+            self.take(input, now, &mut effects, &mut orders);
+        }
+        effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
+        self.dispatcher.time_passed(now);
+        effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
+        orders.extend(self.starts(now));
+        orders.extend(self.fires(now, &mut effects));
+        effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
+        effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
+        if !orders.is_empty() {
+            effects.push(Effect::Submit(orders));
+        }
+        effects
+    }
+
+    fn take(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>, orders: &mut Vec<Ticketed>) {
         match input {
             Input::Time => {}
             Input::Scanned { scan, page } => effects.extend(self.timekeeper.seen(scan, &page).map(Effect::ScanAlarms)),
@@ -170,7 +189,7 @@ impl Core {
             }
             Input::Changed(changes) => {
                 for change in changes {
-                    self.changed(change, now, &mut effects);
+                    self.changed(change, now, effects);
                 }
             }
             Input::Finished(finished) => orders.push(self.finished(finished)),
@@ -186,24 +205,13 @@ impl Core {
             Input::Resting(resting) => self.dispatcher.rest(resting),
             Input::Swept(alarms) => {
                 let due = self.timekeeper.take_over(&alarms);
-                orders.extend(self.wake(due, &mut effects));
+                orders.extend(self.wake(due, effects));
             }
             Input::Stop => {
                 self.timekeeper.stop();
                 self.dispatcher.stop();
             }
         }
-        effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
-        self.dispatcher.time_passed(now);
-        effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
-        orders.extend(self.starts(now));
-        orders.extend(self.fires(now, &mut effects));
-        effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
-        effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
-        if !orders.is_empty() {
-            effects.push(Effect::Submit(orders));
-        }
-        effects
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.

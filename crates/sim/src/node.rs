@@ -178,7 +178,7 @@ impl World {
     pub(crate) fn step(&mut self, input: Input) -> Result<(), Crash> {
         let now = self.now();
         self.burn()?;
-        for effect in self.node().core.step(input, now) {
+        for effect in self.node().core.step([input], now) {
             self.burn()?;
             self.perform(effect);
         }

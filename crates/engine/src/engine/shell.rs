@@ -24,6 +24,8 @@ use crate::time::timekeeper::AlarmScan;
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How many inputs the core takes in one step.
+const INPUTS_MAX: usize = 512;
 /// How long a store that could not be read is left alone.
 const FAULT_PAUSE: Duration = Duration::from_millis(500);
 
@@ -70,7 +72,8 @@ pub(crate) struct CoreShell {
 
 impl CoreShell {
     pub(crate) async fn run(mut self) {
-        self.step(Input::Time);
+        self.step([Input::Time]);
+        let mut came = Vec::with_capacity(INPUTS_MAX);
         loop {
             let sleep = self.time_to_next();
             tokio::select! {
@@ -78,8 +81,8 @@ impl CoreShell {
                     Some(message) => self.message(message),
                     None => break,
                 },
-                Some(input) = self.inputs.recv() => self.step(input),
-                () = tokio::time::sleep(sleep) => self.step(Input::Time),
+                _ = self.inputs.recv_many(&mut came, INPUTS_MAX) => self.step(came.drain(..)),
+                () = tokio::time::sleep(sleep) => self.step([Input::Time]),
             }
             self.say_if_drained();
         }
@@ -90,9 +93,9 @@ impl CoreShell {
         self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
     }
 
-    fn step(&mut self, input: Input) {
+    fn step(&mut self, inputs: impl IntoIterator<Item = Input>) {
         let now = self.clock.now();
-        for effect in self.core.step(input, now) {
+        for effect in self.core.step(inputs, now) {
             self.perform(effect);
         }
     }
@@ -182,7 +185,7 @@ impl CoreShell {
             }
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);
-                self.step(Input::Stop);
+                self.step([Input::Stop]);
             }
             CoreMessage::StopRuns => self.runner.stop_all(),
         }

@@ -221,7 +221,7 @@ impl Dispatcher {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
         match held.place {
-            Place::Here(pool) => self.slots(pool).running -= 1,
+            Place::Here(pool) => self.slots(pool).ended(),
             Place::There(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);
@@ -414,6 +414,7 @@ impl Dispatcher {
 
     /// What time alone brings: rates give way.
     pub fn time_passed(&mut self, now: Timestamp) {
+        self.pools.values_mut().for_each(|pool| pool.time_passed(now));
         let freed = self.parking.free_rates(now);
         self.unpark(freed);
         self.keys.forget_before(now.minus(RATE_PER_MAX));

@@ -43,6 +43,7 @@ use crate::notify::sender::Senders;
 use crate::read::change_hint::{CHANGE_HINT_BACKLOG, ChangeHint};
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
+use crate::run::gate::Gate;
 use crate::run::log_writer::LogWriter;
 use crate::run::runner::{Runner, Tools};
 use crate::run::secrets::{FixedKeys, Keyring, Secrets, Vault};
@@ -174,6 +175,7 @@ impl Engine {
             lines: line_tx,
             flushes: flush_tx,
             sampling: options.sampling,
+            gate: Gate::new(options.pools),
             running: Default::default(),
             ending: Default::default(),
         };

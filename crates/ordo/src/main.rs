@@ -23,6 +23,10 @@ mod zone_data;
 
 use clap::Parser;
 
+/// Many threads make and drop small things all the time: docs/benchmarks.md has what it brings.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
     let paint = output::style::Paint::for_stderr();

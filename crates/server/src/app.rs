@@ -20,9 +20,13 @@ pub struct Node {
     pub tick_rate: Millis,
 }
 
-/// The engine and what surrounds it on one node. Cheap to clone.
+/// The engine and what surrounds it on one node. A clone is the same one.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+#[derive(Clone)]
+pub struct Parts {
     pub(crate) engine: Engine,
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
@@ -36,16 +40,30 @@ pub struct App {
     ready: Arc<AtomicBool>,
 }
 
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("node", &self.node).field("ready", &self.is_ready()).finish_non_exhaustive()
+        std::fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("node", &self.node).field("ready", &self.ready).finish_non_exhaustive()
     }
 }
 
 impl App {
     /// Not ready yet: see [`App::set_ready`].
     pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: Node) -> App {
-        App {
+        App(Arc::new(Parts {
             engine,
             auth: Arc::new(auth),
             maintenance,
@@ -56,19 +74,25 @@ impl App {
             base_path: Arc::from(""),
             kept: Arc::default(),
             ready: Arc::default(),
-        }
+        }))
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Parts)) -> App {
+        let mut parts = Arc::unwrap_or_clone(self.0);
+        change(&mut parts);
+        App(Arc::new(parts))
     }
 
     /// The same, with other shares of requests.
     #[must_use]
     pub fn limited(self, limits: Limits) -> App {
-        App { rates: Arc::new(Rates::new(limits)), ..self }
+        self.changed(|parts| parts.rates = Arc::new(Rates::new(limits)))
     }
 
     /// The same with those who stand between it and other systems.
     #[must_use]
     pub fn with_adapters(self, adapters: Adapters) -> App {
-        App { adapters, ..self }
+        self.changed(|parts| parts.adapters = adapters)
     }
 
     /// The same, reached below a path such as `/ordo`.
@@ -76,7 +100,7 @@ impl App {
     pub fn below(self, base_path: &str) -> App {
         let trimmed = base_path.trim().trim_matches('/');
         let base_path = if trimmed.is_empty() { String::new() } else { format!("/{trimmed}") };
-        App { base_path: base_path.into(), ..self }
+        self.changed(|parts| parts.base_path = base_path.into())
     }
 
     /// What `/readyz` answers from now on: whether this node takes work.

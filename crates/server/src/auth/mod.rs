@@ -12,10 +12,9 @@ pub(crate) mod session;
 
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::Need;
@@ -70,16 +69,20 @@ struct Admitted {
     allowance: Option<Allowance>,
 }
 
-pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard<F: Future<Output = Response>>(
+    app: &App,
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
     let (mut parts, body) = request.into_parts();
-    let Admitted { caller, allowance } = match admit(&app, &parts).await {
+    let Admitted { caller, allowance } = match admit(app, &parts).await {
         Ok(admitted) => admitted,
         Err(refusal) => return *refusal,
     };
     if let Some(caller) = caller {
         parts.extensions.insert(caller);
     }
-    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let mut response = next(Request::from_parts(parts, body)).await;
     if let Some(allowance) = allowance {
         allowance.tell(response.headers_mut());
     }

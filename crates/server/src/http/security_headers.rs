@@ -5,7 +5,6 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::Response;
 
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -22,10 +21,13 @@ const PAGE: [(HeaderName, &str); 2] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-pub(crate) async fn put_on(request: Request, next: Next) -> Response {
+pub(crate) async fn put_on<F: Future<Output = Response>>(
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
     let path = request.uri().path();
     let is_private = path.contains("/v1/") || path.ends_with("/login") || path.ends_with("/logout");
-    let mut response = next.run(request).await;
+    let mut response = next(request).await;
     let headers = response.headers_mut();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_page = kind.starts_with("text/html");

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ordo::{Context, Error, NewJob, Ordo, SetClock};
+use ordo::{Context, Error, JobBuilder, Ordo, SetClock};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -32,7 +32,7 @@ async fn in_production() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("ordo-embedded-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Error::Invalid(error.to_string()))?;
     let ordo = Ordo::open(folder.join("app.db")).tool("email", send).start().await?;
-    let welcome = NewJob::new("welcome", "email").input(&Email { to: "ada@example.org".into() });
+    let welcome = JobBuilder::new("welcome", "email").input(&Email { to: "ada@example.org".into() });
     let job = ordo.schedule(welcome).await?;
     let run = ordo.ended(ordo.trigger(job.id).await?).await?;
     println!("{} {}: {}", run.label, run.status.name(), json!(run.status)["result"]);
@@ -44,7 +44,7 @@ async fn in_production() -> Result<(), Error> {
 async fn in_a_test() -> Result<(), Error> {
     let clock = SetClock::new("2027-03-01T00:00:00Z".parse().map_err(|_| Error::Invalid("a time".into()))?);
     let ordo = Ordo::in_memory().with_clock(clock).tool("email", send).start().await?;
-    let digest = NewJob::new("digest", "email").input(&Email { to: "all@example.org".into() });
+    let digest = JobBuilder::new("digest", "email").input(&Email { to: "all@example.org".into() });
     let job = ordo.schedule(digest.cron("0 9 * * MON", "Europe/Berlin")).await?;
     ordo.advance(Duration::from_secs(31 * 86_400)).await?;
     for run in ordo.runs(job.id).await?.iter().rev() {

@@ -43,7 +43,7 @@ macro_rules! codes {
 codes! {
     InvalidJson { 400, "invalid_json", "The body is not JSON" }
     InvalidHeader { 400, "invalid_header", "A header cannot be understood" }
-    HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is not right" }
+    HookUnverified { 401, "hook_unverified", "The signature or token of the delivery is invalid" }
     Unauthorized { 401, "unauthorized", "A valid token is needed" }
     SlackSignatureInvalid { 401, "slack_signature_invalid", "Not signed as Slack signs" }
     HostRefused { 403, "host_refused", "The host is not this machine" }
@@ -82,21 +82,21 @@ codes! {
     BodyTooLarge { 413, "body_too_large", "The body is too large" }
     UnsupportedMediaType { 415, "unsupported_media_type", "The body must be JSON" }
     InvalidBody { 422, "invalid_body", "The body does not have the right shape" }
-    InvalidQuery { 422, "invalid_query", "A query parameter is not right" }
+    InvalidQuery { 422, "invalid_query", "A query parameter is invalid" }
     InvalidCursor { 422, "invalid_cursor", "Not a cursor of this list" }
-    InvalidJob { 422, "invalid_job", "The job is not right" }
+    InvalidJob { 422, "invalid_job", "The job is invalid" }
     UnknownTool { 422, "unknown_tool", "No such tool" }
     InvalidToolInput { 422, "invalid_tool_input", "The tool does not take this input" }
-    InvalidHook { 422, "invalid_hook", "The hook is not right" }
+    InvalidHook { 422, "invalid_hook", "The hook is invalid" }
     BatchTooLarge { 422, "batch_too_large", "Too many jobs in one batch" }
     IdempotencyKeyReused { 422, "idempotency_key_reused", "The key was used for something else" }
     IdempotencyKeyUnsupported { 422, "idempotency_key_unsupported", "This route takes no idempotency key" }
     UnknownSecret { 422, "unknown_secret", "The job refers to a secret that is not there" }
-    InvalidSecret { 422, "invalid_secret", "The secret is not right" }
-    InvalidToken { 422, "invalid_token", "The token is not right" }
-    InvalidIncident { 422, "invalid_incident", "The incident is not right" }
-    InvalidMonitor { 422, "invalid_monitor", "The monitor is not right" }
-    InvalidSubscription { 422, "invalid_subscription", "The subscription is not right" }
+    InvalidSecret { 422, "invalid_secret", "The secret is invalid" }
+    InvalidToken { 422, "invalid_token", "The token is invalid" }
+    InvalidIncident { 422, "invalid_incident", "The incident is invalid" }
+    InvalidMonitor { 422, "invalid_monitor", "The monitor is invalid" }
+    InvalidSubscription { 422, "invalid_subscription", "The subscription is invalid" }
     RateLimited { 429, "rate_limited", "Too many requests" }
     HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
     Internal { 500, "internal", "A mistake of the server" }

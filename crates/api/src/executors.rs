@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ordo_model::job::{Definition, ShardPosition};
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -82,7 +82,7 @@ pub struct Heartbeat {
 #[serde(deny_unknown_fields)]
 pub struct HeldRun {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
 }
 
 /// What to end, and what is no longer the executor's own.
@@ -90,7 +90,7 @@ pub struct HeldRun {
 pub struct HeartbeatAnswer {
     pub cancel: Vec<RunId>,
     pub lost: Vec<RunId>,
-    /// Said when it shall finish what it has, and leave.
+    /// True when the executor should finish what it has, and leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
 }
@@ -109,7 +109,7 @@ pub struct Poll {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Assignments {
     pub runs: Vec<Assignment>,
-    /// Said when it shall finish what it has, and leave.
+    /// True when the executor should finish what it has, and leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
 }
@@ -123,7 +123,7 @@ pub struct Assignment {
     /// Which try it is, from 1.
     pub attempt: u32,
     /// Sent back with every word about the attempt.
-    pub token: Token,
+    pub token: FencingToken,
     /// The nominal time; null when a person or a program asked for the run.
     #[schema(required)]
     pub scheduled_for: Option<Timestamp>,
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_is_told_byte_by_byte_and_read_without_case() {
+    fn a_payload_is_written_byte_by_byte_and_read_without_case() {
         let payload =
             |body: &[u8]| HookPayload::new("gh".into(), Uuid::nil(), vec![("X-Event".into(), "push".into())], body);
         assert_eq!((payload(b"hi").body.as_str(), payload(b"hi").bytes().unwrap()), ("hi", b"hi".to_vec()));

@@ -1,7 +1,7 @@
 //! Incidents: as they are started, changed and answered.
 
 use ordo_model::incident::{
-    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, Link, Published, Severity, Status,
+    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, IncidentStatus, Link, Published, Severity,
 };
 use ordo_model::{EntityId, Kind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ change!(SetAssignee {
 });
 change!(SetSeverity { severity: Severity });
 change!(SetStatus {
-    status: Status,
+    status: IncidentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>
 });
@@ -79,8 +79,8 @@ pub struct IncidentView {
     #[schema(required)]
     pub identifier: Option<String>,
     pub severity: Severity,
-    #[schema(value_type = Status)]
-    pub status: Status,
+    #[schema(value_type = IncidentStatus)]
+    pub status: IncidentStatus,
     #[schema(required)]
     pub assignee: Option<String>,
     #[schema(required)]
@@ -155,11 +155,11 @@ impl IncidentView {
 impl TimelineEntry {
     pub fn of(version: u64, at: Timestamp, event: &IncidentEvent) -> Result<TimelineEntry, serde_json::Error> {
         #[derive(Deserialize)]
-        struct Written {
+        struct TaggedEvent {
             r#type: String,
             data: Map<String, Value>,
         }
-        let Written { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
+        let TaggedEvent { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
         Ok(TimelineEntry { version, at, r#type, data })
     }
 }

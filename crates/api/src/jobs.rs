@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Definition, Job, JobState, Last, Phase, Pool, Trigger};
 use ordo_model::limits::{SLOW_AFTER, SLOW_RUNS};
-use ordo_model::schedule::{Occurrence, Preview};
+use ordo_model::schedule::{Occurrence, PreviewedOccurrence};
 use ordo_model::{JobId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -180,7 +180,7 @@ pub struct BackfillView {
 pub struct JobPreview {
     /// The trigger as a sentence.
     pub schedule: String,
-    pub items: Vec<Preview>,
+    pub items: Vec<PreviewedOccurrence>,
     /// Always null: a preview has one page.
     #[schema(required)]
     pub next_cursor: Option<String>,

@@ -28,4 +28,4 @@ pub use openapi::openapi;
 pub use operation::Operation;
 pub use page::Page;
 pub use problem::{FieldError, ProblemDetails};
-pub use route::{Body, Method, Need, Route};
+pub use route::{Method, Need, Route, RouteBody};

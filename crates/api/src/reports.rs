@@ -1,6 +1,6 @@
 //! What executors bring back: reports and log lines, many at once, each answered for itself.
 
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -19,7 +19,7 @@ pub struct Reports {
 #[serde(deny_unknown_fields)]
 pub struct Report {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub status: ReportStatus,
 }
 
@@ -98,7 +98,7 @@ pub struct LogChunks {
 #[serde(deny_unknown_fields)]
 pub struct LogChunk {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     /// Counts the chunks of an attempt from 0.
     pub seq: u64,
     pub lines: Vec<NewLogLine>,

@@ -1,4 +1,4 @@
-//! One row of the route table: how an operation is called, what it asks of its caller, what it answers and refuses.
+//! One row of the route table: how an operation is called, what it requires of its caller, what it answers and refuses.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Method {
     }
 }
 
-/// What a route asks of whoever calls it.
+/// The right that a route requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nothing: it is for everybody, or it checks signatures of its own.
@@ -42,9 +42,9 @@ pub enum Need {
     Right(Right),
 }
 
-/// What whoever looks into the store may be told.
+/// The errors of an operation that reads the store.
 pub(crate) const READS: &[Code] = &[Code::Internal, Code::StoreDamaged, Code::StoreUnavailable];
-/// What whoever changes something may be told besides.
+/// The further errors of an operation that changes something.
 pub(crate) const WRITES: &[Code] = &[
     Code::Contended,
     Code::Internal,
@@ -53,7 +53,7 @@ pub(crate) const WRITES: &[Code] = &[
     Code::Overloaded,
     Code::ShuttingDown,
 ];
-/// What whoever sends a body may be told.
+/// The errors of an operation with a body.
 const BODY: &[Code] =
     &[Code::InvalidJson, Code::RequestTimeout, Code::BodyTooLarge, Code::UnsupportedMediaType, Code::InvalidBody];
 
@@ -72,7 +72,7 @@ impl Shape {
 }
 
 /// The body of a request.
-pub struct Body {
+pub struct RouteBody {
     pub required: bool,
     pub(crate) content: Content,
 }
@@ -88,7 +88,7 @@ pub(crate) enum Content {
     Raw,
 }
 
-impl Body {
+impl RouteBody {
     /// Whether the text is what the route takes, where that is JSON.
     pub fn check(&self, text: &[u8]) -> Option<Result<(), Unreadable>> {
         match &self.content {
@@ -108,7 +108,7 @@ impl Body {
     }
 }
 
-pub(crate) struct Answer {
+pub(crate) struct RouteResponse {
     pub(crate) description: &'static str,
     pub(crate) media: Vec<Media>,
     /// Names and what they say.
@@ -141,8 +141,8 @@ pub struct Route {
     pub summary: &'static str,
     pub(crate) description: &'static str,
     pub(crate) parameters: Vec<Parameter>,
-    pub body: Option<Body>,
-    pub(crate) answers: BTreeMap<u16, Answer>,
+    pub body: Option<RouteBody>,
+    pub(crate) answers: BTreeMap<u16, RouteResponse>,
     codes: Vec<Code>,
 }
 
@@ -152,7 +152,7 @@ impl std::fmt::Debug for Route {
     }
 }
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for RouteBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Body").field("schema", &self.schema()).finish_non_exhaustive()
     }
@@ -243,17 +243,17 @@ impl Route {
 
     fn takes<T: ToSchema + DeserializeOwned>(mut self, required: bool) -> Route {
         let read = |value| strict::from_value::<T>(value).map(drop);
-        self.body = Some(Body { required, content: Content::Json { shape: Shape::of::<T>(), read } });
+        self.body = Some(RouteBody { required, content: Content::Json { shape: Shape::of::<T>(), read } });
         self.refuses(BODY)
     }
 
     pub(crate) fn form<T: ToSchema>(mut self) -> Route {
-        self.body = Some(Body { required: true, content: Content::Form(Shape::of::<T>()) });
+        self.body = Some(RouteBody { required: true, content: Content::Form(Shape::of::<T>()) });
         self.refuses(BODY)
     }
 
     pub(crate) fn raw_body(mut self) -> Route {
-        self.body = Some(Body { required: false, content: Content::Raw });
+        self.body = Some(RouteBody { required: false, content: Content::Raw });
         self
     }
 
@@ -262,7 +262,7 @@ impl Route {
     }
 
     pub(crate) fn answers_as(mut self, status: u16, description: &'static str, media: Vec<Media>) -> Route {
-        self.answers.insert(status, Answer { description, media, headers: Vec::new(), links: Vec::new() });
+        self.answers.insert(status, RouteResponse { description, media, headers: Vec::new(), links: Vec::new() });
         self
     }
 

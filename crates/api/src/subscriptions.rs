@@ -3,7 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
-use ordo_model::subscription::{Pattern, State, Subscription, Terms};
+use ordo_model::subscription::{EventPattern, Subscription, SubscriptionStatus, SubscriptionTerms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,10 +16,10 @@ pub struct NewSubscription {
     #[schema(format = "uri", pattern = "^https?://")]
     pub url: String,
     /// Which events it wants; a message is sent if one of them fits.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `whsec_…`; one is made when it is left out.
@@ -28,9 +28,9 @@ pub struct NewSubscription {
 }
 
 impl NewSubscription {
-    pub fn split(self) -> (Terms, Option<String>) {
+    pub fn split(self) -> (SubscriptionTerms, Option<String>) {
         let NewSubscription { url, events, label, description, secret } = self;
-        (Terms { url, description, events, label }, secret)
+        (SubscriptionTerms { url, description, events, label }, secret)
     }
 }
 
@@ -42,10 +42,10 @@ pub struct SubscriptionPatch {
     #[schema(format = "uri", pattern = "^https?://")]
     pub url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub events: Option<Vec<Pattern>>,
+    pub events: Option<Vec<EventPattern>>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Pattern>)]
-    pub label: Option<Option<Pattern>>,
+    #[schema(value_type = Option<EventPattern>)]
+    pub label: Option<Option<EventPattern>>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub description: Option<Option<String>>,
@@ -57,8 +57,8 @@ pub struct SubscriptionPatch {
 }
 
 impl SubscriptionPatch {
-    pub fn laid_over(&self, before: &Terms) -> Terms {
-        Terms {
+    pub fn laid_over(&self, before: &SubscriptionTerms) -> SubscriptionTerms {
+        SubscriptionTerms {
             url: self.url.clone().unwrap_or_else(|| before.url.clone()),
             description: self.description.clone().unwrap_or_else(|| before.description.clone()),
             events: self.events.clone().unwrap_or_else(|| before.events.clone()),
@@ -74,9 +74,9 @@ pub struct SubscriptionView {
     pub url: String,
     #[schema(required)]
     pub description: Option<String>,
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     #[schema(required)]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
     pub state: SubscriptionState,
     /// Why it is disabled.
     #[schema(required)]
@@ -102,9 +102,9 @@ pub enum SubscriptionState {
 impl SubscriptionView {
     pub fn of(id: Uuid, subscription: &Subscription) -> SubscriptionView {
         let (state, reason) = match &subscription.state {
-            State::Enabled => (SubscriptionState::Enabled, None),
-            State::Disabled { reason } => (SubscriptionState::Disabled, Some(reason.clone())),
-            State::Removed => (SubscriptionState::Removed, None),
+            SubscriptionStatus::Enabled => (SubscriptionState::Enabled, None),
+            SubscriptionStatus::Disabled { reason } => (SubscriptionState::Disabled, Some(reason.clone())),
+            SubscriptionStatus::Removed => (SubscriptionState::Removed, None),
         };
         SubscriptionView {
             id,
@@ -121,7 +121,7 @@ impl SubscriptionView {
         }
     }
 
-    /// The one answer that tells the secret.
+    /// The one answer that contains the secret.
     #[must_use]
     pub fn with_secret(self, secret: String) -> SubscriptionView {
         SubscriptionView { secret: Some(secret), ..self }

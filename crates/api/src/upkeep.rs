@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ordo_model::schedule::Preview;
+use ordo_model::schedule::PreviewedOccurrence;
 use ordo_model::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -65,7 +65,7 @@ pub struct CronExplained {
     pub timezone: String,
     /// As a sentence.
     pub schedule: String,
-    pub items: Vec<Preview>,
+    pub items: Vec<PreviewedOccurrence>,
     /// Always null: there is one page.
     #[schema(required)]
     pub next_cursor: Option<String>,
@@ -86,7 +86,7 @@ pub struct NodeDescription {
     pub state: String,
     pub joined_at: Timestamp,
     pub seen_at: Timestamp,
-    /// How many of the 256 slices of all jobs it looks after.
+    /// How many of the 256 partitions it serves.
     pub partitions: usize,
 }
 

@@ -30,15 +30,15 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 }
 
 /// A daemon of this very binary in a folder of its own. Ended when dropped.
-struct Server {
+struct BenchServer {
     child: Child,
     folder: PathBuf,
     url: String,
     token: String,
 }
 
-impl Server {
-    fn start(below: &Path) -> anyhow::Result<Server> {
+impl BenchServer {
+    fn start(below: &Path) -> anyhow::Result<BenchServer> {
         let folder = below.join(format!("ordo-bench-{}", new_id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         let mut child = Command::new(std::env::current_exe()?)
@@ -55,11 +55,11 @@ impl Server {
         // What it says from here on is nobody's concern, but it must be able to say it.
         std::thread::spawn(move || lines.for_each(drop));
         let token = std::fs::read_to_string(folder.join(".ordo/token"))?.trim().to_owned();
-        Ok(Server { child, folder, url, token })
+        Ok(BenchServer { child, folder, url, token })
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         // It may have ended by itself; the folder goes in any case.
         drop(self.child.kill());
@@ -72,7 +72,7 @@ impl Drop for Server {
 
 async fn over_tcp(ground: &Ground, jobs: usize) -> anyhow::Result<f64> {
     let Ground::Folder(below) = ground else { anyhow::bail!("the API is measured on the embedded store: use --dir") };
-    let server = Server::start(below)?;
+    let server = BenchServer::start(below)?;
     let (url, token) = (format!("{}/v1/jobs", server.url), server.token.clone());
     let at = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock).plus(AHEAD);
     let body =

@@ -3,11 +3,11 @@
 use ordo_model::{Millis, Timestamp};
 use serde_json::{Value, json};
 
-use super::stage::{Ground, Scratch, Stage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let at = stage.now().plus(lead(jobs));
     let progress = bar(jobs, "burst");
     stage.schedule(&vec![at; jobs], &progress).await?;
@@ -26,7 +26,7 @@ pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value>
 
 pub(super) async fn steady(ground: &Ground, per_second: usize, seconds: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let report = steady_on(&stage, per_second, seconds, 0).await?;
     stage.close().await;
     scratch.remove().await?;
@@ -34,7 +34,12 @@ pub(super) async fn steady(ground: &Ground, per_second: usize, seconds: usize) -
 }
 
 /// Fires `per_second` one-off jobs a second; `before` runs were completed on this stage already.
-pub(super) async fn steady_on(stage: &Stage, per_second: usize, seconds: usize, before: u64) -> anyhow::Result<Value> {
+pub(super) async fn steady_on(
+    stage: &BenchStage,
+    per_second: usize,
+    seconds: usize,
+    before: u64,
+) -> anyhow::Result<Value> {
     let jobs = per_second * seconds;
     let start = stage.now().plus(lead(jobs));
     let times: Vec<Timestamp> = spread(start, jobs, per_second);

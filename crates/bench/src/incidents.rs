@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use ordo_engine::clock::{Stopwatch, new_id};
-use ordo_engine::{CommitExtras, Engine, Outgoing, SendError, Sender, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_engine::{CommitExtras, Engine, OutgoingMessage, SendError, Sender, Sent};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::job::Command;
 use ordo_model::notification::Message;
 use ordo_model::{JobId, Millis};
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::schedule::command;
-use super::stage::{Ground, Scratch, Stage};
+use super::stage::{BenchStage, Ground, Scratch};
 
 const AHEAD: Millis = Millis::from_hours(1);
 const CLIENTS: usize = 64;
@@ -37,7 +37,7 @@ impl Sender for Sink {
         true
     }
 
-    async fn send(&self, _: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, _: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         self.taken.fetch_add(1, Ordering::Relaxed);
         self.news.notify_waiters();
         Ok(Sent::default())
@@ -49,11 +49,11 @@ impl Sender for Sink {
 }
 
 fn by() -> By {
-    By::new("bench", Source::Api)
+    By::new("bench", IncidentSource::Api)
 }
 
-fn start() -> Start {
-    Start {
+fn start() -> StartIncident {
+    StartIncident {
         title: "bench".into(),
         description: "x".repeat(85),
         severity: Severity::Sev3,
@@ -91,7 +91,7 @@ enum Thing {
 /// Microseconds from asking for a change to its acknowledgement: each client changes one thing after another.
 async fn micros(ground: &Ground, clients: usize, count: usize, thing: Thing) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let each = (count / clients).max(1);
     let mut making = Vec::new();
     for _ in 0..clients {
@@ -130,7 +130,7 @@ async fn micros(ground: &Ground, clients: usize, count: usize, thing: Thing) -> 
 }
 
 /// What the making left to be handed on is handed on.
-async fn at_rest(stage: &Stage, thing: Thing, made: usize) {
+async fn at_rest(stage: &BenchStage, thing: Thing, made: usize) {
     let mut watch = stage.engine.watch();
     while matches!(thing, Thing::Incident) && stage.engine.metrics().outbox_lag_ms.count() < made as u64 {
         // Lagging or not, it is time to look again.
@@ -162,10 +162,10 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// So many incidents started, each told to one sender: from the first start to the last delivery.
+/// So many incidents started, each sent to one sender: from the first start to the last delivery.
 async fn outbox(ground: &Ground, count: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let sink = Arc::new(Sink::default());
     stage.engine.senders().register(sink.clone());
     let watch = Stopwatch::start();

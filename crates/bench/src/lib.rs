@@ -23,8 +23,8 @@ use stage::Ground;
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
     /// What to measure
-    #[arg(value_enum, default_value_t = What::All)]
-    what: What,
+    #[arg(value_enum, default_value_t = Measurement::All)]
+    what: Measurement,
     /// How many jobs the schedule and burst parts use
     #[arg(long, default_value_t = 20_000)]
     jobs: usize,
@@ -46,7 +46,7 @@ pub struct BenchArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum What {
+enum Measurement {
     /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare loop on the same engine beside them
     Schedule,
     /// The same by 64 clients of a real server over TCP, beside 64 callers of the engine alone
@@ -77,41 +77,41 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Value> {
         None => Ground::Folder(args.dir.clone().unwrap_or_else(std::env::temp_dir)),
     };
     anyhow::ensure!(
-        args.what != What::Nodes || args.store.is_some(),
+        args.what != Measurement::Nodes || args.store.is_some(),
         "nodes share a database: say which with --store postgres://user@host/name"
     );
     anyhow::ensure!(!args.per_second.contains(&0), "at least one job each second is needed: --per-second 1 or more");
     let engine = if args.store.is_some() { "postgres" } else { "redb" };
-    let wanted = |what| args.what == what || args.what == What::All;
+    let wanted = |what| args.what == what || args.what == Measurement::All;
     let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "store": engine, "cores": cores() });
-    if wanted(What::Schedule) {
+    if wanted(Measurement::Schedule) {
         report["schedule"] = runtime.block_on(schedule::measure(&ground, args.jobs))?;
     }
-    if wanted(What::Api) && args.store.is_none() {
+    if wanted(Measurement::Api) && args.store.is_none() {
         report["api"] = runtime.block_on(api::measure(&ground, args.jobs))?;
     }
-    if wanted(What::Burst) {
+    if wanted(Measurement::Burst) {
         report["burst"] = runtime.block_on(fire::burst(&ground, args.jobs))?;
     }
-    if wanted(What::Steady) {
+    if wanted(Measurement::Steady) {
         for per_second in &args.per_second {
             report[format!("steady_{per_second}")] =
                 runtime.block_on(fire::steady(&ground, *per_second, args.seconds))?;
         }
     }
-    if wanted(What::Nodes) && args.store.is_some() {
+    if wanted(Measurement::Nodes) && args.store.is_some() {
         report["nodes"] = runtime.block_on(nodes::measure(&ground, args.jobs))?;
     }
-    if wanted(What::Incidents) {
+    if wanted(Measurement::Incidents) {
         report["incidents"] = runtime.block_on(incidents::measure(&ground, args.jobs))?;
     }
-    if wanted(What::Pools) {
+    if wanted(Measurement::Pools) {
         report["pools"] = runtime.block_on(pools::measure(&ground, args.seconds))?;
     }
-    if wanted(What::Remote) {
+    if wanted(Measurement::Remote) {
         report["remote"] = runtime.block_on(remote::measure(&ground, args.jobs))?;
     }
-    if wanted(What::Mass) {
+    if wanted(Measurement::Mass) {
         report["mass"] = mass::measure(&runtime, &ground, args.pending, args.seconds)?;
     }
     Ok(report)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::fire::steady_on;
-use super::stage::{Ground, Scratch, Stage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 const PER_SECOND: usize = 1_000;
 
@@ -15,7 +15,7 @@ pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, second
     let scratch = Scratch::new(ground)?;
     let place = scratch.place();
     let (none, fill_ms, many) = runtime.block_on(async {
-        let stage = Stage::open(&place).await?;
+        let stage = BenchStage::open(&place).await?;
         let none = steady_on(&stage, PER_SECOND, seconds, 0).await?;
         let watch = Stopwatch::start();
         let progress = bar(pending, "pending jobs");
@@ -30,7 +30,7 @@ pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, second
     })?;
     let restart = runtime.block_on(async {
         let watch = Stopwatch::start();
-        let stage = Stage::open(&place).await?;
+        let stage = BenchStage::open(&place).await?;
         let ready_ms = watch.elapsed().ms();
         stage.close().await;
         anyhow::Ok(ready_ms)
@@ -50,9 +50,9 @@ pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, second
     }))
 }
 
-/// The largest resident size so far, as Linux tells it: what the machine must have.
+/// The largest resident size so far, as Linux counts it: the memory that the machine must have.
 fn resident_mib() -> anyhow::Result<Value> {
-    let status = std::fs::read_to_string("/proc/self/status").context("this machine does not tell its memory")?;
+    let status = std::fs::read_to_string("/proc/self/status").context("this machine does not report its memory")?;
     let kib = |name: &str| -> Option<u64> {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fire::lead;
 use super::schedule::{AHEAD, command, per_second};
-use super::stage::{Ground, Scratch, Stage, bar};
+use super::stage::{BenchStage, Ground, Scratch, bar};
 
 const NODES: usize = 3;
 /// As many as there are nodes at most, so that each has somebody to serve.
@@ -26,7 +26,7 @@ const PATIENCE: Millis = Millis::from_secs(60);
 
 pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let progress = bar(2 * TURNS, "nodes");
-    let (mut one, mut three) = (Found::default(), Found::default());
+    let (mut one, mut three) = (NodeRates::default(), NodeRates::default());
     for _ in 0..TURNS {
         one = one.better(found(ground, 1, jobs).await?);
         progress.inc(1);
@@ -45,14 +45,17 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 }
 
 #[derive(Default, Clone, Copy)]
-struct Found {
+struct NodeRates {
     jobs_per_s: f64,
     runs_per_s: f64,
 }
 
-impl Found {
-    fn better(self, other: Found) -> Found {
-        Found { jobs_per_s: self.jobs_per_s.max(other.jobs_per_s), runs_per_s: self.runs_per_s.max(other.runs_per_s) }
+impl NodeRates {
+    fn better(self, other: NodeRates) -> NodeRates {
+        NodeRates {
+            jobs_per_s: self.jobs_per_s.max(other.jobs_per_s),
+            runs_per_s: self.runs_per_s.max(other.runs_per_s),
+        }
     }
 
     fn report(self) -> Value {
@@ -60,11 +63,11 @@ impl Found {
     }
 }
 
-async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Found> {
+async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<NodeRates> {
     let scratch = Scratch::new(ground)?;
     let mut stages = Vec::new();
     for number in 1..=count {
-        stages.push(Stage::open_node(&scratch.place(), &format!("bench-{number}")).await?);
+        stages.push(BenchStage::open_node(&scratch.place(), &format!("bench-{number}")).await?);
     }
     settled(&stages).await?;
     let watch = Stopwatch::start();
@@ -78,11 +81,11 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Fou
         stage.close().await;
     }
     scratch.remove().await?;
-    Ok(Found { jobs_per_s, runs_per_s })
+    Ok(NodeRates { jobs_per_s, runs_per_s })
 }
 
-/// Waits until every partition is looked after and every node has its share.
-async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
+/// Waits until every partition is served and every node has its share.
+async fn settled(stages: &[BenchStage]) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {
         let nodes = stages[0].engine.nodes().await?;
@@ -96,7 +99,7 @@ async fn settled(stages: &[Stage]) -> anyhow::Result<()> {
 }
 
 /// Callers side by side, each of them at the next node.
-async fn schedule(stages: &[Stage], jobs: usize, at: Timestamp) -> anyhow::Result<()> {
+async fn schedule(stages: &[BenchStage], jobs: usize, at: Timestamp) -> anyhow::Result<()> {
     let mut calling = tokio::task::JoinSet::new();
     for caller in 0..CALLERS {
         let share = jobs / CALLERS + usize::from(caller < jobs % CALLERS);
@@ -119,7 +122,7 @@ async fn call(engine: Engine, mut left: usize, at: Timestamp) -> anyhow::Result<
     Ok(())
 }
 
-async fn completed(stages: &[Stage], count: u64) -> anyhow::Result<()> {
+async fn completed(stages: &[BenchStage], count: u64) -> anyhow::Result<()> {
     let watch = Stopwatch::start();
     loop {
         let done: u64 = stages.iter().map(|stage| Metrics::read(&stage.engine.metrics().completed)).sum();

@@ -10,7 +10,7 @@ use ordo_model::job::{Command, Pool};
 use ordo_model::{JobId, Millis};
 use serde_json::{Value, json};
 
-use super::stage::{Ground, Scratch, Stage, bar, spread};
+use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 const SLOW_JOBS: usize = 500;
 const PER_SECOND: usize = 500;
@@ -36,7 +36,7 @@ impl Tool for Nap {
 
 pub(super) async fn measure(ground: &Ground, seconds: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open_with(&scratch.place(), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
+    let stage = BenchStage::open_with(&scratch.place(), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
     let alone = quick(&stage, seconds).await?;
     let slow = slow_jobs(&stage).await?;
     let recognised = recognised(&stage, &slow).await?;
@@ -54,7 +54,7 @@ pub(super) async fn measure(ground: &Ground, seconds: usize) -> anyhow::Result<V
     }))
 }
 
-async fn quick(stage: &Stage, seconds: usize) -> anyhow::Result<Value> {
+async fn quick(stage: &BenchStage, seconds: usize) -> anyhow::Result<Value> {
     let jobs = PER_SECOND * seconds;
     let times = spread(stage.now().plus(Millis::from_ms(2_000 + jobs as u64 / 5)), jobs, PER_SECOND);
     let progress = bar(jobs, "quick jobs");
@@ -69,7 +69,7 @@ async fn quick(stage: &Stage, seconds: usize) -> anyhow::Result<Value> {
     Ok(stage.probe.take())
 }
 
-async fn slow_jobs(stage: &Stage) -> anyhow::Result<Vec<JobId>> {
+async fn slow_jobs(stage: &BenchStage) -> anyhow::Result<Vec<JobId>> {
     let form = json!({ "label": "slow", "tool_name": "nap", "block": "discard",
         "trigger": { "type": "scheduled", "every": "700ms" } });
     let definition: ordo_model::job::Definition = serde_json::from_value(form)?;
@@ -83,7 +83,7 @@ async fn slow_jobs(stage: &Stage) -> anyhow::Result<Vec<JobId>> {
 }
 
 /// How long it took until all of them were in the slow pool.
-async fn recognised(stage: &Stage, jobs: &[JobId]) -> anyhow::Result<Millis> {
+async fn recognised(stage: &BenchStage, jobs: &[JobId]) -> anyhow::Result<Millis> {
     let watch = Stopwatch::start();
     for id in jobs {
         loop {

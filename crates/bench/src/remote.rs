@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
-use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
+use ordo_client::executor::{Assigned, ExecutorOffer, RemoteExecutor, RunLog, RunOutcome, handler};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::{Stopwatch, new_id};
 use ordo_engine::metrics::Metrics;
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition};
-use ordo_server::{App, Auth, Maintenance, MaintenanceError, Node};
+use ordo_server::{App, Auth, Maintenance, MaintenanceError, NodeIdentity};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{Ground, Scratch, Stage, bar};
+use super::stage::{BenchStage, Ground, Scratch, bar};
 
 const CAPACITY: usize = 1_000;
 
 pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let here = burst(&stage, runs, "default").await?;
     let shutdown = CancellationToken::new();
     let folder = std::env::temp_dir().join(format!("ordo-bench-{}", new_id()));
@@ -29,9 +29,10 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     let socket = folder.join("s");
     let server = serve(&stage, &socket, &shutdown)?;
     let leave = shutdown.clone();
-    let offer = Offer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
-    let executor = Executor::new(Client::new(Target::Socket(socket), None), offer);
-    let noop = handler(|_: Assigned, _: Log| async { Outcome::Completed(Value::Null) });
+    let offer =
+        ExecutorOffer { name: "far".into(), group: "far".into(), tools: vec!["noop".into()], capacity: CAPACITY };
+    let executor = RemoteExecutor::new(Client::new(Target::Socket(socket), None), offer);
+    let noop = handler(|_: Assigned, _: RunLog| async { RunOutcome::Completed(Value::Null) });
     let working = tokio::spawn(async move { executor.run(noop, leave.cancelled_owned()).await });
     while !stage.engine.offers("far", "noop") {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -50,15 +51,19 @@ pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Valu
     }))
 }
 
-fn serve(stage: &Stage, socket: &Path, shutdown: &CancellationToken) -> anyhow::Result<tokio::task::JoinHandle<()>> {
-    let node = Node { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
+fn serve(
+    stage: &BenchStage,
+    socket: &Path,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+    let node = NodeIdentity { name: "local".into(), tick_rate: ordo_model::Millis::from_secs(1) };
     let app = App::new(stage.engine.clone(), Auth::socket_only(), Arc::new(NoMaintenance), node);
     let listener = tokio::net::UnixListener::bind(socket)?;
     Ok(tokio::spawn(ordo_server::serve_unix(listener, app, shutdown.clone())))
 }
 
 /// Triggers so many jobs at once; how many runs per second were completed.
-async fn burst(stage: &Stage, runs: usize, group: &str) -> anyhow::Result<f64> {
+async fn burst(stage: &BenchStage, runs: usize, group: &str) -> anyhow::Result<f64> {
     let form = json!({ "label": "bench", "tool_name": "noop", "group": group, "trigger": { "type": "manual" } });
     let definition: Definition = serde_json::from_value(form)?;
     let ids: Vec<JobId> = (0..runs).map(|_| JobId(new_id())).collect();

@@ -9,13 +9,13 @@ use ordo_engine::rounds::batch_of;
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
-use ordo_store_postgres::raw::RawLoop as PostgresLoop;
+use ordo_store_postgres::raw::PostgresRawLoop;
 use ordo_store_redb::CACHE_BYTES_DEFAULT;
-use ordo_store_redb::raw::RawLoop;
+use ordo_store_redb::raw::RedbRawLoop;
 use serde_json::{Map, Value, json};
 
-use super::stage::{Ground, Scratch, Stage, bar, one_off};
-use crate::stage::Place;
+use super::stage::{BenchStage, Ground, Scratch, bar, one_off};
+use crate::stage::StorePlace;
 
 /// Far enough away that nothing fires while we measure.
 pub(super) const AHEAD: Millis = Millis::from_hours(1);
@@ -53,7 +53,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 /// So many callers, each waiting for its answer before it asks again.
 pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let acks = Arc::new(AtomicUsize::new(0));
     let watch = Stopwatch::start();
@@ -80,7 +80,7 @@ pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> any
 
 async fn batches(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = Stage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.place()).await?;
     let at = stage.now().plus(AHEAD);
     let mut made: Vec<Vec<_>> = Vec::new();
     for _ in 0..jobs.div_ceil(size) {
@@ -117,16 +117,16 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
     let rate = match scratch.place() {
-        Place::File(path) => {
-            let mut raw = RawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
+        StorePlace::File(path) => {
+            let mut raw = RedbRawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
             let watch = Stopwatch::start();
             for batch in &batches {
                 raw.write(batch)?;
             }
             per_second(count, &watch)
         }
-        Place::Database(url) => {
-            let mut raw = PostgresLoop::open(&url).await?;
+        StorePlace::Database(url) => {
+            let mut raw = PostgresRawLoop::open(&url).await?;
             let watch = Stopwatch::start();
             for batch in &batches {
                 raw.write(batch).await?;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::metrics::Metrics;
 use ordo_engine::tool::Tool;
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Store;
@@ -27,16 +27,18 @@ pub(super) enum Ground {
 
 /// Where one store is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum StorePlace {
     File(PathBuf),
     Database(String),
 }
 
-impl Place {
+impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            Place::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
-            Place::Database(url) => Arc::new(PostgresStore::open(url, ordo_store_postgres::Options::default()).await?),
+            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
+            StorePlace::Database(url) => {
+                Arc::new(PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await?)
+            }
         })
     }
 }
@@ -67,10 +69,10 @@ impl Scratch {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> StorePlace {
         match self {
-            Scratch::Folder(folder) => Place::File(folder.join("store.db")),
-            Scratch::Schema(url) => Place::Database(url.clone()),
+            Scratch::Folder(folder) => StorePlace::File(folder.join("store.db")),
+            Scratch::Schema(url) => StorePlace::Database(url.clone()),
         }
     }
 
@@ -99,40 +101,40 @@ impl Drop for Scratch {
     }
 }
 
-pub(super) struct Stage {
+pub(super) struct BenchStage {
     pub(super) engine: Engine,
     pub(super) probe: Arc<Probe>,
 }
 
-impl Stage {
-    pub(super) async fn open(place: &Place) -> anyhow::Result<Stage> {
-        Stage::open_with(place, []).await
+impl BenchStage {
+    pub(super) async fn open(place: &StorePlace) -> anyhow::Result<BenchStage> {
+        BenchStage::open_with(place, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        place: &Place,
+        place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
-    ) -> anyhow::Result<Stage> {
-        Stage::start(place, more, Options::default()).await
+    ) -> anyhow::Result<BenchStage> {
+        BenchStage::start(place, more, EngineOptions::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &Place, name: &str) -> anyhow::Result<Stage> {
-        Stage::start(place, [], Options { node: name.to_owned(), ..Options::default() }).await
+    pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<BenchStage> {
+        BenchStage::start(place, [], EngineOptions { node: name.to_owned(), ..EngineOptions::default() }).await
     }
 
     async fn start(
-        place: &Place,
+        place: &StorePlace,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
-        options: Options,
-    ) -> anyhow::Result<Stage> {
+        options: EngineOptions,
+    ) -> anyhow::Result<BenchStage> {
         let store = place.open().await?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);
         let engine = Engine::start(store, tools, Arc::new(SystemClock), options).await?;
-        Ok(Stage { engine, probe })
+        Ok(BenchStage { engine, probe })
     }
 
     pub(super) async fn close(self) {
@@ -155,14 +157,14 @@ impl Stage {
         Ok(())
     }
 
-    /// How the batcher gathered: rounds, orders in a round, time from decision to durable.
+    /// How the batcher gathered: rounds, commands in a round, time from decision to durable.
     pub(super) fn rounds(&self) -> serde_json::Value {
         let metrics = self.engine.metrics();
-        let rounds = metrics.commit_orders.count().max(1);
+        let rounds = metrics.commit_commands.count().max(1);
         let mean = |sum: u64| (sum as f64 / rounds as f64).round();
         json!({
             "rounds": rounds,
-            "mean_orders": mean(metrics.commit_orders.sum()),
+            "mean_orders": mean(metrics.commit_commands.sum()),
             "mean_us": mean(metrics.commit_micros.sum()),
         })
     }

@@ -63,12 +63,12 @@ impl Client {
         String::from_utf8(body).map_err(|e| Error::protocol("the answer is no text", e))
     }
 
-    /// Creates or orders something.
+    /// Creates something, or gives a command.
     pub async fn post<T: DeserializeOwned, B: Serialize + ?Sized>(&self, path: &str, body: &B) -> Result<T, Error> {
         self.call(self.request(Method::POST, path)?.json(body)).await
     }
 
-    /// Orders something that needs no more words than its path.
+    /// Gives a command that needs no body.
     pub async fn post_empty<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         self.call(self.request(Method::POST, path)?).await
     }

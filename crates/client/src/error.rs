@@ -71,7 +71,7 @@ pub struct FieldError {
 }
 
 #[derive(Deserialize)]
-struct Form {
+struct ProblemForm {
     code: String,
     #[serde(default)]
     title: String,
@@ -110,8 +110,8 @@ impl Error {
 
     /// What an answer with a status of refusal says.
     pub(crate) fn from_answer(target: &Target, status: u16, body: &[u8]) -> Error {
-        match serde_json::from_slice::<Form>(body) {
-            Ok(Form { code, title, detail, errors }) => {
+        match serde_json::from_slice::<ProblemForm>(body) {
+            Ok(ProblemForm { code, title, detail, errors }) => {
                 let detail = if detail.is_empty() { title.clone() } else { detail };
                 Error::Problem { status, code, title, detail, errors }
             }

@@ -24,7 +24,7 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// Takes the next bytes; answers the events they complete.
+    /// Takes the next bytes; returns the events they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
         let mut found = Vec::new();
         for byte in bytes {

@@ -40,7 +40,7 @@ pub struct Forbidden {
 /// Who may be reached besides all that is public.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// Where the configuration says so: told to whoever is refused.
+    /// The configuration key that allows more: named in refusals.
     key: &'static str,
     allow: Vec<Allowed>,
 }

@@ -44,7 +44,7 @@ impl Guarded {
         self.client.as_ref().map_err(String::as_str)
     }
 
-    /// An address written in a URL is connected to without a look-up, so it is checked here. Names are checked when
+    /// An address written in a URL is connected to without a lookup, so it is checked here. Names are checked when
     /// they are looked up.
     pub fn check(&self, url: &Url) -> Result<(), Forbidden> {
         let host = url.host_str().unwrap_or_default();

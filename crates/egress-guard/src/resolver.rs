@@ -1,6 +1,6 @@
 //! Turns host names into addresses that may be connected to.
 //!
-//! Invariant: a connection goes only to addresses that were checked in the same look-up; a look-up that fails or
+//! Invariant: a connection goes only to addresses that were checked in the same lookup; a lookup that fails or
 //! finds nothing lets nothing through.
 
 use std::io;

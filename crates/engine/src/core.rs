@@ -4,12 +4,12 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Command, Order, Report, SlotReservation};
-use ordo_model::{EntityId, JobId, Kind, Millis, RunId, Timestamp, Token};
+use ordo_model::job::{AttemptReport, Command, SlotReservation, SlottedCommand};
+use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, RunId, Timestamp};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::commit::change::{Assignment, Change, Place, Waiting};
+use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
@@ -28,13 +28,13 @@ pub enum Input {
     /// The answer to `Effect::FindWaiting`.
     Waiting {
         queue: QueueName,
-        found: Vec<Waiting>,
+        found: Vec<WaitingRun>,
         complete: bool,
     },
     /// Commits changed these jobs.
     Changed(Vec<Change>),
     /// An attempt executed here is over.
-    Finished(Finished),
+    Finished(FinishedAttempt),
     /// Something was heard of a remote executor.
     Remote {
         executor: Uuid,
@@ -42,9 +42,9 @@ pub enum Input {
     },
     /// Attempts that remote executors run since before this process.
     Restored(Vec<Restored>),
-    /// This node looks after these partitions now.
+    /// This node serves these partitions now.
     Own(Ownership),
-    /// Other nodes wrote: into what this one looks after (`ours`), or anywhere.
+    /// Other nodes wrote: into what this one serves (`ours`), or anywhere.
     Hinted {
         ours: bool,
     },
@@ -62,17 +62,17 @@ pub enum News {
     Enrolled(Offer),
     Heartbeat,
     /// It has fetched these attempts.
-    Took(Vec<(RunId, Token)>),
+    Took(Vec<(RunId, FencingToken)>),
     Draining,
     Gone,
 }
 
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedAttempt {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
-    pub report: Report,
+    pub token: FencingToken,
+    pub report: AttemptReport,
 }
 
 #[derive(Debug)]
@@ -81,12 +81,12 @@ pub enum Effect {
     ScanAlarms(AlarmScan),
     /// Read waiting runs.
     FindWaiting(Find),
-    /// Put these orders through a commit.
-    Submit(Vec<Ticketed>),
-    Execute(Box<Assignment>),
+    /// Commit these commands.
+    Submit(Vec<CoreCommand>),
+    Execute(Box<StartedAttempt>),
     Kill(RunId),
     /// Give the attempt to the remote executor it was started for.
-    Deliver(Box<Assignment>),
+    Deliver(Box<StartedAttempt>),
     /// A remote executor is to end this attempt.
     Recall {
         executor: Uuid,
@@ -96,7 +96,7 @@ pub enum Effect {
     Forget {
         executor: Uuid,
         run_id: RunId,
-        token: Token,
+        token: FencingToken,
     },
     /// An offer ran out: unless it was taken in the last moment, the run is given back.
     Withdraw(Overdue),
@@ -106,10 +106,10 @@ pub enum Effect {
 
 /// An order of the core, with where its slot was reserved.
 #[derive(Debug)]
-pub struct Ticketed {
+pub struct CoreCommand {
     pub job_id: JobId,
-    pub order: Order,
-    pub place: Option<Place>,
+    pub slotted: SlottedCommand,
+    pub location: Option<SlotLocation>,
 }
 
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Core {
         Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
     }
 
-    /// One of several on the same store: it looks after nothing until it is told what. This is no step, because
+    /// One of several on the same store: it serves no partition until it is given some. This is no step, because
     /// nobody performs effects yet, and what is asked of the store in vain is waited for for ever.
     pub fn sharing(mut self, now: Timestamp) -> Core {
         self.timekeeper.own(Ownership::none(), now);
@@ -178,7 +178,7 @@ impl Core {
         effects
     }
 
-    fn take(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>, orders: &mut Vec<Ticketed>) {
+    fn take(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>, orders: &mut Vec<CoreCommand>) {
         match input {
             Input::Time => {}
             Input::Scanned { scan, page } => effects.extend(self.timekeeper.seen(scan, &page).map(Effect::ScanAlarms)),
@@ -215,40 +215,44 @@ impl Core {
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
-    fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+    fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
         let due = self.timekeeper.take_due(now);
         self.wake(due, effects)
     }
 
-    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<Ticketed> {
+    fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
         let mut orders = Vec::new();
         for entity in due {
             match entity.kind {
-                Kind::Job => orders.push(self.order(JobId(entity.id), Command::Wake)),
+                Kind::Job => orders.push(self.slotted(JobId(entity.id), Command::Wake)),
                 _ => effects.push(Effect::Reconcile(entity)),
             }
         }
         orders
     }
 
-    fn order(&mut self, job_id: JobId, command: Command) -> Ticketed {
-        let (reservation, place) = self.dispatcher.reserve(job_id).unzip();
-        Ticketed { job_id, order: Order { command, reservation }, place }
+    fn slotted(&mut self, job_id: JobId, command: Command) -> CoreCommand {
+        let (reservation, location) = self.dispatcher.reserve(job_id).unzip();
+        CoreCommand { job_id, slotted: SlottedCommand { command, reservation }, location }
     }
 
-    fn starts(&mut self, now: Timestamp) -> Vec<Ticketed> {
+    fn starts(&mut self, now: Timestamp) -> Vec<CoreCommand> {
         let starts = self.dispatcher.take_startable(now).into_iter();
         let ordered = starts.map(|start| {
-            let (reservation, place) = start.reservation.unzip();
-            Ticketed { job_id: start.job_id, order: Order { command: start.command, reservation }, place }
+            let (reservation, location) = start.reservation.unzip();
+            CoreCommand {
+                job_id: start.job_id,
+                slotted: SlottedCommand { command: start.command, reservation },
+                location,
+            }
         });
         ordered.collect()
     }
 
-    fn finished(&mut self, finished: Finished) -> Ticketed {
-        let Finished { job_id, run_id, token, report } = finished;
+    fn finished(&mut self, finished: FinishedAttempt) -> CoreCommand {
+        let FinishedAttempt { job_id, run_id, token, report } = finished;
         self.dispatcher.finished((run_id, token));
-        self.order(job_id, Command::Report { run_id, token, report })
+        self.slotted(job_id, Command::Report { run_id, token, report })
     }
 
     fn heard(&mut self, executor: Uuid, news: News, now: Timestamp) {
@@ -266,8 +270,8 @@ impl Core {
 
     fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
         let entity = change.entity;
-        for place in change.returned {
-            self.dispatcher.give_back(place);
+        for location in change.returned {
+            self.dispatcher.give_back(location);
         }
         // An attempt that was given up is ended before the next one of its run begins: the kill must not hit that one.
         for run_id in change.ended {
@@ -297,22 +301,22 @@ impl Core {
         }
     }
 
-    fn began(&mut self, assignment: Assignment, now: Timestamp) -> Effect {
+    fn began(&mut self, assignment: StartedAttempt, now: Timestamp) -> Effect {
         let is_there = self.dispatcher.began(&assignment, now);
-        match assignment.place {
-            Place::Here(_) => Effect::Execute(Box::new(assignment)),
-            Place::There(_) if is_there => Effect::Deliver(Box::new(assignment)),
+        match assignment.location {
+            SlotLocation::Local(_) => Effect::Execute(Box::new(assignment)),
+            SlotLocation::Remote(_) if is_there => Effect::Deliver(Box::new(assignment)),
             // It left while its attempt was being written down: nobody has seen it.
-            Place::There(_) => Effect::Submit(vec![given_back(&assignment)]),
+            SlotLocation::Remote(_) => Effect::Submit(vec![given_back(&assignment)]),
         }
     }
 
-    /// The attempt of a run is over. What executes here is told to end; what is elsewhere is no longer counted.
+    /// The attempt of a run is over. What executes here is stopped; what is elsewhere is no longer counted.
     fn ended(&mut self, run_id: RunId, effects: &mut Vec<Effect>) {
-        for (token, place) in self.dispatcher.places_of(run_id) {
-            match place {
-                Place::Here(_) => effects.push(Effect::Kill(run_id)),
-                Place::There(executor) => {
+        for (token, location) in self.dispatcher.locations_of(run_id) {
+            match location {
+                SlotLocation::Local(_) => effects.push(Effect::Kill(run_id)),
+                SlotLocation::Remote(executor) => {
                     self.dispatcher.finished((run_id, token));
                     effects.push(Effect::Forget { executor, run_id, token });
                 }
@@ -321,17 +325,17 @@ impl Core {
     }
 
     fn cancel(&self, run_id: RunId, effects: &mut Vec<Effect>) {
-        for (_, place) in self.dispatcher.places_of(run_id) {
-            effects.push(match place {
-                Place::Here(_) => Effect::Kill(run_id),
-                Place::There(executor) => Effect::Recall { executor, run_id },
+        for (_, location) in self.dispatcher.locations_of(run_id) {
+            effects.push(match location {
+                SlotLocation::Local(_) => Effect::Kill(run_id),
+                SlotLocation::Remote(executor) => Effect::Recall { executor, run_id },
             });
         }
     }
 }
 
-fn given_back(assignment: &Assignment) -> Ticketed {
-    let report = Report::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
+fn given_back(assignment: &StartedAttempt) -> CoreCommand {
+    let report = AttemptReport::Unclaimed { reason: format!("{} left", assignment.executor.executor) };
     let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
-    Ticketed { job_id: assignment.job_id, order: Order { command, reservation: None }, place: None }
+    CoreCommand { job_id: assignment.job_id, slotted: SlottedCommand { command, reservation: None }, location: None }
 }

@@ -1,7 +1,7 @@
 //! The engine: takes commands in, fires what is due, runs it, and keeps the books.
 //!
 //! The folders follow the way of the data: `commit` takes commands and makes them durable, `time` knows what falls due,
-//! `dispatch` decides where a run goes, `run` executes it, `notify` tells people, `read` serves lists and look-ups,
+//! `dispatch` decides where a run goes, `run` executes it, `notify` sends notifications, `read` serves lists and lookups,
 //! `maintenance` checks, settles and forgets, `cluster` shares the work between nodes. Whatever chooses is synchronous and
 //! deterministic ([`core`], [`rounds`]); [`Engine`] owns the tasks, and the simulator drives the same parts without it.
 
@@ -21,15 +21,15 @@ mod random;
 pub use commit::batcher::chain as error_chain;
 pub use commit::command::{Submission, SubmitError};
 pub use commit::entity_command::{CommitExtras, Committed};
-pub use commit::job_command::{Accepted, Answer, Claim, Extra, Request};
+pub use commit::job_command::{Accepted, Claim, Extra, JobReply, Request};
 pub use commit::kinds::{Stored, deliveries_prefix};
 pub use commit::state::Versioned;
 pub use commit::{change, codec, rounds};
 pub use dispatch::{Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
-pub use engine::{Engine, Options, incidents, tokens};
+pub use engine::{Engine, EngineOptions, incidents, tokens};
 pub use maintenance::{check, recovery, retention};
-pub use notify::sender::{self, Outgoing, Retries, SendError, Sender, Senders, Sent};
+pub use notify::sender::{self, OutgoingMessage, Retries, SendError, Sender, Senders, Sent};
 pub use read::{change_hint, job_list, metrics, object_queries, page, queries, run_list, series};
 pub use run::runner::Tools;
 pub use run::{log_reader, log_writer, logs, secrets, tool, trace};

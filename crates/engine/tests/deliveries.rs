@@ -179,7 +179,7 @@ async fn deliveries_wait_for_a_full_queue_and_none_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_claim_by_a_former_life_is_recognised() {
+async fn a_claim_of_a_former_generation_is_recognised() {
     let world = World::new().await;
     let job = world.add(listening("unpack", &json!({}))).await;
     let id = receive(&world, arrival(None, "{}")).await;
@@ -193,9 +193,9 @@ async fn a_claim_by_a_former_life_is_recognised() {
     assert_eq!(Claim::read_run(&value), Some((b"".as_slice(), run.id)));
 }
 
-/// Orders on one job, many with a key, some with the same: each key is carried out once, nobody is mixed up.
+/// Commands on one job, many with a key, some with the same: each key is carried out once, nobody is mixed up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_on_one_job_are_told_apart_however_they_are_gathered() {
+async fn keys_on_one_job_are_distinguished_however_they_are_gathered() {
     let world = Arc::new(World::new().await);
     let job = world.add(listening("unpack", &json!({}))).await.id;
     let until = world.engine.clock().now().plus(Millis::from_hours(1));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::{World, every, failed, manual};
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_engine::log_reader::LogReader;
-use ordo_engine::{Options, SubmitError};
+use ordo_engine::{EngineOptions, SubmitError};
 use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::job::{Command, JobState, RunStatus};
@@ -15,7 +15,7 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_actions_a_moment_apart_both_fire_once() {
-    let world = World::with(Options { tick_rate: Millis::from_ms(500), ..Options::default() }).await;
+    let world = World::with(EngineOptions { tick_rate: Millis::from_ms(500), ..EngineOptions::default() }).await;
     let soon = SystemClock.now().plus(Millis::from_ms(300));
     let at = |ms| json!({ "type": "scheduled", "at": soon.plus(Millis::from_ms(ms)) });
     let first = world.add(json!({ "label": "one", "tool_name": "noop", "trigger": at(0) })).await;
@@ -90,7 +90,7 @@ async fn cancelling_works_on_running_and_on_waiting_runs() {
 async fn runs_beyond_the_pool_wait_durably_and_all_come_to_their_turn() {
     let size = PoolSize { slots: 2, queue: 4 };
     let pools = PoolSizes { fast: size, slow: size };
-    let world = World::with(Options { pools, tick_rate: Millis::from_ms(200), ..Options::default() }).await;
+    let world = World::with(EngineOptions { pools, tick_rate: Millis::from_ms(200), ..EngineOptions::default() }).await;
     let mut definition = manual("noop", &json!({}));
     definition["block"] = json!({ "concurrent": { "max": 200 } });
     let mut jobs = Vec::new();

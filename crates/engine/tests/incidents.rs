@@ -1,4 +1,4 @@
-//! Incidents on a real store: acknowledged when durable, told in order, to each sender by itself.
+//! Incidents on a real store: acknowledged when durable, sent in order, to each sender by itself.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,23 +10,24 @@ use std::sync::Arc;
 use common::recorder::Recorder;
 use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
-use ordo_engine::object_queries::Section;
-use ordo_engine::{CommitExtras, Options, SendError, Senders, Sent, Versioned};
+use ordo_engine::object_queries::IndexRange;
+use ordo_engine::{CommitExtras, EngineOptions, SendError, Senders, Sent, Versioned};
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, Severity, Source, Start, Status, Step,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentSource, IncidentStatus, Severity,
+    StartIncident,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
-use ordo_store::Order;
+use ordo_store::Direction;
 use serde_json::json;
 use uuid::Uuid;
 
 fn ana() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
-fn start(identifier: Option<&str>) -> Start {
-    Start {
+fn start(identifier: Option<&str>) -> StartIncident {
+    StartIncident {
         title: "checkout is down".into(),
         description: String::new(),
         severity: Severity::Sev2,
@@ -48,7 +49,7 @@ async fn world(senders: &[&Arc<Recorder>]) -> World {
         registered.register(Arc::clone(sender) as Arc<dyn ordo_engine::Sender>);
     }
     let tick_rate = Millis::from_ms(200);
-    World::with(Options { tick_rate, senders: registered, ..Options::default() }).await
+    World::with(EngineOptions { tick_rate, senders: registered, ..EngineOptions::default() }).await
 }
 
 async fn begin(world: &World, identifier: Option<&str>) -> Uuid {
@@ -75,7 +76,7 @@ async fn quiet(world: &World, id: Uuid) -> Versioned<Incident> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_happens_is_told_to_every_sender_in_order_and_once() {
+async fn what_happens_goes_to_every_sender_in_order_and_once() {
     let (slack, inbox_signal) = (Recorder::new("slack").shared(), Recorder::new("inbox_signal").shared());
     let world = world(&[&slack, &inbox_signal]).await;
     let id = begin(&world, None).await;
@@ -83,7 +84,7 @@ async fn what_happens_is_told_to_every_sender_in_order_and_once() {
         IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() },
         note("looking"),
         IncidentCommand::Acknowledge { by: ana() },
-        IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() },
+        IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() },
     ] {
         world.engine.command::<Incident>(id, command).await.unwrap();
     }
@@ -106,7 +107,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
     let mut ids = futures_util::future::join_all(starts).await;
     ids.dedup();
     assert_eq!(ids.len(), 1, "whoever starts it meets the others");
-    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
     let mut next = futures_util::future::join_all(starts).await;
@@ -132,7 +133,7 @@ async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobo
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
     let mut watch = world.engine.watch();
     let dead_lettered = loop {
-        let section = Section { index: 0, prefix: &[2], after: None, order: Order::Ascending, limit: 10 };
+        let section = IndexRange { index: 0, prefix: &[2], after: None, order: Direction::Ascending, limit: 10 };
         let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
         if !found.is_empty() {
             break found;
@@ -216,10 +217,10 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     let mut ids = Vec::new();
     for number in 0..7 {
         let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
-        let start = Start { severity, ..start(None) };
+        let start = StartIncident { severity, ..start(None) };
         ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id);
     }
-    let resolve = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let list = async |filter: IncidentFilter| -> Vec<Uuid> {
         let (mut found, mut after) = (Vec::new(), None);
@@ -234,12 +235,12 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     };
     let all = list(IncidentFilter::default()).await;
     assert_eq!(all.len(), 7);
-    let open = list(IncidentFilter { status: Some(Status::Open), ..Default::default() }).await;
+    let open = list(IncidentFilter { status: Some(IncidentStatus::Open), ..Default::default() }).await;
     assert_eq!(open.len(), 6);
     assert!(!open.contains(&ids[0]));
     let severity = Some(Severity::Sev1);
     assert_eq!(list(IncidentFilter { severity, ..Default::default() }).await.len(), 4);
-    let both = IncidentFilter { severity, status: Some(Status::Open), ..Default::default() };
+    let both = IncidentFilter { severity, status: Some(IncidentStatus::Open), ..Default::default() };
     assert_eq!(list(both).await.len(), 3);
     for id in ids {
         quiet(&world, id).await;
@@ -248,13 +249,13 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_reacts_and_the_next_one_is_told_until_somebody_does() {
+async fn nobody_reacts_and_the_next_one_is_notified_until_somebody_does() {
     let slack = Recorder::new("slack").shared();
     let world = world(&[&slack]).await;
-    let step = |ms, notify: &str| Step { after: Millis::from_ms(ms), notify: notify.into(), via: None };
+    let step = |ms, notify: &str| EscalationStep { after: Millis::from_ms(ms), notify: notify.into(), via: None };
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
-    let start = Start { escalation: Some(escalation), ..start(None) };
+    let start = StartIncident { escalation: Some(escalation), ..start(None) };
     let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
@@ -285,13 +286,13 @@ async fn a_job_that_keeps_failing_opens_one_incident_and_its_recovery_resolves_i
     let identifier = format!("job:{}", job.id);
     slack.until(|slack| slack.delivered_events().iter().filter(|event| *event == "NoteAdded").count() == 2).await;
     let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
-    assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, Status::Open, 1));
+    assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, IncidentStatus::Open, 1));
     assert!(incident.title.contains("failed 2 times in a row"), "{}", incident.title);
     let run = world.trigger(job.id).await;
     world.over(run).await;
     slack.until(|slack| slack.delivered_events().contains(&"StatusUpdated".to_owned())).await;
     let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
-    assert_eq!(incident.status, Status::Resolved);
+    assert_eq!(incident.status, IncidentStatus::Resolved);
     let events: BTreeMap<String, usize> =
         slack.delivered_events().into_iter().fold(BTreeMap::new(), |mut all, event| {
             *all.entry(event).or_default() += 1;

@@ -5,7 +5,7 @@
 mod common;
 
 use common::World;
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::{CommitExtras, SubmitError};
 use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
 use ordo_store::Chunk;
@@ -34,7 +34,7 @@ async fn an_object_is_stored_with_its_rows_and_chunks_and_goes_with_them() {
     let (command, extras) = set("pg", 2);
     world.engine.command_with::<Secret>(id, command, extras).await.unwrap();
     assert_eq!((chunks(&world, 1).await, chunks(&world, 2).await), (0, 1), "the old value is gone");
-    let found = world.engine.queries().objects::<Secret>(&Section::all(0, 10)).await.unwrap();
+    let found = world.engine.queries().objects::<Secret>(&IndexRange::all(0, 10)).await.unwrap();
     assert_eq!(found.items.len(), 1);
     assert_eq!(found.items[0].name, "pg");
     world.assert_clean().await;
@@ -42,14 +42,14 @@ async fn an_object_is_stored_with_its_rows_and_chunks_and_goes_with_them() {
     world.engine.command::<Secret>(id, SecretCommand::Remove).await.unwrap();
     assert_eq!(chunks(&world, 2).await, 0);
     assert!(world.engine.queries().object::<Secret>(id).await.unwrap().is_none());
-    assert!(world.engine.queries().objects::<Secret>(&Section::all(0, 10)).await.unwrap().items.is_empty());
+    assert!(world.engine.queries().objects::<Secret>(&IndexRange::all(0, 10)).await.unwrap().items.is_empty());
     let again = world.engine.command::<Secret>(id, SecretCommand::Remove).await;
     assert!(matches!(again, Err(SubmitError::Refused(SecretRefusal::NoSuchSecret))));
     world.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_asks_on_one_object_are_decided_one_after_another() {
+async fn many_commands_on_one_object_are_decided_one_after_another() {
     let world = World::new().await;
     let id = Secret::id("busy").id;
     let asks = (0..500_u128).map(|value| {

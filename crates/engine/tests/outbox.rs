@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use common::World;
 use common::recorder::Recorder;
 use ordo_engine::clock::Stopwatch;
-use ordo_engine::{CommitExtras, Options, Outgoing, SendError, Sender, Senders, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_engine::{CommitExtras, EngineOptions, OutgoingMessage, SendError, Sender, Senders, Sent};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Kind, Millis};
 use tokio::sync::Notify;
@@ -27,11 +27,11 @@ const CHANGES_PER_INCIDENT: usize = 20;
 const WRITERS: usize = 32;
 
 fn by() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
-fn start() -> Start {
-    Start {
+fn start() -> StartIncident {
+    StartIncident {
         title: "down".into(),
         description: String::new(),
         severity: Severity::Sev3,
@@ -45,7 +45,7 @@ fn start() -> Start {
 
 async fn world(senders: &Senders) -> World {
     let tick_rate = Millis::from_ms(200);
-    World::with(Options { tick_rate, senders: senders.clone(), ..Options::default() }).await
+    World::with(EngineOptions { tick_rate, senders: senders.clone(), ..EngineOptions::default() }).await
 }
 
 /// Starts an incident and adds notes: so many messages.
@@ -101,7 +101,7 @@ fn check(sender: &Recorder, ids: &[Uuid]) {
     let unexpected = delivered.keys().filter(|entity| !expected.contains(entity)).count();
     assert_eq!((unexpected, delivered.len()), (0, expected.len()));
     for (entity, versions) in &delivered {
-        assert!(versions.is_sorted(), "{entity} was told out of order: {versions:?}");
+        assert!(versions.is_sorted(), "{entity} was sent out of order: {versions:?}");
         let distinct: BTreeSet<&u64> = versions.iter().collect();
         assert_eq!((distinct.len(), versions.len()), (CHANGES_PER_INCIDENT, CHANGES_PER_INCIDENT), "{entity}");
     }
@@ -112,7 +112,7 @@ fn check(sender: &Recorder, ids: &[Uuid]) {
     assert!(keys.values().all(|keys| keys.len() == 1), "one key for each event, however often it is tried");
 }
 
-/// Takes as long as it is told to, and then fails if that was long.
+/// Takes as long as the test says, and then fails if that was long.
 struct Gate {
     name: &'static str,
     takes_ms: AtomicU64,
@@ -146,7 +146,7 @@ impl Sender for Gate {
         true
     }
 
-    async fn send(&self, _: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, _: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let takes_ms = self.takes_ms.load(Ordering::SeqCst);
         if takes_ms > 0 {
             tokio::time::sleep(Duration::from_millis(takes_ms)).await;
@@ -158,7 +158,7 @@ impl Sender for Gate {
     }
 }
 
-/// How long it takes until the good sender has told of so many new incidents.
+/// How long it takes until the good sender has sent so many new incidents.
 async fn round(world: &World, good: &Gate, bad: &Gate, bad_takes_ms: u64) -> Millis {
     const INCIDENTS: usize = 200;
     bad.takes_ms.store(bad_takes_ms, Ordering::SeqCst);

@@ -43,7 +43,7 @@ async fn wholes(world: &World, leases: &[Handed]) -> BTreeSet<RunId> {
     wholes
 }
 
-/// Works until all three runs of the job are over; answers how many were worked on at once, at most.
+/// Works until all three runs of the job are over; returns how many were worked on at once, at most.
 async fn work_off(world: &World, executors: &[Uuid], triggered: &[RunId]) -> (usize, Vec<Run>) {
     let mut most = 0;
     for _ in 0..500 {

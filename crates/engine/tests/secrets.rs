@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{World, manual};
-use ordo_engine::Options;
-use ordo_engine::secrets::{FixedKeys, Key, SecretText, SecretsError, Unopened};
+use ordo_engine::EngineOptions;
+use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText, SecretsError, Unopened};
 use ordo_model::Millis;
 use ordo_model::job::RunStatus;
 use ordo_model::secret::SecretRefusal;
@@ -16,9 +16,9 @@ use serde_json::json;
 
 const VALUE: &str = "correct-horse-battery-staple";
 
-fn options(keys: &[u8]) -> Options {
-    let keys = FixedKeys(keys.iter().map(|byte| Key::of([*byte; 32])).collect());
-    Options { tick_rate: Millis::from_ms(200), keys: Arc::new(keys), ..Options::default() }
+fn options(keys: &[u8]) -> EngineOptions {
+    let keys = FixedKeys(keys.iter().map(|byte| SealingKey::of([*byte; 32])).collect());
+    EngineOptions { tick_rate: Millis::from_ms(200), keys: Arc::new(keys), ..EngineOptions::default() }
 }
 
 async fn world() -> World {

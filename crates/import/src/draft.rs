@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 /// Everything a file led to.
 #[derive(Debug, Default)]
-pub struct Reading {
-    pub drafts: Vec<Draft>,
+pub struct Imported {
+    pub drafts: Vec<JobDraft>,
     pub refused: Vec<Refused>,
     /// What is true of the file as a whole.
     pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub struct JobDraft {
     /// Where in the file: `line 12`.
     pub place: String,
     /// The same for the same entry, however often it is imported.
@@ -36,8 +36,8 @@ pub struct Refused {
     pub why: String,
 }
 
-impl Draft {
-    /// The fields with their defaults, as the server will tell them; or why it would refuse them.
+impl JobDraft {
+    /// The fields with their defaults, as the server will show them; or why it would refuse them.
     pub fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
         let mut form = self.fields.clone();
         form.insert("label".to_owned(), Value::from(self.label.clone()));

@@ -6,4 +6,4 @@ pub mod cronjob;
 pub mod crontab;
 mod draft;
 
-pub use draft::{Draft, Reading};
+pub use draft::{Imported, JobDraft};

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_life_that_is_over_does_not_come_back() {
+    fn a_generation_that_is_over_does_not_come_back() {
         for end in [ExecutorCommand::Lose, ExecutorCommand::Leave] {
             for more in [ExecutorCommand::Seen, ExecutorCommand::Renew, ExecutorCommand::Drain] {
                 let steps = [(0, register()), (1, end.clone()), (2, more)];

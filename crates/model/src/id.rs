@@ -75,7 +75,7 @@ pub fn mix(mut x: u64) -> u64 {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = FencingToken))]
-pub struct Token(pub u64);
+pub struct FencingToken(pub u64);
 
 /// One generation of one executor process: attempts belong to it and die with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

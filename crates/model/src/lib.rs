@@ -28,7 +28,7 @@ pub mod time;
 pub mod trace;
 pub mod zones;
 
-pub use id::{EntityId, Incarnation, JobId, Kind, RunId, Token};
+pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

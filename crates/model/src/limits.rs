@@ -78,7 +78,7 @@ pub const SLOW_RUNS: u32 = 10;
 /// How many executors share one broadcast; more get nothing.
 pub const SHARDS_MAX: usize = 256;
 pub const KEY_POINTER_MAX_BYTES: usize = 200;
-/// A longer value of a key is told apart by its beginning and its hash.
+/// A longer value of a key is identified by its beginning and its hash.
 pub const KEY_VALUE_MAX_BYTES: usize = 200;
 pub const KEY_CONCURRENCY_MAX: u32 = 10_000;
 pub const RATE_LIMIT_MAX: u32 = 10_000;
@@ -114,7 +114,7 @@ pub const PAYLOAD_DEFAULT_BYTES: u64 = 1024 * 1024;
 pub const PAYLOAD_MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// All headers of a delivery together; one with more is refused.
 pub const DELIVERY_HEADERS_MAX_BYTES: usize = 64 * 1024;
-/// The longest delivery id that is shown; a longer one is cut for display, not for telling deliveries apart.
+/// The longest delivery id that is shown; a longer one is cut for display, not where deliveries are compared.
 pub const SENDER_ID_MAX_BYTES: usize = 255;
 /// How far the time in a signature may be from ours.
 pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
@@ -122,9 +122,9 @@ pub const SIGNATURE_WINDOW: Millis = Millis::from_secs(300);
 pub const SIGNATURES_MAX: usize = 5;
 /// How long a delivery is remembered: the same one again within this time is a duplicate.
 pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
-/// A delivery whose runs are not over is looked after at least this often, should nobody tell of their end.
-pub const DELIVERY_LOOK_MIN: Millis = Millis::from_secs(10);
-pub const DELIVERY_LOOK_MAX: Millis = Millis::from_hours(1);
+/// A delivery whose runs are not over is checked at least this often, should the news of their end be lost.
+pub const DELIVERY_CHECK_MIN: Millis = Millis::from_secs(10);
+pub const DELIVERY_CHECK_MAX: Millis = Millis::from_hours(1);
 /// A delivery that found the queue of a job full tries again after this, and ever less often.
 pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
 pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
@@ -165,7 +165,7 @@ pub const SUBSCRIPTIONS_MAX: usize = 500;
 /// A secret that was replaced goes on signing for this long.
 pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
-// --- telling people -----------------------------------------------------------------------------
+// --- notifications ------------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
 /// Outboxes are looked at on the beat, so that those filled at about the same time share a commit.
@@ -213,7 +213,8 @@ const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
-const _: () = assert!(DELIVERY_LOOK_MIN.ms() <= DELIVERY_LOOK_MAX.ms() && DELIVERY_LOOK_MAX.ms() < DELIVERY_KEPT.ms());
+const _: () =
+    assert!(DELIVERY_CHECK_MIN.ms() <= DELIVERY_CHECK_MAX.ms() && DELIVERY_CHECK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

@@ -18,11 +18,11 @@ use crate::id::JobId;
 use crate::incident::{Link, Severity};
 use crate::job::{After, AfterMode, AfterOn, Block, KeySource, Misfire, Trigger};
 use crate::schedule::{DatesExclusion, Dst, Exclusion, LocalDate, RangeExclusion, TimeOfDay, WeeklyExclusion};
-use crate::subscription::Pattern;
+use crate::subscription::EventPattern;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
-type Schemas = Vec<(String, RefOr<Schema>)>;
+type NamedSchemas = Vec<(String, RefOr<Schema>)>;
 
 /// A text of some form.
 macro_rules! text {
@@ -57,7 +57,7 @@ text!(TimeOfDay, "TimeOfDay", |text| text
     .pattern(Some("^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"))
     .examples([json!("22:00")]));
 text!(LocalDate, "LocalDate", |text| text.format(Some(SchemaFormat::KnownFormat(KnownFormat::Date))));
-text!(Pattern, "Pattern", |text| text
+text!(EventPattern, "Pattern", |text| text
     .min_length(Some(1))
     .max_length(Some(crate::limits::LABEL_MAX_BYTES))
     .description(Some("`*` stands for any number of characters."))
@@ -95,7 +95,7 @@ macro_rules! one_of {
             fn name() -> Cow<'static, str> {
                 $name.into()
             }
-            fn schemas(schemas: &mut Schemas) {
+            fn schemas(schemas: &mut NamedSchemas) {
                 $(schemas.push((<$shape>::name().into_owned(), <$shape>::schema()));
                 <$shape>::schemas(schemas);)+
             }
@@ -163,7 +163,7 @@ struct ManualTrigger {
     r#type: ManualTag,
 }
 
-/// One variant each: what tells the shapes apart.
+/// One variant each: what distinguishes the shapes.
 macro_rules! tags {
     ($($tag:ident $variant:ident)+) => {
         $(#[derive(Deserialize, ToSchema)]

@@ -10,7 +10,7 @@ use crate::time::{Millis, Timestamp};
 
 /// One thing to hand on: which event it stands for, when that happened, and what there is to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry<T> {
+pub struct OutboxEntry<T> {
     pub version: u64,
     pub at: Timestamp,
     pub what: T,
@@ -19,7 +19,7 @@ pub struct Entry<T> {
 /// In the order in which it happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Outbox<T>(Vec<Entry<T>>);
+pub struct Outbox<T>(Vec<OutboxEntry<T>>);
 
 impl<T> Default for Outbox<T> {
     fn default() -> Outbox<T> {
@@ -36,7 +36,7 @@ impl<T> Outbox<T> {
         self.0.len()
     }
 
-    pub fn entries(&self) -> &[Entry<T>] {
+    pub fn entries(&self) -> &[OutboxEntry<T>] {
         &self.0
     }
 
@@ -45,7 +45,7 @@ impl<T> Outbox<T> {
     }
 
     pub(crate) fn put(&mut self, version: u64, at: Timestamp, what: T) {
-        self.0.push(Entry { version, at, what });
+        self.0.push(OutboxEntry { version, at, what });
     }
 
     /// All up to this version were handed on.

@@ -9,19 +9,19 @@ use serde_json::Value;
 
 /// One reference: the text it stands for is the prefix and the value of the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SecretReference<'a> {
+pub struct SecretMention<'a> {
     pub name: &'a str,
     pub prefix: &'a str,
 }
 
-impl<'a> SecretReference<'a> {
+impl<'a> SecretMention<'a> {
     /// An object that has a text `secret`, perhaps a text `prefix`, and nothing else.
-    pub fn of(value: &'a Value) -> Option<SecretReference<'a>> {
+    pub fn of(value: &'a Value) -> Option<SecretMention<'a>> {
         let fields = value.as_object()?;
         let name = fields.get("secret")?.as_str()?;
         match (fields.len(), fields.get("prefix")) {
-            (1, _) => Some(SecretReference { name, prefix: "" }),
-            (2, Some(Value::String(prefix))) => Some(SecretReference { name, prefix }),
+            (1, _) => Some(SecretMention { name, prefix: "" }),
+            (2, Some(Value::String(prefix))) => Some(SecretMention { name, prefix }),
             _ => None,
         }
     }
@@ -35,7 +35,7 @@ pub fn referred(input: &Value) -> BTreeSet<&str> {
 }
 
 fn gather<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
-    if let Some(reference) = SecretReference::of(value) {
+    if let Some(reference) = SecretMention::of(value) {
         names.insert(reference.name);
         return;
     }
@@ -48,7 +48,7 @@ fn gather<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
 
 /// The input with each reference replaced by its text. A name that `find` does not know stays as it is.
 pub fn resolved<'a>(input: &Value, find: &impl Fn(&str) -> Option<&'a str>) -> Value {
-    if let Some(SecretReference { name, prefix }) = SecretReference::of(input) {
+    if let Some(SecretMention { name, prefix }) = SecretMention::of(input) {
         return find(name).map_or_else(|| input.clone(), |value| Value::String(format!("{prefix}{value}")));
     }
     match input {

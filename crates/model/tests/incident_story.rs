@@ -1,10 +1,10 @@
-//! Incidents told as stories: started, worked on, escalated, ended, opened again.
+//! Incidents as stories: started, worked on, escalated, ended, opened again.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Link, Severity, Source, Start, Status,
-    Step,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentSource,
+    IncidentStatus, Link, Severity, StartIncident,
 };
 use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
 use ordo_model::object::Object;
@@ -16,16 +16,16 @@ fn at(secs: i64) -> Timestamp {
 }
 
 fn ana() -> By {
-    By::new("ana", Source::Api)
+    By::new("ana", IncidentSource::Api)
 }
 
 #[derive(Default)]
-struct Story {
+struct IncidentStory {
     incident: Option<Incident>,
     events: Vec<(Timestamp, IncidentEvent)>,
 }
 
-impl Story {
+impl IncidentStory {
     fn tell(&mut self, secs: i64, command: IncidentCommand) -> Result<usize, IncidentRefusal> {
         let events = Incident::decide(Uuid::nil(), self.incident.as_ref(), command, at(secs))?;
         for event in &events {
@@ -35,8 +35,8 @@ impl Story {
         Ok(events.len())
     }
 
-    fn started(escalation: Option<Escalation>) -> Story {
-        let mut story = Story::default();
+    fn started(escalation: Option<Escalation>) -> IncidentStory {
+        let mut story = IncidentStory::default();
         story.tell(0, start(escalation)).unwrap();
         story
     }
@@ -50,13 +50,13 @@ impl Story {
         self.tell(secs, IncidentCommand::Published { through }).unwrap();
     }
 
-    fn move_to(&mut self, secs: i64, status: Status) -> Result<usize, IncidentRefusal> {
+    fn move_to(&mut self, secs: i64, status: IncidentStatus) -> Result<usize, IncidentRefusal> {
         self.tell(secs, IncidentCommand::UpdateStatus { status, message: None, by: ana() })
     }
 }
 
 fn start(escalation: Option<Escalation>) -> IncidentCommand {
-    IncidentCommand::Start(Box::new(Start {
+    IncidentCommand::Start(Box::new(StartIncident {
         title: "checkout is down".into(),
         description: String::new(),
         severity: Severity::Sev2,
@@ -69,24 +69,24 @@ fn start(escalation: Option<Escalation>) -> IncidentCommand {
 }
 
 fn chain(ack_timeout: Option<Millis>) -> Option<Escalation> {
-    let step = |secs, notify: &str| Step { after: Millis::from_secs(secs), notify: notify.into(), via: None };
+    let step = |secs, notify: &str| EscalationStep { after: Millis::from_secs(secs), notify: notify.into(), via: None };
     Some(Escalation { steps: vec![step(60, "ben"), step(300, "cleo")], ack_timeout })
 }
 
 #[test]
 fn starting_what_is_there_finds_it_until_it_has_ended() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     assert_eq!(story.tell(1, start(None)), Ok(0), "the same one");
-    story.move_to(2, Status::Resolved).unwrap();
+    story.move_to(2, IncidentStatus::Resolved).unwrap();
     let refused = story.tell(3, start(None)).unwrap_err();
-    assert_eq!(refused, IncidentRefusal::Ended { status: Status::Resolved });
+    assert_eq!(refused, IncidentRefusal::Ended { status: IncidentStatus::Resolved });
     assert_ne!(Incident::id("checkout", 1), Incident::id("checkout", 2));
     assert_eq!(Incident::id("checkout", 1), Incident::id("checkout", 1));
 }
 
 #[test]
 fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     assert_eq!(story.now().next_wake(), Some(at(0).plus(OUTBOX_FLUSH_DELAY)));
     assert!(story.now().is_urgent());
     story.tell(5, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() }).unwrap();
@@ -102,25 +102,33 @@ fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
 
 #[test]
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
-    let mut story = Story::started(None);
-    assert_eq!(story.move_to(1, Status::Open), Ok(0));
-    for status in [Status::Mitigating, Status::Resolved, Status::Open, Status::Declined, Status::Open] {
+    let mut story = IncidentStory::started(None);
+    assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));
+    for status in [
+        IncidentStatus::Mitigating,
+        IncidentStatus::Resolved,
+        IncidentStatus::Open,
+        IncidentStatus::Declined,
+        IncidentStatus::Open,
+    ] {
         story.move_to(1, status).unwrap();
     }
-    story.move_to(2, Status::Resolved).unwrap();
+    story.move_to(2, IncidentStatus::Resolved).unwrap();
     assert_eq!(story.now().ended_at, Some(at(2)));
-    for (from, to) in [(Status::Resolved, Status::Mitigating), (Status::Resolved, Status::Declined)] {
+    for (from, to) in
+        [(IncidentStatus::Resolved, IncidentStatus::Mitigating), (IncidentStatus::Resolved, IncidentStatus::Declined)]
+    {
         let refused = story.move_to(3, to).unwrap_err();
         assert_eq!(refused, IncidentRefusal::NoSuchMove { from, to });
         assert!(refused.to_string().ends_with("only open"), "{refused}");
     }
-    story.move_to(4, Status::Open).unwrap();
+    story.move_to(4, IncidentStatus::Open).unwrap();
     assert_eq!(story.now().ended_at, None);
 }
 
 #[test]
 fn saying_the_same_again_changes_nothing() {
-    let mut story = Story::started(None);
+    let mut story = IncidentStory::started(None);
     let set = |name: Option<&str>| IncidentCommand::SetAssignee { assignee: name.map(String::from), by: ana() };
     assert_eq!(story.tell(1, set(Some("ben"))), Ok(1));
     assert_eq!(story.tell(2, set(Some("ben"))), Ok(0));
@@ -134,24 +142,24 @@ fn saying_the_same_again_changes_nothing() {
 }
 
 #[test]
-fn nobody_reacts_and_one_after_another_is_told() {
-    let mut story = Story::started(chain(None));
+fn nobody_reacts_and_one_after_another_is_notified() {
+    let mut story = IncidentStory::started(chain(None));
     story.publish(0);
     assert_eq!(story.now().next_wake(), Some(at(60)));
     assert_eq!(story.tell(59, IncidentCommand::Wake), Ok(0));
     story.tell(60, IncidentCommand::Wake).unwrap();
-    let (_, told) = story.events.last().unwrap();
-    assert!(matches!(told, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
+    let (_, escalated) = story.events.last().unwrap();
+    assert!(matches!(escalated, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
     story.publish(60);
     assert_eq!(story.now().next_wake(), Some(at(360)), "counted from the step before");
     story.tell(360, IncidentCommand::Wake).unwrap();
     story.publish(361);
-    assert_eq!(story.now().next_wake(), None, "there is nobody left to tell");
+    assert_eq!(story.now().next_wake(), None, "there is nobody left to notify");
 }
 
 #[test]
 fn an_acknowledgement_stops_the_escalation() {
-    let mut story = Story::started(chain(None));
+    let mut story = IncidentStory::started(chain(None));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
     assert_eq!(story.now().next_wake(), None);
@@ -160,7 +168,7 @@ fn an_acknowledgement_stops_the_escalation() {
 
 #[test]
 fn an_acknowledgement_that_leads_nowhere_runs_out() {
-    let mut story = Story::started(chain(Some(Millis::from_secs(600))));
+    let mut story = IncidentStory::started(chain(Some(Millis::from_secs(600))));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
     assert_eq!(story.now().next_wake(), Some(at(610)));
@@ -168,30 +176,30 @@ fn an_acknowledgement_that_leads_nowhere_runs_out() {
     assert!(story.now().acknowledged.is_none());
     story.publish(610);
     assert_eq!(story.now().next_wake(), Some(at(670)), "the chain begins anew");
-    story.move_to(620, Status::Resolved).unwrap();
+    story.move_to(620, IncidentStatus::Resolved).unwrap();
     story.publish(620);
     assert_eq!(story.now().next_wake(), None, "an ended incident troubles nobody");
     let refused = story.tell(621, IncidentCommand::Acknowledge { by: ana() }).unwrap_err();
     assert!(matches!(refused, IncidentRefusal::Ended { .. }));
-    story.move_to(700, Status::Open).unwrap();
+    story.move_to(700, IncidentStatus::Open).unwrap();
     story.publish(700);
     assert_eq!(story.now().next_wake(), Some(at(760)), "opened again, it escalates again");
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_by_name() {
-    let mut story = Story::default();
+    let mut story = IncidentStory::default();
     let note = |text: &str| IncidentCommand::AddNote { text: text.into(), by: ana() };
     assert_eq!(story.tell(0, note("hello")), Err(IncidentRefusal::NoSuchIncident));
     let IncidentCommand::Start(good) = start(None) else { unreachable!() };
     let bad = [
-        ("title", Start { title: " ".into(), ..*good.clone() }),
-        ("identifier", Start { identifier: Some("x".repeat(201)), ..*good.clone() }),
+        ("title", StartIncident { title: " ".into(), ..*good.clone() }),
+        ("identifier", StartIncident { identifier: Some("x".repeat(201)), ..*good.clone() }),
         (
             "escalation.steps",
-            Start { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
+            StartIncident { escalation: Some(Escalation { steps: vec![], ack_timeout: None }), ..*good.clone() },
         ),
-        ("actor", Start { by: By::new("", Source::Api), ..*good.clone() }),
+        ("actor", StartIncident { by: By::new("", IncidentSource::Api), ..*good.clone() }),
     ];
     for (field, start) in bad {
         match story.tell(0, IncidentCommand::Start(Box::new(start))) {
@@ -211,12 +219,12 @@ fn what_makes_no_sense_is_refused_by_name() {
 
 #[test]
 fn the_events_alone_give_the_same_incident() {
-    let mut story = Story::started(chain(Some(Millis::from_secs(5))));
+    let mut story = IncidentStory::started(chain(Some(Millis::from_secs(5))));
     story.tell(1, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.tell(9, IncidentCommand::Wake).unwrap();
     let remember = IncidentCommand::Remember { sender: "slack".into(), value: serde_json::json!({ "ts": "1.2" }) };
     story.tell(10, remember).unwrap();
-    story.move_to(11, Status::Declined).unwrap();
+    story.move_to(11, IncidentStatus::Declined).unwrap();
     story.publish(12);
     let mut folded = None;
     for (at, event) in &story.events {

@@ -10,7 +10,7 @@ use common::*;
 use insta::assert_snapshot;
 use ordo_model::job::{Cause, Event, SkipReason, Timeliness};
 use ordo_model::schedule::{Gap, Occurrence};
-use ordo_model::{RunId, Token};
+use ordo_model::{FencingToken, RunId};
 use serde_json::json;
 
 fn run() -> RunId {
@@ -107,8 +107,13 @@ fn job_triggered_otherwise() {
 
 #[test]
 fn job_started() {
-    let event =
-        Event::JobStarted { run_id: run(), attempt: 2, token: Token(7), executor: generation(1), deadline: t("1h") };
+    let event = Event::JobStarted {
+        run_id: run(),
+        attempt: 2,
+        token: FencingToken(7),
+        executor: generation(1),
+        deadline: t("1h"),
+    };
     assert_snapshot!(stored(&event), @r#"{"type":"JobStarted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":2,"token":7,"executor":{"executor":"local","generation":"00000000-0000-0000-0000-000000000001"},"deadline":"2026-11-15T13:00:00.000Z"}}"#);
 }
 

@@ -6,16 +6,16 @@ mod common;
 mod oracle;
 
 use common::*;
-use oracle::{Beat, Oracle};
-use ordo_model::job::{Command, Definition, Refusal, Report, SlotReservation};
-use ordo_model::{Millis, RunId, Token};
+use oracle::{Oracle, OracleTrigger};
+use ordo_model::job::{AttemptReport, Command, Definition, Refusal, SlotReservation};
+use ordo_model::{FencingToken, Millis, RunId};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 /// One thing that happens to the job.
 #[derive(Debug, Clone)]
-enum Step {
+enum JobStep {
     Wake {
         reservation: bool,
     },
@@ -29,7 +29,7 @@ enum Step {
     Trigger {
         reservation: bool,
     },
-    UpdateTrigger(Beat),
+    UpdateTrigger(OracleTrigger),
     UpdatePolicies(Value),
     UpdateLabel(u8),
     Backfill {
@@ -39,7 +39,7 @@ enum Step {
     Start(Index),
     Report {
         run: Index,
-        report: Answer,
+        report: AttemptEnd,
         reservation: bool,
     },
     StaleReport(Index),
@@ -53,7 +53,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Answer {
+enum AttemptEnd {
     Completed,
     Failed,
     Cancelled,
@@ -63,37 +63,37 @@ enum Answer {
 
 /// How the clock moves before a step.
 #[derive(Debug, Clone, Copy)]
-enum Clock {
+enum ClockMove {
     Stands,
     Forward(u64),
     Beats(u64),
     Back(u64),
 }
 
-fn clock() -> impl Strategy<Value = Clock> {
+fn clock() -> impl Strategy<Value = ClockMove> {
     prop_oneof![
-        2 => Just(Clock::Stands),
-        2 => select(vec![1, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001]).prop_map(Clock::Forward),
-        2 => (0u64..30_000).prop_map(Clock::Forward),
-        3 => (0u64..12).prop_map(Clock::Beats),
-        1 => (0u64..300).prop_map(Clock::Beats),
-        1 => (0u64..60_000).prop_map(Clock::Back),
+        2 => Just(ClockMove::Stands),
+        2 => select(vec![1, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001]).prop_map(ClockMove::Forward),
+        2 => (0u64..30_000).prop_map(ClockMove::Forward),
+        3 => (0u64..12).prop_map(ClockMove::Beats),
+        1 => (0u64..300).prop_map(ClockMove::Beats),
+        1 => (0u64..60_000).prop_map(ClockMove::Back),
     ]
 }
 
-fn beat() -> impl Strategy<Value = Beat> {
+fn beat() -> impl Strategy<Value = OracleTrigger> {
     prop_oneof![
         4 => (select(vec![1u64, 40, 100, 1_000, 3_000, 7_000, 60_000]), prop::option::of(0u64..40_000), any::<bool>(), any::<bool>())
-            .prop_map(|(every, started_ago, jitter, ends)| Beat::Every {
+            .prop_map(|(every, started_ago, jitter, ends)| OracleTrigger::Every {
                 every,
                 started_ago,
                 jitter: if jitter { every / 2 } else { 0 },
                 lasts: ends.then_some(every * 50),
             }),
-        2 => select(vec![1u64, 10, 20, 30]).prop_map(|every| Beat::Seconds { every }),
-        1 => select(vec![1u64, 2, 5]).prop_map(|every| Beat::Minutes { every }),
-        2 => (0u64..100_000).prop_map(|ahead| Beat::At { ahead }),
-        1 => Just(Beat::Manual),
+        2 => select(vec![1u64, 10, 20, 30]).prop_map(|every| OracleTrigger::Seconds { every }),
+        1 => select(vec![1u64, 2, 5]).prop_map(|every| OracleTrigger::Minutes { every }),
+        2 => (0u64..100_000).prop_map(|ahead| OracleTrigger::At { ahead }),
+        1 => Just(OracleTrigger::Manual),
     ]
 }
 
@@ -122,28 +122,33 @@ fn policies() -> impl Strategy<Value = Value> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let answer =
-        select(vec![Answer::Completed, Answer::Failed, Answer::Cancelled, Answer::Interrupted, Answer::GivenBack]);
+fn step() -> impl Strategy<Value = JobStep> {
+    let answer = select(vec![
+        AttemptEnd::Completed,
+        AttemptEnd::Failed,
+        AttemptEnd::Cancelled,
+        AttemptEnd::Interrupted,
+        AttemptEnd::GivenBack,
+    ]);
     prop_oneof![
-        10 => any::<bool>().prop_map(|reservation| Step::Wake { reservation }),
-        6 => any::<bool>().prop_map(|reservation| Step::WakeAtAlarm { reservation }),
-        2 => Just(Step::Pause),
-        3 => Just(Step::Resume),
-        1 => prop::bool::weighted(0.3).prop_map(|really| if really { Step::Cancel } else { Step::Resume }),
-        2 => any::<bool>().prop_map(|reservation| Step::Trigger { reservation }),
-        2 => beat().prop_map(Step::UpdateTrigger),
-        1 => policies().prop_map(Step::UpdatePolicies),
-        1 => (0u8..3).prop_map(Step::UpdateLabel),
-        1 => (0u64..40, 0u64..20).prop_map(|(ago, length)| Step::Backfill { ago, length }),
-        4 => any::<Index>().prop_map(Step::Start),
+        10 => any::<bool>().prop_map(|reservation| JobStep::Wake { reservation }),
+        6 => any::<bool>().prop_map(|reservation| JobStep::WakeAtAlarm { reservation }),
+        2 => Just(JobStep::Pause),
+        3 => Just(JobStep::Resume),
+        1 => prop::bool::weighted(0.3).prop_map(|really| if really { JobStep::Cancel } else { JobStep::Resume }),
+        2 => any::<bool>().prop_map(|reservation| JobStep::Trigger { reservation }),
+        2 => beat().prop_map(JobStep::UpdateTrigger),
+        1 => policies().prop_map(JobStep::UpdatePolicies),
+        1 => (0u8..3).prop_map(JobStep::UpdateLabel),
+        1 => (0u64..40, 0u64..20).prop_map(|(ago, length)| JobStep::Backfill { ago, length }),
+        4 => any::<Index>().prop_map(JobStep::Start),
         6 => (any::<Index>(), answer, any::<bool>())
-            .prop_map(|(run, report, reservation)| Step::Report { run, report, reservation }),
-        1 => any::<Index>().prop_map(Step::StaleReport),
-        2 => any::<Index>().prop_map(Step::CancelRun),
-        1 => any::<Index>().prop_map(Step::RetryRun),
-        1 => (1u128..4, 0u64..20_000).prop_map(|(generation, settle_after_ms)| Step::Orphan { generation, settle_after_ms }),
-        1 => Just(Step::Trim),
+            .prop_map(|(run, report, reservation)| JobStep::Report { run, report, reservation }),
+        1 => any::<Index>().prop_map(JobStep::StaleReport),
+        2 => any::<Index>().prop_map(JobStep::CancelRun),
+        1 => any::<Index>().prop_map(JobStep::RetryRun),
+        1 => (1u128..4, 0u64..20_000).prop_map(|(generation, settle_after_ms)| JobStep::Orphan { generation, settle_after_ms }),
+        1 => Just(JobStep::Trim),
     ]
 }
 
@@ -151,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_occurrence_has_exactly_one_outcome_whatever_is_asked(
+    fn every_occurrence_has_exactly_one_outcome_whatever_is_commanded(
         beat in beat(),
         policies in policies(),
         held in prop::bool::weighted(0.1),
@@ -161,7 +166,7 @@ proptest! {
     }
 }
 
-fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
+fn play(beat: OracleTrigger, policies: &Value, held: bool, steps: &[(ClockMove, JobStep)]) {
     let mut fields = policies.clone();
     fields["tool_input"] = json!({"ratio": 0.1, "list": [1, null, "ü"]});
     fields["trigger"] = beat.trigger(noon());
@@ -171,18 +176,18 @@ fn play(beat: Beat, policies: &Value, held: bool, steps: &[(Clock, Step)]) {
     for (clock, step) in steps {
         let pace = oracle.pace();
         story.now = match *clock {
-            Clock::Stands => story.now,
-            Clock::Forward(by) => story.now.plus(Millis::from_ms(by.min(pace * 2_000))),
-            Clock::Beats(beats) => story.now.plus(Millis::from_ms(beats * pace)),
-            Clock::Back(by) => story.now.minus(Millis::from_ms(by)),
+            ClockMove::Stands => story.now,
+            ClockMove::Forward(by) => story.now.plus(Millis::from_ms(by.min(pace * 2_000))),
+            ClockMove::Beats(beats) => story.now.plus(Millis::from_ms(beats * pace)),
+            ClockMove::Back(by) => story.now.minus(Millis::from_ms(by)),
         };
         take(&mut story, &mut oracle, step);
     }
 }
 
 /// Carries out one step and lets the oracle judge what came of it.
-fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
-    if let Step::WakeAtAlarm { .. } = step
+fn take(story: &mut Story, oracle: &mut Oracle, step: &JobStep) {
+    if let JobStep::WakeAtAlarm { .. } = step
         && let Some(alarm) = story.job.next_turn()
     {
         let furthest = story.now.plus(Millis::from_ms(oracle.pace() * 2_000));
@@ -203,71 +208,80 @@ fn take(story: &mut Story, oracle: &mut Oracle, step: &Step) {
     }
 }
 
-fn command(story: &Story, oracle: &mut Oracle, step: &Step) -> Option<(Command, Option<SlotReservation>)> {
+fn command(story: &Story, oracle: &mut Oracle, step: &JobStep) -> Option<(Command, Option<SlotReservation>)> {
     let place = |wanted: &bool| if *wanted { reservation() } else { None };
     let any_active = |index: &Index| -> Option<RunId> {
         let runs = story.waiting();
         (!runs.is_empty()).then(|| *index.get(&runs))
     };
     Some(match step {
-        Step::Wake { reservation } | Step::WakeAtAlarm { reservation } => (Command::Wake, place(reservation)),
-        Step::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
-        Step::Resume => (Command::Resume, None),
-        Step::Cancel => (Command::Cancel { reason: None }, None),
-        Step::Trigger { reservation } => {
+        JobStep::Wake { reservation } | JobStep::WakeAtAlarm { reservation } => (Command::Wake, place(reservation)),
+        JobStep::Pause => (Command::Pause { reason: Some("for a while".into()) }, None),
+        JobStep::Resume => (Command::Resume, None),
+        JobStep::Cancel => (Command::Cancel { reason: None }, None),
+        JobStep::Trigger { reservation } => {
             (Command::Trigger { tool_input: Some(json!({"by": "hand"})), traceparent: None }, place(reservation))
         }
-        Step::UpdateTrigger(beat) => {
+        JobStep::UpdateTrigger(beat) => {
             oracle.will_change_to(*beat);
             (update(json!({"trigger": beat.trigger(story.now)})), None)
         }
-        Step::UpdatePolicies(policies) => (update(policies.clone()), None),
-        Step::UpdateLabel(number) => (update(json!({"label": format!("label {number}")})), None),
-        Step::Backfill { ago, length } => {
+        JobStep::UpdatePolicies(policies) => (update(policies.clone()), None),
+        JobStep::UpdateLabel(number) => (update(json!({"label": format!("label {number}")})), None),
+        JobStep::Backfill { ago, length } => {
             let from = story.now.minus(Millis::from_ms(ago * oracle.pace()));
             (Command::Backfill { from, to: from.plus(Millis::from_ms(length * oracle.pace())) }, None)
         }
-        Step::Start(index) => (Command::Start { run_id: any_active(index)? }, reservation()),
-        Step::Report { run, report, reservation } => {
+        JobStep::Start(index) => (Command::Start { run_id: any_active(index)? }, reservation()),
+        JobStep::Report { run, report, reservation } => {
             let running = story.running();
             let run_id = *(!running.is_empty()).then(|| run.get(&running))?;
             (Command::Report { run_id, token: story.token(run_id), report: answer(*report, story) }, place(reservation))
         }
-        Step::StaleReport(index) => {
-            let token = Token(story.job.last_token.0 + 1);
+        JobStep::StaleReport(index) => {
+            let token = FencingToken(story.job.last_token.0 + 1);
             (Command::Report { run_id: any_active(index)?, token, report: completed(story.now) }, None)
         }
-        Step::CancelRun(index) => (Command::CancelRun { run_id: any_active(index)?, reason: "enough".into() }, None),
-        Step::RetryRun(index) => {
+        JobStep::CancelRun(index) => (Command::CancelRun { run_id: any_active(index)?, reason: "enough".into() }, None),
+        JobStep::RetryRun(index) => {
             let runs: Vec<_> = story.runs.values().collect();
             (Command::RetryRun { run: Box::new((*(!runs.is_empty()).then(|| index.get(&runs))?).clone()) }, None)
         }
-        Step::Orphan { generation: number, settle_after_ms } => {
+        JobStep::Orphan { generation: number, settle_after_ms } => {
             (Command::Orphan { executor: generation(*number), settle_after: Millis::from_ms(*settle_after_ms) }, None)
         }
-        Step::Trim => (Command::Trim { runs: story.job.history.kept, below: story.job.version, oldest: None }, None),
+        JobStep::Trim => (Command::Trim { runs: story.job.history.kept, below: story.job.version, oldest: None }, None),
     })
 }
 
-fn answer(answer: Answer, story: &Story) -> Report {
+fn answer(answer: AttemptEnd, story: &Story) -> AttemptReport {
     match answer {
-        Answer::Completed => completed(story.now),
-        Answer::Failed => Report::Failed { started_at: Some(story.now), reason: "boom".into() },
-        Answer::Cancelled => Report::Cancelled { started_at: None },
-        Answer::Interrupted => Report::Interrupted { started_at: Some(story.now) },
-        Answer::GivenBack => Report::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None },
+        AttemptEnd::Completed => completed(story.now),
+        AttemptEnd::Failed => AttemptReport::Failed { started_at: Some(story.now), reason: "boom".into() },
+        AttemptEnd::Cancelled => AttemptReport::Cancelled { started_at: None },
+        AttemptEnd::Interrupted => AttemptReport::Interrupted { started_at: Some(story.now) },
+        AttemptEnd::GivenBack => {
+            AttemptReport::Nack { delay: Millis::from_ms(story.now.ms().unsigned_abs() % 3), reason: None }
+        }
     }
 }
 
 /// Refusals that the random walk runs into by itself; any other is a bug.
-fn is_expected(step: &Step, refusal: &Refusal) -> bool {
+fn is_expected(step: &JobStep, refusal: &Refusal) -> bool {
     match (step, refusal) {
-        (Step::Wake { .. } | Step::WakeAtAlarm { .. } | Step::Orphan { .. } | Step::Trim | Step::Cancel, _) => false,
-        (Step::Report { .. } | Step::CancelRun(_), _) => false,
-        (Step::StaleReport(_), Refusal::StaleToken) => true,
-        (Step::Start(_), Refusal::NoSuchRun) => true,
-        (Step::Backfill { .. }, Refusal::Invalid(_) | Refusal::TooManyBackfills) => true,
-        (Step::UpdateTrigger(_), Refusal::Invalid(invalid)) => invalid.message.contains("no time to come"),
+        (
+            JobStep::Wake { .. }
+            | JobStep::WakeAtAlarm { .. }
+            | JobStep::Orphan { .. }
+            | JobStep::Trim
+            | JobStep::Cancel,
+            _,
+        ) => false,
+        (JobStep::Report { .. } | JobStep::CancelRun(_), _) => false,
+        (JobStep::StaleReport(_), Refusal::StaleToken) => true,
+        (JobStep::Start(_), Refusal::NoSuchRun) => true,
+        (JobStep::Backfill { .. }, Refusal::Invalid(_) | Refusal::TooManyBackfills) => true,
+        (JobStep::UpdateTrigger(_), Refusal::Invalid(invalid)) => invalid.message.contains("no time to come"),
         (_, Refusal::WrongState { .. }) => true,
         _ => false,
     }

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, JobState, Refusal, Report, Run, RunStatus};
+use ordo_model::job::{AttemptReport, Command, JobState, Refusal, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
-use ordo_model::{Token, TraceParent, job::AttemptError};
+use ordo_model::{FencingToken, TraceParent, job::AttemptError};
 use serde_json::json;
 
 fn failed(reason: &str) -> RunStatus {
@@ -27,7 +27,7 @@ fn a_run_goes_from_pending_to_running_to_completed() {
 }
 
 #[test]
-fn a_run_asked_for_by_hand_has_no_nominal_time_and_its_own_input() {
+fn a_run_triggered_by_hand_has_no_nominal_time_and_its_own_input() {
     let mut job = given(json!({"tool_input": {"a": 1}}));
     job.ask(Command::Trigger { tool_input: Some(json!({"a": 2, "ratio": 0.1})), traceparent: None });
     let run = &job.runs[&job.newest()];
@@ -61,7 +61,7 @@ fn a_report_with_an_old_token_is_refused() {
     job.fails(run, "boom").wake_and_start();
     let late = Command::Report { run_id: run, token: old, report: completed(job.now) };
     assert_eq!(job.refusal(late), Refusal::StaleToken);
-    let never = Command::Report { run_id: run, token: Token(99), report: completed(job.now) };
+    let never = Command::Report { run_id: run, token: FencingToken(99), report: completed(job.now) };
     assert_eq!(job.refusal(never), Refusal::StaleToken);
 }
 
@@ -71,7 +71,7 @@ fn a_run_that_is_over_stays_as_it_is() {
     let run = job.trigger_and_start();
     let token = job.token(run);
     job.completes(run);
-    let again = Report::Failed { started_at: None, reason: "late".into() };
+    let again = AttemptReport::Failed { started_at: None, reason: "late".into() };
     assert_eq!(job.refusal(Command::Report { run_id: run, token, report: again }), Refusal::StaleToken);
     assert_eq!(job.refusal(Command::CancelRun { run_id: run, reason: "late".into() }), Refusal::RunOver);
     assert_eq!(job.refusal(Command::Start { run_id: run }), Refusal::NoSuchRun);
@@ -170,7 +170,7 @@ fn an_attempt_of_unknown_effect_is_tried_again_only_if_that_does_no_harm() {
 
         let mut job = given(fields.clone());
         let run = job.trigger_and_start();
-        job.report(run, Report::Interrupted { started_at: None });
+        job.report(run, AttemptReport::Interrupted { started_at: None });
         assert_eq!(job.status_name(run), status, "interrupted");
         assert_eq!(job.runs[&run].errors[0].reason, "interrupted by shutdown");
 
@@ -190,7 +190,7 @@ fn an_idempotent_job_without_attempts_left_fails() {
 }
 
 #[test]
-fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
+fn a_run_keeps_the_trace_of_its_trigger_until_its_end() {
     let trace: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse().unwrap();
     let mut job = given(json!({"retry": {"max_attempts": 2}}));
     job.order(Command::Trigger { tool_input: None, traceparent: Some(trace) }, reservation()).expect("it is accepted");
@@ -205,7 +205,7 @@ fn a_run_keeps_the_trace_it_was_asked_for_with_until_its_end() {
 }
 
 #[test]
-fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
+fn a_young_attempt_of_a_former_generation_is_settled_by_alarm() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -215,7 +215,7 @@ fn a_young_attempt_of_a_former_life_is_settled_by_alarm() {
 }
 
 #[test]
-fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() {
+fn an_attempt_of_a_former_generation_waits_no_longer_because_the_clock_was_set_back() {
     let mut job = given(json!({}));
     let run = job.at("1h").trigger_and_start();
     job.earlier("59m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -225,7 +225,7 @@ fn an_attempt_of_a_former_life_waits_no_longer_because_the_clock_was_set_back() 
 }
 
 #[test]
-fn an_old_attempt_of_a_former_life_is_settled_at_once() {
+fn an_old_attempt_of_a_former_generation_is_settled_at_once() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
@@ -234,7 +234,7 @@ fn an_old_attempt_of_a_former_life_is_settled_at_once() {
 }
 
 #[test]
-fn a_former_life_that_still_reports_in_time_is_heard() {
+fn a_former_generation_that_still_reports_in_time_counts() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") }).at("1s").completes(run);
@@ -242,7 +242,7 @@ fn a_former_life_that_still_reports_in_time_is_heard() {
 }
 
 #[test]
-fn the_attempts_of_other_lives_and_other_executors_are_left_alone() {
+fn the_attempts_of_other_generations_and_other_executors_are_left_alone() {
     let mut job = given(json!({}));
     job.trigger_and_start();
     job.at("1m").ask(Command::Orphan { executor: generation(2), settle_after: ms("2s") });
@@ -274,11 +274,11 @@ fn a_waiting_run_is_cancelled_at_once() {
 
 #[test]
 fn a_running_run_is_asked_to_end_and_its_report_decides() {
-    let reports: [(Report, &str); 4] = [
+    let reports: [(AttemptReport, &str); 4] = [
         (completed(noon()), "completed"),
-        (Report::Failed { started_at: None, reason: "killed".into() }, "cancelled"),
-        (Report::Cancelled { started_at: None }, "cancelled"),
-        (Report::Interrupted { started_at: None }, "cancelled"),
+        (AttemptReport::Failed { started_at: None, reason: "killed".into() }, "cancelled"),
+        (AttemptReport::Cancelled { started_at: None }, "cancelled"),
+        (AttemptReport::Interrupted { started_at: None }, "cancelled"),
     ];
     for (report, status) in reports {
         let mut job = given(json!({"retry": {"max_attempts": 5}, "idempotent": true}));
@@ -324,7 +324,7 @@ fn only_a_finished_run_of_this_job_can_be_run_again() {
 fn a_large_result_is_named_by_its_size() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
-    let report = Report::Completed { started_at: noon(), result: json!(null), result_bytes: Some(70_000) };
+    let report = AttemptReport::Completed { started_at: noon(), result: json!(null), result_bytes: Some(70_000) };
     job.report(run, report);
     assert_eq!(job.status(run), &RunStatus::Completed { result: json!(null), result_bytes: Some(70_000) });
 }

@@ -96,7 +96,7 @@ fn cover_asks_a_running_run_to_end_and_waits_for_its_report() {
     let new = job.trigger_and_start();
     assert_eq!(job.events(), ["RunCancelRequested", "JobTriggered"]);
     assert_eq!(job.running(), [old]);
-    job.report(old, ordo_model::job::Report::Cancelled { started_at: None });
+    job.report(old, ordo_model::job::AttemptReport::Cancelled { started_at: None });
     assert_eq!(job.status_name(old), "cancelled");
     job.start(new);
     assert_eq!(job.running(), [new]);

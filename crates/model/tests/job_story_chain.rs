@@ -97,7 +97,7 @@ fn a_ring_that_was_made_by_two_changes_at_once_comes_to_an_end() {
 }
 
 #[test]
-fn only_a_job_that_is_followed_tells_of_its_ends() {
+fn only_a_job_that_is_followed_announces_its_ends() {
     let mut story = given(json!({ "trigger": { "type": "manual" } }));
     let run = story.trigger_and_start();
     story.completes(run);
@@ -108,8 +108,8 @@ fn only_a_job_that_is_followed_tells_of_its_ends() {
     assert!(story.events().is_empty(), "twice is once");
     let run = story.trigger_and_start();
     story.completes(run);
-    let told: Vec<&Notice> = story.job.outbox.entries().iter().map(|entry| &entry.what).collect();
-    assert_eq!(told, [&Notice::Ended { run_id: run, status: "completed".into() }]);
+    let notices: Vec<&Notice> = story.job.outbox.entries().iter().map(|entry| &entry.what).collect();
+    assert_eq!(notices, [&Notice::Ended { run_id: run, status: "completed".into() }]);
 }
 
 #[test]

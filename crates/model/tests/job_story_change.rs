@@ -240,8 +240,8 @@ fn a_held_job_can_be_cancelled_and_not_paused() {
 }
 
 #[test]
-fn nothing_can_be_asked_of_a_job_that_is_not_there() {
-    let order = ordo_model::job::Order { command: Command::Wake, reservation: None };
+fn a_missing_job_refuses_every_command() {
+    let order = ordo_model::job::SlottedCommand { command: Command::Wake, reservation: None };
     let refusal = ordo_model::job::decide(JOB, None, order, noon()).expect_err("it is refused");
     assert_eq!(refusal, Refusal::NoSuchJob);
     assert_says(refusal, &["no such job"]);

@@ -29,7 +29,7 @@ fn a_job_without_a_schedule_is_active_and_wants_no_alarm() {
 }
 
 #[test]
-fn an_interval_counts_from_the_moment_the_job_is_asked_for() {
+fn an_interval_counts_from_the_creation_of_the_job() {
     assert_eq!(given(json!({"trigger": every("10s")})).job.next_wake(), Some(t("10s")));
 }
 
@@ -102,7 +102,7 @@ fn an_unknown_field_is_named() {
 }
 
 #[test]
-fn a_block_strategy_of_the_wrong_shape_is_told_what_is_wrong() {
+fn a_block_strategy_of_the_wrong_shape_is_refused_with_the_reason() {
     for (block, says) in [
         (json!({"concurrent": {"max": 4, "min": 1}}), "`min`"),
         (json!({"concurent": {"max": 4}}), "`concurent`"),
@@ -213,7 +213,7 @@ fn a_trigger_that_mixes_kinds_is_refused() {
 }
 
 #[test]
-fn a_job_cannot_be_asked_for_twice() {
+fn a_job_cannot_be_created_twice() {
     let again = schedule(definition(json!({})).expect("it reads"), false);
     assert_eq!(given(json!({})).refusal(again), Refusal::Exists);
 }

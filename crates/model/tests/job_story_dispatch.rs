@@ -3,13 +3,13 @@
 mod common;
 
 use common::*;
-use ordo_model::job::{Command, Pool, Refusal, Report, RunStatus, ShardPosition, SkipReason, SlotReservation};
+use ordo_model::job::{AttemptReport, Command, Pool, Refusal, RunStatus, ShardPosition, SkipReason, SlotReservation};
 use ordo_model::limits::RETURNS_MAX;
 use ordo_model::{Incarnation, RunId, Timestamp};
 use serde_json::{Value, json};
 
-fn nack(delay: &str) -> Report {
-    Report::Nack { delay: ms(delay), reason: Some("busy".into()) }
+fn nack(delay: &str) -> AttemptReport {
+    AttemptReport::Nack { delay: ms(delay), reason: Some("busy".into()) }
 }
 
 fn executors(count: u128) -> Vec<Incarnation> {
@@ -72,7 +72,7 @@ fn a_run_that_nobody_fetched_waits_however_often() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     for _ in 0..3 * RETURNS_MAX {
-        job.report(run, Report::Unclaimed { reason: "worker-1 did not take it".into() }).start(run);
+        job.report(run, AttemptReport::Unclaimed { reason: "worker-1 did not take it".into() }).start(run);
     }
     job.fails(run, "boom");
     assert_eq!((job.status_name(run), job.runs[&run].errors.len()), ("failed", 1));
@@ -102,7 +102,7 @@ fn a_lost_attempt_is_repeated_only_if_that_does_no_harm() {
     for (idempotent, status) in [(false, "failed"), (true, "pending")] {
         let mut job = given(json!({"idempotent": idempotent, "retry": {"max_attempts": 2}}));
         let run = job.trigger_and_start();
-        job.report(run, Report::Lost { reason: "worker-1 was lost".into() });
+        job.report(run, AttemptReport::Lost { reason: "worker-1 was lost".into() });
         assert_eq!(job.status_name(run), status);
         assert_eq!(job.runs[&run].errors[0].reason, "worker-1 was lost");
     }
@@ -111,7 +111,7 @@ fn a_lost_attempt_is_repeated_only_if_that_does_no_harm() {
 // --- where ----------------------------------------------------------------------------------------
 
 #[test]
-fn a_seat_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
+fn a_slot_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
     let tools = |name: &str| Some(std::sync::Arc::new([name.to_owned()].into_iter().collect()));
     let reservation =
         |group: &str, tool: &str| SlotReservation { executor: generation(1), group: group.into(), tools: tools(tool) };
@@ -126,7 +126,7 @@ fn a_seat_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
 }
 
 #[test]
-fn a_free_place_alone_does_not_start_what_has_a_limit() {
+fn a_free_slot_alone_does_not_start_what_has_a_limit() {
     for limit in [
         json!({"concurrency_key": {"key": "label", "max": 1}}),
         json!({"rate_limit": {"key": "/tenant", "limit": 3, "per": "1m"}}),
@@ -183,7 +183,7 @@ fn a_job_with_many_slow_runs_goes_to_the_slow_pool_and_comes_back() {
         let run = job.trigger_and_start();
         let (started_at, token) = (job.now, job.token(run));
         job.later("600ms");
-        let report = Report::Completed { started_at, result: Value::Null, result_bytes: None };
+        let report = AttemptReport::Completed { started_at, result: Value::Null, result_bytes: None };
         job.ask(Command::Report { run_id: run, token, report });
     }
     assert_eq!(job.job.pool(), Pool::Slow);
@@ -248,7 +248,7 @@ fn a_broadcast_that_is_cancelled_takes_its_shards_with_it() {
     let (mut job, run, shards) = broadcast(&json!({}), 2);
     job.start(shards[0]).ask(Command::CancelRun { run_id: run, reason: "enough".into() });
     assert_eq!((job.status_name(shards[1]), job.status_name(run)), ("cancelled", "running"));
-    job.report(shards[0], Report::Cancelled { started_at: None });
+    job.report(shards[0], AttemptReport::Cancelled { started_at: None });
     assert_eq!((job.status_name(shards[0]), job.status_name(run)), ("cancelled", "cancelled"));
 }
 
@@ -256,7 +256,7 @@ fn a_broadcast_that_is_cancelled_takes_its_shards_with_it() {
 fn a_broadcast_of_a_cancelled_job_and_one_that_is_covered_come_to_their_end() {
     let (mut job, run, shards) = broadcast(&json!({"block": "cover"}), 2);
     job.start(shards[0]).trigger();
-    job.report(shards[0], Report::Cancelled { started_at: None });
+    job.report(shards[0], AttemptReport::Cancelled { started_at: None });
     assert_eq!(job.status_name(run), "cancelled");
     job.ask(Command::Cancel { reason: None });
     assert!(job.waiting().is_empty());

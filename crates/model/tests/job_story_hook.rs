@@ -70,7 +70,7 @@ fn a_cancelled_job_takes_no_delivery() {
 }
 
 #[test]
-fn a_delivery_waits_while_the_queue_is_full_but_is_discarded_where_that_was_asked_for() {
+fn a_delivery_waits_while_the_queue_is_full_but_is_discarded_where_the_job_discards() {
     let mut job = listener();
     for n in 0..=BLOCK_QUEUE_MAX {
         delivered(&mut job, n as u128);

@@ -1,4 +1,4 @@
-//! What people are told of a job: only what is worth it, and each thing once.
+//! What a job publishes: only what is worth a notification, and each thing once.
 
 mod common;
 
@@ -7,7 +7,7 @@ use ordo_model::job::{Command, Job, Notice, SkipReason, Timeliness};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use serde_json::json;
 
-fn told(job: &Job) -> Vec<&'static str> {
+fn notices(job: &Job) -> Vec<&'static str> {
     job.outbox.entries().iter().map(|entry| entry.what.name()).collect()
 }
 
@@ -17,7 +17,7 @@ fn publish(job: &mut Story) {
 }
 
 #[test]
-fn a_job_that_completes_in_time_has_nothing_to_tell() {
+fn a_job_that_completes_in_time_notifies_nobody() {
     let mut job = given(json!({"trigger": every("10s")}));
     for _ in 0..3 {
         job.later("10s").wake_and_start();
@@ -32,7 +32,7 @@ fn a_job_that_completes_in_time_has_nothing_to_tell() {
 }
 
 #[test]
-fn a_run_that_failed_for_good_is_told_with_its_alarm_until_it_was_handed_on() {
+fn a_run_that_failed_for_good_stays_in_the_outbox_until_it_was_published() {
     let mut job = given(json!({"retry": {"max_attempts": 2, "backoff": "1s"}}));
     let run = job.trigger_and_start();
     job.fails(run, "boom");
@@ -69,7 +69,7 @@ fn the_first_completed_run_after_failures_is_a_recovery() {
 }
 
 #[test]
-fn lateness_is_told_and_a_missed_occurrence_is_made_good_by_the_next_completed_run() {
+fn lateness_is_announced_and_a_missed_occurrence_is_made_good_by_the_next_completed_run() {
     let mut job = given(json!({"trigger": every("1h")}));
     job.at("1h7s").wake_and_start();
     let late = &job.job.outbox.entries()[0].what;
@@ -81,11 +81,11 @@ fn lateness_is_told_and_a_missed_occurrence_is_made_good_by_the_next_completed_r
     assert!(job.job.outbox.entries()[0].what.is_missed());
     let run = job.newest();
     job.completes(run);
-    assert_eq!(told(&job.job), ["JobLate", "JobRecovered"]);
+    assert_eq!(notices(&job.job), ["JobLate", "JobRecovered"]);
 }
 
 #[test]
-fn what_was_skipped_is_told_unless_somebody_asked_for_it() {
+fn what_was_skipped_is_announced_unless_somebody_asked_for_it() {
     let mut job = given(json!({"trigger": every("1h"), "misfire": "do_nothing"}));
     job.at("5h1m").wake();
     let skipped = &job.job.outbox.entries()[0].what;
@@ -97,12 +97,12 @@ fn what_was_skipped_is_told_unless_somebody_asked_for_it() {
 }
 
 #[test]
-fn a_run_longer_than_its_interval_is_told_once() {
+fn a_run_longer_than_its_interval_is_announced_once() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.at("10s").wake_and_start();
     let run = job.newest();
     job.at("20s").wake().at("30s").wake();
-    assert_eq!(told(&job.job), ["JobOverran"]);
+    assert_eq!(notices(&job.job), ["JobOverran"]);
     assert_eq!(job.job.outbox.entries()[0].what, Notice::Overran { run_id: run, started_at: t("10s") });
     let mut fast = given(json!({"trigger": every("10ms")}));
     fast.at("10ms").wake_and_start().at("20ms").wake();

@@ -1,4 +1,4 @@
-//! Monitors told as stories: a sign of life in time, silence, failure, recovery.
+//! Monitors as stories: a sign of life in time, silence, failure, recovery.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -19,14 +19,14 @@ fn settings(form: Value) -> MonitorSettings {
 }
 
 #[derive(Default)]
-struct Story {
+struct MonitorStory {
     monitor: Option<Monitor>,
     events: Vec<(Timestamp, MonitorEvent)>,
 }
 
-impl Story {
-    fn given(form: Value) -> Story {
-        let mut story = Story::default();
+impl MonitorStory {
+    fn given(form: Value) -> MonitorStory {
+        let mut story = MonitorStory::default();
         story.tell(0, MonitorCommand::Add { settings: settings(form), token: "t".into() }).unwrap();
         story
     }
@@ -48,7 +48,7 @@ impl Story {
         self.monitor.as_ref().unwrap()
     }
 
-    fn told(&self) -> Vec<MonitorNotice> {
+    fn notices(&self) -> Vec<MonitorNotice> {
         self.now().outbox.entries().iter().map(|entry| entry.what.clone()).collect()
     }
 
@@ -58,8 +58,8 @@ impl Story {
     }
 }
 
-fn hourly() -> Story {
-    Story::given(json!({ "name": "backup", "every": "1h", "grace": "5m" }))
+fn hourly() -> MonitorStory {
+    MonitorStory::given(json!({ "name": "backup", "every": "1h", "grace": "5m" }))
 }
 
 #[test]
@@ -69,21 +69,21 @@ fn pings_in_time_keep_it_quiet() {
     story.ping(3_000, Signal::Success);
     assert_eq!((story.now().status.name(), story.now().next_wake()), ("up", Some(at(6_900))));
     assert_eq!(story.tell(3_900, MonitorCommand::Wake), Ok(0));
-    assert!(story.told().is_empty());
+    assert!(story.notices().is_empty());
 }
 
 #[test]
-fn silence_is_told_once_and_the_next_success_is_a_recovery() {
+fn silence_is_announced_once_and_the_next_success_is_a_recovery() {
     let mut story = hourly();
     story.tell(3_900, MonitorCommand::Wake).unwrap();
-    assert_eq!(story.told(), [MonitorNotice::Silent { due_at: at(3_900) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Silent { due_at: at(3_900) }]);
     assert!(story.now().is_urgent());
     story.publish(3_900);
     assert_eq!(story.now().next_wake(), None, "silent is silent");
     story.ping(9_000, Signal::Start);
     assert_eq!(story.now().status.name(), "silent", "a start says nothing yet");
     story.ping(9_060, Signal::Success);
-    assert_eq!(story.told(), [MonitorNotice::Recovered { since: at(3_900) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Recovered { since: at(3_900) }]);
     assert_eq!(story.now().pings.last().unwrap().took_ms, Some(60_000));
 }
 
@@ -93,26 +93,26 @@ fn what_started_must_end_within_the_grace() {
     story.ping(100, Signal::Start);
     assert_eq!(story.now().next_wake(), Some(at(400)));
     story.tell(400, MonitorCommand::Wake).unwrap();
-    assert_eq!(story.told().len(), 1);
+    assert_eq!(story.notices().len(), 1);
 }
 
 #[test]
-fn a_failure_is_told_at_once_and_each_one_counts() {
+fn a_failure_is_announced_at_once_and_each_one_counts() {
     let mut story = hourly();
     story.ping(10, Signal::Fail);
     story.ping(20, Signal::Fail);
     let failed = |failures_in_row| MonitorNotice::Failed { failures_in_row };
-    assert_eq!(story.told(), [failed(1), failed(2)]);
+    assert_eq!(story.notices(), [failed(1), failed(2)]);
     story.publish(20);
     story.tell(3_920, MonitorCommand::Wake).unwrap();
-    assert!(story.told().is_empty(), "it is known to be down");
+    assert!(story.notices().is_empty(), "it is known to be down");
     story.ping(4_000, Signal::Success);
-    assert_eq!(story.told(), [MonitorNotice::Recovered { since: at(10) }]);
+    assert_eq!(story.notices(), [MonitorNotice::Recovered { since: at(10) }]);
 }
 
 #[test]
 fn a_cron_expression_says_when_a_ping_is_expected() {
-    let mut story = Story::given(json!({ "name": "n", "cron": "0 2 * * *", "timezone": "UTC", "grace": "10m" }));
+    let mut story = MonitorStory::given(json!({ "name": "n", "cron": "0 2 * * *", "timezone": "UTC", "grace": "10m" }));
     assert_eq!(story.now().next_wake(), Some(at(2 * 3_600 + 600)));
     story.ping(2 * 3_600 + 60, Signal::Success);
     assert_eq!(story.now().next_wake(), Some(at(26 * 3_600 + 600)));
@@ -130,7 +130,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
         ("grace", json!({ "name": "n", "every": "1h", "grace": "9999d" })),
     ] {
         let add = MonitorCommand::Add { settings: settings(form), token: "t".into() };
-        match Story::default().tell(0, add) {
+        match MonitorStory::default().tell(0, add) {
             Err(MonitorRefusal::Invalid(invalid)) => assert_eq!(invalid.field, field),
             other => panic!("{field}: {other:?}"),
         }

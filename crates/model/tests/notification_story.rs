@@ -1,4 +1,4 @@
-//! Notifications told as stories: tried, given up, replayed, forgotten.
+//! Notifications as stories: tried, given up, replayed, forgotten.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

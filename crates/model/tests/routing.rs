@@ -1,7 +1,7 @@
 //! What each routing strategy promises: to whom, how evenly, how faithfully.
 
 use ordo_model::job::Routing;
-use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
 use ordo_model::{JobId, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ const ALL: [Routing; 9] = [
 const STICKY: [Routing; 3] = [Routing::First, Routing::Last, Routing::ConsistentHash];
 
 #[derive(Debug, Clone)]
-struct Executor {
+struct TestExecutor {
     name: String,
     free: usize,
     heard_ms: i64,
@@ -29,11 +29,11 @@ struct Executor {
     missed: u32,
 }
 
-fn executor(number: usize) -> Executor {
-    Executor { name: format!("executor-{number:02}"), free: 1, heard_ms: 0, chosen: 0, chosen_last: 0, missed: 0 }
+fn executor(number: usize) -> TestExecutor {
+    TestExecutor { name: format!("executor-{number:02}"), free: 1, heard_ms: 0, chosen: 0, chosen_last: 0, missed: 0 }
 }
 
-fn executors(count: usize) -> Vec<Executor> {
+fn executors(count: usize) -> Vec<TestExecutor> {
     (0..count).map(executor).collect()
 }
 
@@ -41,11 +41,11 @@ fn id_of(name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::nil(), name.as_bytes())
 }
 
-fn candidates(executors: &[Executor]) -> Vec<Candidate<'_>> {
+fn candidates(executors: &[TestExecutor]) -> Vec<Candidate<'_>> {
     executors.iter().map(candidate).collect()
 }
 
-fn candidate(executor: &Executor) -> Candidate<'_> {
+fn candidate(executor: &TestExecutor) -> Candidate<'_> {
     Candidate {
         id: id_of(&executor.name),
         name: &executor.name,
@@ -57,16 +57,16 @@ fn candidate(executor: &Executor) -> Candidate<'_> {
     }
 }
 
-fn asked(job: u128, draw: u64) -> Asked {
-    Asked { job: JobId(Uuid::from_u128(job)), draw }
+fn asked(job: u128, draw: u64) -> RoutingRequest {
+    RoutingRequest { job: JobId(Uuid::from_u128(job)), draw }
 }
 
-fn pick(routing: Routing, executors: &[Executor], job: u128, draw: u64) -> Choice {
+fn pick(routing: Routing, executors: &[TestExecutor], job: u128, draw: u64) -> Choice {
     choose(routing, &candidates(executors), asked(job, draw))
 }
 
 /// Chooses so often, each choice being noted as a dispatcher does.
-fn play(routing: Routing, executors: &mut [Executor], times: u64) -> Vec<usize> {
+fn play(routing: Routing, executors: &mut [TestExecutor], times: u64) -> Vec<usize> {
     let mut taken = Vec::new();
     for number in 1..=times {
         if let Choice::Take(place) = pick(routing, executors, 1, number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7) {
@@ -78,9 +78,9 @@ fn play(routing: Routing, executors: &mut [Executor], times: u64) -> Vec<usize> 
     taken
 }
 
-fn any_executor() -> impl Strategy<Value = Executor> {
+fn any_executor() -> impl Strategy<Value = TestExecutor> {
     (0usize..30, 0usize..3, 0i64..1_000, 0u64..9, 0u64..9, 0u32..3).prop_map(
-        |(number, free, heard_ms, chosen, chosen_last, missed)| Executor {
+        |(number, free, heard_ms, chosen, chosen_last, missed)| TestExecutor {
             free,
             heard_ms,
             chosen,
@@ -91,7 +91,7 @@ fn any_executor() -> impl Strategy<Value = Executor> {
     )
 }
 
-fn any_executors() -> impl Strategy<Value = Vec<Executor>> {
+fn any_executors() -> impl Strategy<Value = Vec<TestExecutor>> {
     prop::collection::vec(any_executor(), 0..8).prop_map(|mut all| {
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all.dedup_by(|a, b| a.name == b.name);
@@ -99,7 +99,7 @@ fn any_executors() -> impl Strategy<Value = Vec<Executor>> {
     })
 }
 
-fn owner(executors: &[Executor], job: u128) -> Option<String> {
+fn owner(executors: &[TestExecutor], job: u128) -> Option<String> {
     match pick(Routing::ConsistentHash, executors, job, 0) {
         Choice::Take(place) | Choice::WaitFor(place) => Some(executors[place].name.clone()),
         Choice::All | Choice::Nobody => None,
@@ -108,7 +108,7 @@ fn owner(executors: &[Executor], job: u128) -> Option<String> {
 
 proptest! {
     #[test]
-    fn whoever_is_chosen_has_a_free_place(executors in any_executors(), job: u128, draw: u64) {
+    fn whoever_is_chosen_has_a_free_slot(executors in any_executors(), job: u128, draw: u64) {
         for routing in ALL {
             match pick(routing, &executors, job, draw) {
                 Choice::Take(place) => prop_assert!(executors[place].free > 0),
@@ -151,7 +151,7 @@ proptest! {
 
     #[test]
     fn how_busy_others_are_does_not_move_a_job(executors in any_executors(), job: u128) {
-        let idle: Vec<Executor> = executors.iter().map(|one| Executor { free: 1, ..one.clone() }).collect();
+        let idle: Vec<TestExecutor> = executors.iter().map(|one| TestExecutor { free: 1, ..one.clone() }).collect();
         prop_assert_eq!(owner(&executors, job), owner(&idle, job));
     }
 

@@ -21,7 +21,7 @@ mod matcher;
 
 use std::collections::BTreeMap;
 
-use clock::Clock;
+use clock::ZoneClock;
 use expressions::Dice;
 use matcher::Expression;
 use ordo_model::Timestamp;
@@ -72,7 +72,7 @@ fn random_expressions_occur_exactly_when_the_definition_of_cron_says() {
         let expression = Expression::new(expressions::any(&mut dice, beginning), first - 5, last + 5);
         for _ in 0..ZONES_EACH {
             let zone = dice.pick(&ZONES);
-            let clock = clocks.entry((zone, beginning)).or_insert_with(|| Clock::read(zone, beginning, YEARS));
+            let clock = clocks.entry((zone, beginning)).or_insert_with(|| ZoneClock::read(zone, beginning, YEARS));
             compared += compare(seed, &expression, clock, &mut dice);
         }
     }
@@ -84,7 +84,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-fn compare(seed: u64, expression: &Expression, clock: &Clock, dice: &mut Dice) -> usize {
+fn compare(seed: u64, expression: &Expression, clock: &ZoneClock, dice: &mut Dice) -> usize {
     let dst = Dst {
         skipped: dice.pick(&[Skipped::Shift, Skipped::Skip]),
         repeated: dice.pick(&[Repeated::First, Repeated::Last, Repeated::Both]),
@@ -129,7 +129,7 @@ fn compare_backwards(schedule: &Schedule, expected: &[i64], to: Timestamp, seed:
 }
 
 /// All five years, or for a dense expression the surroundings of some changes of the clock and some other days.
-fn windows(expression: &Expression, clock: &Clock, dice: &mut Dice) -> Vec<(i64, i64)> {
+fn windows(expression: &Expression, clock: &ZoneClock, dice: &mut Dice) -> Vec<(i64, i64)> {
     let (begin, end) = clock.span;
     let whole = expression.days(begin.div_euclid(DAY), end.div_euclid(DAY)).len() * expression.times().len();
     if whole <= COMPARED_WHOLE {

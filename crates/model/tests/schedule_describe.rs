@@ -27,7 +27,7 @@ fn an_interval_and_a_single_time_are_plain_english() {
 }
 
 #[test]
-fn a_cron_expression_is_told_by_what_it_matches() {
+fn a_cron_expression_is_described_by_what_it_matches() {
     for (expr, text) in [
         ("30 2 * * 1", "At 02:30, only on Monday"),
         ("30 2 * * *", "At 02:30"),

@@ -70,7 +70,7 @@ impl Error {
         Error::new(Exit::Unreachable, title)
     }
 
-    /// A refusal of the server. Fields that its detail tells already are not told twice.
+    /// A refusal of the server. Fields that its detail names already are not repeated.
     pub(crate) fn problem(code: &str, title: &str, detail: &str, mut fields: Vec<(String, String)>) -> Error {
         fields.retain(|(_, message)| !detail.contains(message.as_str()));
         let mut error = Error::failed(title).fields(fields);

@@ -21,25 +21,25 @@ const PROCESSES: &str = "processes";
 
 /// The state folder of one daemon.
 #[derive(Debug, Clone)]
-pub(crate) struct Folder {
+pub(crate) struct StateFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl StateFolder {
     /// Of the current folder. Relative on purpose: the path of a socket must be short.
-    pub(crate) fn here() -> Folder {
-        Folder { path: PathBuf::from(NAME) }
+    pub(crate) fn here() -> StateFolder {
+        StateFolder { path: PathBuf::from(NAME) }
     }
 
-    pub(crate) fn at(path: impl Into<PathBuf>) -> Folder {
-        Folder { path: path.into() }
+    pub(crate) fn at(path: impl Into<PathBuf>) -> StateFolder {
+        StateFolder { path: path.into() }
     }
 
     /// The nearest one, here or in a parent folder, that has this file.
-    pub(crate) fn nearest_with(file: &str) -> Option<Folder> {
+    pub(crate) fn nearest_with(file: &str) -> Option<StateFolder> {
         let depth = std::env::current_dir().map_or(1, |here| here.ancestors().count());
         let up = |steps: usize| std::iter::repeat_n("..", steps).collect::<PathBuf>().join(NAME);
-        (0..depth).map(|steps| Folder::at(up(steps))).find(|folder| folder.path.join(file).exists())
+        (0..depth).map(|steps| StateFolder::at(up(steps))).find(|folder| folder.path.join(file).exists())
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -112,7 +112,7 @@ impl Folder {
         private_file::replace(&self.path.join(ADDRESS), &address.to_string()).map_err(|error| self.unusable(&error))
     }
 
-    /// Nobody listens where the daemon before did.
+    /// Nobody listens on the socket of the former daemon.
     pub(crate) fn forget_address(&self) -> Result<()> {
         match fs::remove_file(self.path.join(ADDRESS)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(self.unusable(&error)),
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_token_is_kept_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::at(dir.path().join(NAME));
+        let folder = StateFolder::at(dir.path().join(NAME));
         folder.make().unwrap();
         assert_eq!(folder.read_token(), None);
         folder.write_token("first").unwrap();
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_address_of_a_daemon_is_known_until_it_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::at(dir.path());
+        let folder = StateFolder::at(dir.path());
         folder.forget_address().unwrap();
         let address: SocketAddr = "127.0.0.1:7070".parse().unwrap();
         folder.write_address(address).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn one_daemon_has_the_folder() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::at(dir.path());
+        let folder = StateFolder::at(dir.path());
         let held = folder.take().unwrap();
         assert!(folder.take().is_err());
         drop(held);

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use ordo_engine::secrets::{Key, KeyFault, Keyring};
+use ordo_engine::secrets::{KeyFault, Keyring, SealingKey};
 
 use crate::folder::shown;
 use crate::private_file;
@@ -38,18 +38,18 @@ impl KeyFile {
         Err(self.fault(format!("others may use it (mode {:03o}): chmod 600 it", mode & 0o777)))
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Key>, KeyFault> {
+    fn read(&self, text: &str) -> Result<Vec<SealingKey>, KeyFault> {
         let lines = text.lines().map(str::trim).enumerate();
         let written = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let wrong = |number: usize| self.fault(format!("line {} is not a key of 64 hexadecimal digits", number + 1));
-        let keys = written.map(|(number, line)| Key::from_hex(line).ok_or_else(|| wrong(number)));
-        let keys = keys.collect::<Result<Vec<Key>, KeyFault>>()?;
+        let keys = written.map(|(number, line)| SealingKey::from_hex(line).ok_or_else(|| wrong(number)));
+        let keys = keys.collect::<Result<Vec<SealingKey>, KeyFault>>()?;
         if keys.is_empty() { Err(self.fault("it holds no key")) } else { Ok(keys) }
     }
 }
 
 impl Keyring for KeyFile {
-    fn keys(&self) -> Result<Vec<Key>, KeyFault> {
+    fn keys(&self) -> Result<Vec<SealingKey>, KeyFault> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => zeroize::Zeroizing::new(text),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -59,8 +59,8 @@ impl Keyring for KeyFile {
         self.read(&text)
     }
 
-    fn make(&self) -> Result<Vec<Key>, KeyFault> {
-        let key = Key::new().map_err(|error| self.fault(error))?;
+    fn make(&self) -> Result<Vec<SealingKey>, KeyFault> {
+        let key = SealingKey::new().map_err(|error| self.fault(error))?;
         private_file::create(&self.path, &key.to_hex()).map_err(|error| self.fault(error))?;
         tracing::info!(file = %shown(&self.path), key = %key.mark(), "made a key for secrets: keep a copy of it apart from the store");
         self.keys()
@@ -86,9 +86,9 @@ mod tests {
     fn the_first_line_seals_and_nonsense_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::at(dir.path().join("k"));
-        let (old, new) = (Key::of([1; 32]), Key::of([2; 32]));
+        let (old, new) = (SealingKey::of([1; 32]), SealingKey::of([2; 32]));
         private_file::replace(&file.path, &format!("# rotated\n{}\n\n{}", new.to_hex(), old.to_hex())).unwrap();
-        let marks: Vec<_> = file.keys().unwrap().iter().map(Key::mark).collect();
+        let marks: Vec<_> = file.keys().unwrap().iter().map(SealingKey::mark).collect();
         assert_eq!(marks, [new.mark(), old.mark()]);
         for (text, said) in [("", "no key"), ("abc", "line 1 "), ("# x\nzz", "line 2 ")] {
             private_file::replace(&file.path, text).unwrap();

@@ -4,7 +4,7 @@
 //! begun at most once; after a restart what was missed follows the job's policies, exactly as with `ordo serve`.
 //!
 //! ```no_run
-//! use ordo::{NewJob, Ordo};
+//! use ordo::{JobBuilder, Ordo};
 //! use serde::{Deserialize, Serialize};
 //! use serde_json::json;
 //!
@@ -18,7 +18,7 @@
 //!     .tool("email", |email: Email, _context| async move { Ok::<_, String>(json!({ "sent_to": email.to })) })
 //!     .start()
 //!     .await?;
-//! let job = NewJob::new("welcome", "email").input(&Email { to: "ada@example.org".into() }).cron("0 9 * * *", "Europe/Berlin");
+//! let job = JobBuilder::new("welcome", "email").input(&Email { to: "ada@example.org".into() }).cron("0 9 * * *", "Europe/Berlin");
 //! ordo.schedule(job).await?;
 //! # Ok(())
 //! # }
@@ -28,7 +28,7 @@
 
 mod embedded;
 
-pub use embedded::{Context, Error, NewJob, Opening, Ordo};
+pub use embedded::{Context, Error, JobBuilder, Opening, Ordo};
 pub use ordo_engine::clock::{Clock, SetClock, SystemClock};
 pub use ordo_engine::tool::{Failure, Tool, Work};
 pub use ordo_model::job::{Definition, Job, JobState, Run, RunStatus};

@@ -21,13 +21,13 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A server, and how it was found.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct LocatedServer {
     pub(crate) client: Client,
     /// Somebody named it: then nothing else will do.
     pub(crate) named: bool,
 }
 
-pub(crate) fn server(common: &Common) -> Result<Server> {
+pub(crate) fn server(common: &Common) -> Result<LocatedServer> {
     let (target, token) = match common.server.as_deref() {
         Some(url) => named(url),
         None => match nearby::socket()? {
@@ -48,13 +48,13 @@ pub(crate) fn server(common: &Common) -> Result<Server> {
         Ok(traceparent) => client.in_trace(&traceparent),
         Err(_) => client,
     };
-    Ok(Server { client, named: common.server.is_some() })
+    Ok(LocatedServer { client, named: common.server.is_some() })
 }
 
-type Token = Zeroizing<String>;
+type ServerToken = Zeroizing<String>;
 
 /// The server somebody named. The token of the daemon nearby is for no other server.
-fn named(url: &str) -> (Target, Option<Token>) {
+fn named(url: &str) -> (Target, Option<ServerToken>) {
     match target(url) {
         socket @ Target::Socket(_) => (socket, None),
         Target::Http { url } => match token_given() {
@@ -67,7 +67,7 @@ fn named(url: &str) -> (Target, Option<Token>) {
     }
 }
 
-fn token_given() -> Option<Token> {
+fn token_given() -> Option<ServerToken> {
     std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()).map(Zeroizing::new)
 }
 

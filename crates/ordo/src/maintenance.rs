@@ -11,18 +11,18 @@ use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
 use ordo_store::{Fault, JournalStats, Stats, Store};
 use ordo_store_postgres::PostgresStore;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use tokio::sync::Mutex;
 
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 use crate::store_location::OpenStore;
 
 /// What a check of the file and of its meaning found.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    report: check::Report,
+    report: check::CheckReport,
     findings: Vec<String>,
-    findings_untold: u64,
+    findings_omitted: u64,
 }
 
 impl Checked {
@@ -36,7 +36,7 @@ impl Checked {
             entities: self.report.entities,
             events: self.report.events,
             rows: self.report.rows,
-            differences: self.report.differences + self.findings.len() as u64 + self.findings_untold,
+            differences: self.report.differences + self.findings.len() as u64 + self.findings_omitted,
             shown: self.findings.iter().chain(&self.report.shown).cloned().collect(),
         }
     }
@@ -47,7 +47,7 @@ pub(crate) async fn check(store: &RedbStore, progress: &mut (dyn FnMut(u64, u64)
     let verified = store.verify()?;
     let total = verified.entities;
     let report = check::check(store, &mut |done| progress(done, total)).await?;
-    Ok(Checked { report, findings: verified.findings, findings_untold: verified.untold })
+    Ok(Checked { report, findings: verified.findings, findings_omitted: verified.omitted })
 }
 
 /// As of one moment: a database goes on while it is looked at.
@@ -58,7 +58,7 @@ pub(crate) async fn check_database(
     let moment = store.at_this_moment()?;
     let total = moment.stats().await?.entities;
     let report = check::check(&moment, &mut |done| progress(done, total)).await?;
-    Ok(Checked { report, findings: Vec::new(), findings_untold: 0 })
+    Ok(Checked { report, findings: Vec::new(), findings_omitted: 0 })
 }
 
 /// How a database is backed up.
@@ -99,17 +99,17 @@ fn journal_view(journal: JournalStats) -> StoreJournal {
     }
 }
 
-/// Looks after the store of a running daemon.
+/// Maintains the store of a running daemon.
 #[derive(Debug)]
 pub(crate) struct StoreKeeper {
     store: OpenStore,
-    folder: Folder,
+    folder: StateFolder,
     /// One check at a time: there is one name for its copy.
     checking: Mutex<()>,
 }
 
 impl StoreKeeper {
-    pub(crate) fn new(store: OpenStore, folder: Folder) -> StoreKeeper {
+    pub(crate) fn new(store: OpenStore, folder: StateFolder) -> StoreKeeper {
         StoreKeeper { store, folder, checking: Mutex::new(()) }
     }
 
@@ -148,12 +148,12 @@ impl Maintenance for StoreKeeper {
             OpenStore::File(store) => store.clone(),
             OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.view()),
         };
-        let copy = Copy::at(self.folder.checking());
+        let copy = TemporaryCopy::at(self.folder.checking());
         self.copy_to(store, copy.0.clone()).await?;
         let path = copy.0.clone();
         let runtime = tokio::runtime::Handle::current();
         let checked = tokio::task::spawn_blocking(move || {
-            let store = RedbStore::open_file_inline(&path, Options::default())?;
+            let store = RedbStore::open_file_inline(&path, RedbOptions::default())?;
             runtime.block_on(check(&store, &mut |_, _| {}))
         });
         Ok(checked.await.map_err(|error| broken_off(&error))??.view())
@@ -165,11 +165,11 @@ fn broken_off(error: &tokio::task::JoinError) -> MaintenanceError {
 }
 
 /// A copy that is gone when dropped, with the files beside it; also what a dead daemon left under its name.
-struct Copy(PathBuf);
+struct TemporaryCopy(PathBuf);
 
-impl Copy {
-    fn at(path: PathBuf) -> Copy {
-        let copy = Copy(path);
+impl TemporaryCopy {
+    fn at(path: PathBuf) -> TemporaryCopy {
+        let copy = TemporaryCopy(path);
         copy.remove();
         copy
     }
@@ -181,7 +181,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for TemporaryCopy {
     fn drop(&mut self) {
         self.remove();
     }

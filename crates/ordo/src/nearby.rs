@@ -14,7 +14,7 @@ use reqwest::Url;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
-use crate::folder::{Folder, SOCKET, TOKEN, shown};
+use crate::folder::{SOCKET, StateFolder, TOKEN, shown};
 
 const ROOT: u32 = 0;
 
@@ -27,7 +27,7 @@ pub(crate) struct OwnDaemon {
 
 /// The nearest socket of a daemon.
 pub(crate) fn socket() -> Result<Option<PathBuf>> {
-    let Some(folder) = Folder::nearest_with(SOCKET) else { return Ok(None) };
+    let Some(folder) = StateFolder::nearest_with(SOCKET) else { return Ok(None) };
     let caller = rustix::process::geteuid().as_raw();
     match stranger(&folder, SOCKET, caller) {
         Ok(None) => Ok(Some(folder.socket())),
@@ -38,7 +38,7 @@ pub(crate) fn socket() -> Result<Option<PathBuf>> {
 
 /// The daemon nearby, if this address is its own and it is alive.
 pub(crate) fn daemon_at(url: &str) -> Option<OwnDaemon> {
-    let folder = Folder::nearest_with(TOKEN)?;
+    let folder = StateFolder::nearest_with(TOKEN)?;
     let caller = rustix::process::geteuid().as_raw();
     let is_trusted = |file: &str| matches!(stranger(&folder, file, caller), Ok(None));
     if !is_trusted(TOKEN) || !is_trusted(SOCKET) {
@@ -51,7 +51,7 @@ pub(crate) fn daemon_at(url: &str) -> Option<OwnDaemon> {
 }
 
 /// What of the folder and of this file in it belongs to somebody else, and to whom. Links count like what they lead to.
-fn stranger(folder: &Folder, file: &str, caller: u32) -> io::Result<Option<(PathBuf, u32)>> {
+fn stranger(folder: &StateFolder, file: &str, caller: u32) -> io::Result<Option<(PathBuf, u32)>> {
     for path in [folder.path().to_owned(), folder.path().join(file)] {
         for owner in [fs::symlink_metadata(&path)?.uid(), fs::metadata(&path)?.uid()] {
             if !is_trusted(owner, caller) {
@@ -66,7 +66,7 @@ fn is_trusted(owner: u32, caller: u32) -> bool {
     owner == caller || owner == ROOT
 }
 
-fn refusal(folder: &Folder, path: &Path, owner: u32) -> Error {
+fn refusal(folder: &StateFolder, path: &Path, owner: u32) -> Error {
     // People see where it is, not the way there.
     let whole = |path: &Path| fs::canonicalize(path).map_or_else(|_| shown(path), |path| path.display().to_string());
     Error::failed("the daemon's socket nearby is not used")
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_folder_or_a_file_of_somebody_else_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::at(dir.path().join(".ordo"));
+        let folder = StateFolder::at(dir.path().join(".ordo"));
         folder.make().unwrap();
         fs::write(folder.path().join(SOCKET), "").unwrap();
         let us = fs::metadata(folder.path()).unwrap().uid();
@@ -127,7 +127,7 @@ mod tests {
         // A link of somebody else to what is ours.
         std::os::unix::fs::symlink(folder.path(), dir.path().join("link")).unwrap();
         give(dir.path().join("link"));
-        let link = Folder::at(dir.path().join("link"));
+        let link = StateFolder::at(dir.path().join("link"));
         assert_eq!(stranger(&link, ".gitignore", us).unwrap(), Some((link.path().to_owned(), 4711)));
     }
 

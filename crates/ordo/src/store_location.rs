@@ -42,7 +42,7 @@ impl StoreLocation {
                 Ok(OpenStore::File(Arc::new(store)))
             }
             StoreLocation::Database(url) => {
-                let store = PostgresStore::open(url, ordo_store_postgres::Options::default()).await;
+                let store = PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await;
                 Ok(OpenStore::Database(Arc::new(store.map_err(cannot_open)?)))
             }
         }
@@ -74,9 +74,9 @@ impl OpenStore {
 }
 
 /// How a store in a file is opened.
-pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::Options {
+pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
     let micros = ordo_engine::clock::steady_micros;
-    ordo_store_redb::Options { cache_bytes, micros, ..Default::default() }
+    ordo_store_redb::RedbOptions { cache_bytes, micros, ..Default::default() }
 }
 
 fn cannot_open(fault: Fault) -> Error {

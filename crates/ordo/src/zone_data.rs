@@ -28,14 +28,14 @@ pub(crate) enum ZonesFrom {
 }
 
 /// A database, and why it is not the one that was asked for.
-pub(crate) struct Chosen {
+pub(crate) struct ChosenZones {
     zones: Zones,
     warning: Option<String>,
 }
 
-/// Chooses and installs; the answer is what the log should warn of.
+/// Chooses and installs; returns what the log should warn of.
 pub(crate) fn install(from: ZonesFrom) -> Option<String> {
-    let Chosen { zones, warning } = choose(from, &folders());
+    let ChosenZones { zones, warning } = choose(from, &folders());
     match zones::install(zones) {
         Ok(()) => warning,
         Err(in_use) => Some(in_use.to_string()),
@@ -47,22 +47,22 @@ fn folders() -> Vec<PathBuf> {
     named.into_iter().chain(FOLDERS.map(PathBuf::from)).collect()
 }
 
-fn choose(from: ZonesFrom, folders: &[PathBuf]) -> Chosen {
+fn choose(from: ZonesFrom, folders: &[PathBuf]) -> ChosenZones {
     let bundled = Zones::bundled();
     let found = match from {
-        ZonesFrom::Bundled => return Chosen { zones: bundled, warning: None },
+        ZonesFrom::Bundled => return ChosenZones { zones: bundled, warning: None },
         ZonesFrom::System => system(folders),
         ZonesFrom::Newest => match newer(folders, &bundled) {
             Ok(true) => system(folders),
-            Ok(false) => return Chosen { zones: bundled, warning: None },
+            Ok(false) => return ChosenZones { zones: bundled, warning: None },
             Err(why) => Err(why),
         },
     };
     match found {
-        Ok(zones) => Chosen { zones, warning: None },
+        Ok(zones) => ChosenZones { zones, warning: None },
         Err(why) => {
             let warning = format!("the system's time zones are not used, but the binary's {bundled}: {why}");
-            Chosen { zones: bundled, warning: Some(warning) }
+            ChosenZones { zones: bundled, warning: Some(warning) }
         }
     }
 }
@@ -128,7 +128,7 @@ fn release(folder: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ordo_model::zones::Source;
+    use ordo_model::zones::ZoneSource;
 
     use super::*;
 
@@ -154,8 +154,8 @@ mod tests {
         [block.as_slice(), &block, b"\nEET-2\n"].concat()
     }
 
-    fn chosen(from: ZonesFrom, folder: &tempfile::TempDir) -> (Source, String, Option<String>) {
-        let Chosen { zones, warning } = choose(from, &[folder.path().to_owned()]);
+    fn chosen(from: ZonesFrom, folder: &tempfile::TempDir) -> (ZoneSource, String, Option<String>) {
+        let ChosenZones { zones, warning } = choose(from, &[folder.path().to_owned()]);
         (zones.source(), zones.to_string(), warning)
     }
 
@@ -164,19 +164,19 @@ mod tests {
         let zone = zone();
         let newer = folder(&[("tzdata.zi", b"# version 2999a\nR a"), ("Europe/Berlin", &zone), ("zone.tab", b"#")]);
         let older = folder(&[("+VERSION", b"1999b\n"), ("Europe/Berlin", &zone)]);
-        assert_eq!(chosen(ZonesFrom::System, &newer), (Source::System, "2999a (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::Newest, &newer), (Source::System, "2999a (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::System, &older), (Source::System, "1999b (system)".to_owned(), None));
-        assert_eq!(chosen(ZonesFrom::Newest, &older).0, Source::Bundled);
+        assert_eq!(chosen(ZonesFrom::System, &newer), (ZoneSource::System, "2999a (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::Newest, &newer), (ZoneSource::System, "2999a (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::System, &older), (ZoneSource::System, "1999b (system)".to_owned(), None));
+        assert_eq!(chosen(ZonesFrom::Newest, &older).0, ZoneSource::Bundled);
         assert_eq!(chosen(ZonesFrom::Newest, &older).2, None);
-        assert_eq!(chosen(ZonesFrom::Bundled, &newer).0, Source::Bundled);
+        assert_eq!(chosen(ZonesFrom::Bundled, &newer).0, ZoneSource::Bundled);
         let zones = choose(ZonesFrom::System, &[newer.path().to_owned()]).zones;
         let berlin = zones.get("Europe/Berlin").unwrap();
         assert_eq!(berlin.to_offset(jiff::Timestamp::UNIX_EPOCH).seconds(), 7_200);
     }
 
     #[test]
-    fn without_usable_zones_of_the_system_the_binarys_are_used_and_it_is_told_why() {
+    fn without_usable_zones_of_the_system_the_binarys_are_used_with_a_warning() {
         let nothing = tempfile::tempdir().unwrap();
         let absent = nothing.path().join("absent");
         let damaged = folder(&[("tzdata.zi", b"# version 2999a"), ("Europe/Berlin", b"TZif and then nonsense")]);
@@ -189,8 +189,8 @@ mod tests {
             (ZonesFrom::Newest, damaged.path(), "Europe/Berlin cannot be read"),
             (ZonesFrom::Newest, unnamed.path(), "does not say which release it is"),
         ] {
-            let Chosen { zones, warning } = choose(from, &[folder.to_owned()]);
-            assert_eq!(zones.source(), Source::Bundled);
+            let ChosenZones { zones, warning } = choose(from, &[folder.to_owned()]);
+            assert_eq!(zones.source(), ZoneSource::Bundled);
             assert!(warning.as_deref().unwrap_or_default().contains(why), "{warning:?}");
         }
         assert_eq!(chosen(ZonesFrom::System, &unnamed).1, "of unknown version (system)");
@@ -202,7 +202,7 @@ mod tests {
         let folder = folder(&[("Europe/Berlin", &zone), ("posixrules", &zone), ("right/Europe/Berlin", &zone)]);
         std::os::unix::fs::symlink("Berlin", folder.path().join("Europe/Oslo")).unwrap();
         std::os::unix::fs::symlink("..", folder.path().join("Europe/again")).unwrap();
-        let Chosen { zones, warning } = choose(ZonesFrom::System, &[folder.path().to_owned()]);
+        let ChosenZones { zones, warning } = choose(ZonesFrom::System, &[folder.path().to_owned()]);
         assert_eq!(warning, None);
         assert!(zones.get("Europe/Oslo").is_some());
         assert!(zones.names().all(|name| name != "posixrules" && !name.starts_with("right")));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ordo::{Context, Error, NewJob, Ordo, SetClock, Timestamp};
+use ordo::{Context, Error, JobBuilder, Ordo, SetClock, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn a_handler_gets_its_typed_input_and_its_result_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let ordo = Ordo::open(&path).tool("email", send).start().await.unwrap();
-    let job = ordo.schedule(NewJob::new("welcome", "email").input(&Email { to: "ada".into() })).await.unwrap();
+    let job = ordo.schedule(JobBuilder::new("welcome", "email").input(&Email { to: "ada".into() })).await.unwrap();
     let run = ordo.ended(ordo.trigger(job.id).await.unwrap()).await.unwrap();
     assert_eq!(json!(run.status)["result"], json!({ "sent_to": "ada", "attempt": 1 }));
     ordo.shutdown(Duration::from_secs(5)).await;
@@ -45,10 +45,10 @@ async fn a_handler_gets_its_typed_input_and_its_result_is_kept() {
 async fn what_a_handler_cannot_take_is_refused_when_it_is_scheduled() {
     let ordo = Ordo::in_memory().tool("email", send).start().await.unwrap();
     for (job, words) in [
-        (NewJob::new("a", "email").input(&json!({ "too": "x" })), "missing field"),
-        (NewJob::new("b", "post").input(&json!({})), "no tool"),
-        (NewJob::new("c", "email").input(&Email { to: "x".into() }).with("blok", json!("serial")), "blok"),
-        (NewJob::new("d", "email").input(&Email { to: "x".into() }).cron("nonsense", "UTC"), "trigger.cron"),
+        (JobBuilder::new("a", "email").input(&json!({ "too": "x" })), "missing field"),
+        (JobBuilder::new("b", "post").input(&json!({})), "no tool"),
+        (JobBuilder::new("c", "email").input(&Email { to: "x".into() }).with("blok", json!("serial")), "blok"),
+        (JobBuilder::new("d", "email").input(&Email { to: "x".into() }).cron("nonsense", "UTC"), "trigger.cron"),
     ] {
         let error = ordo.schedule(job).await.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
@@ -60,7 +60,8 @@ async fn what_a_handler_cannot_take_is_refused_when_it_is_scheduled() {
 #[tokio::test]
 async fn a_month_of_a_schedule_passes_in_a_moment_and_the_clocks_change_on_the_way() {
     let ordo = Ordo::in_memory().with_clock(march()).tool("email", send).start().await.unwrap();
-    let digest = NewJob::new("digest", "email").input(&Email { to: "all".into() }).cron("0 9 * * MON", "Europe/Berlin");
+    let digest =
+        JobBuilder::new("digest", "email").input(&Email { to: "all".into() }).cron("0 9 * * MON", "Europe/Berlin");
     let job = ordo.schedule(digest).await.unwrap();
     ordo.advance(Duration::from_secs(31 * 86_400)).await.unwrap();
     let mut fired: Vec<String> = ordo.runs(job.id).await.unwrap().iter().map(|run| run.fired_at.to_string()).collect();
@@ -81,7 +82,7 @@ async fn a_failing_handler_is_tried_again_after_its_backoff() {
     };
     let ordo = Ordo::in_memory().with_clock(march()).tool("flaky", flaky).start().await.unwrap();
     let job =
-        NewJob::new("f", "flaky").input(&()).attempts(3, Duration::from_secs(60)).every(Duration::from_secs(3_600));
+        JobBuilder::new("f", "flaky").input(&()).attempts(3, Duration::from_secs(60)).every(Duration::from_secs(3_600));
     let job = ordo.schedule(job).await.unwrap();
     ordo.advance(Duration::from_secs(3_600)).await.unwrap();
     assert_eq!(tries.load(Ordering::SeqCst), 1, "time stands still");

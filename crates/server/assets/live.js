@@ -13,7 +13,7 @@ let waiting = false;
 let busy = false;
 let last = 0;
 
-/** Tells whoever adds to the page that it was brought up to date. */
+/** Runs the listeners of `onRefresh`: the page was brought up to date. */
 export function onRefresh(listener) {
   listeners.push(listener);
 }
@@ -48,7 +48,7 @@ export async function refresh() {
     if (answer.status === 401) location.reload();
     if (answer.ok) show(await answer.text());
   } catch {
-    // The stream will tell when the server is there again.
+    // The stream reports when the server is there again.
   } finally {
     busy = false;
     if (waiting) soon();

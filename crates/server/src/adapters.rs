@@ -8,6 +8,6 @@ use ordo_adapters::webhook::directory::Directory;
 pub struct Adapters {
     /// What Slack's requests are checked with; None: Slack is not configured.
     pub slack: Option<SigningSecret>,
-    /// Keeps the senders in step with the subscriptions; None: nobody is told here.
+    /// Keeps the senders in step with the subscriptions; None: nothing is sent from here.
     pub directory: Option<Directory>,
 }

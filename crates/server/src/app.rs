@@ -10,12 +10,12 @@ use ordo_model::{Millis, Timestamp};
 use crate::adapters::Adapters;
 use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
-use crate::http::rate::{Limits, Rates};
+use crate::http::rate::{RateLimits, Rates};
 use crate::pages;
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct NodeIdentity {
     pub name: String,
     pub tick_rate: Millis,
 }
@@ -30,7 +30,7 @@ pub struct Parts {
     pub(crate) engine: Engine,
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<NodeIdentity>,
     pub(crate) adapters: Adapters,
     pub(crate) since: Stopwatch,
     pub(crate) rates: Arc<Rates>,
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Parts {
 
 impl App {
     /// Not ready yet: see [`App::set_ready`].
-    pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: Node) -> App {
+    pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: NodeIdentity) -> App {
         App(Arc::new(Parts {
             engine,
             auth: Arc::new(auth),
@@ -70,7 +70,7 @@ impl App {
             node: Arc::new(node),
             adapters: Adapters::default(),
             since: Stopwatch::start(),
-            rates: Arc::new(Rates::new(Limits::default())),
+            rates: Arc::new(Rates::new(RateLimits::default())),
             base_path: Arc::from(""),
             kept: Arc::default(),
             ready: Arc::default(),
@@ -85,7 +85,7 @@ impl App {
 
     /// The same, with other shares of requests.
     #[must_use]
-    pub fn limited(self, limits: Limits) -> App {
+    pub fn limited(self, limits: RateLimits) -> App {
         self.changed(|parts| parts.rates = Arc::new(Rates::new(limits)))
     }
 
@@ -103,7 +103,7 @@ impl App {
         self.changed(|parts| parts.base_path = base_path.into())
     }
 
-    /// What `/readyz` answers from now on: whether this node takes work.
+    /// What `/readyz` answers from now on: whether this node is ready.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Release);
     }

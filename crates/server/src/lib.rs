@@ -14,12 +14,12 @@ mod routes;
 
 pub use adapters::Adapters;
 pub use api::maintenance::{Maintenance, MaintenanceError};
-pub use app::{App, Node};
+pub use app::{App, NodeIdentity};
 pub use auth::Auth;
 pub use auth::access::{is_listed, need};
 pub use auth::caller::Caller;
 pub use http::listen::{serve_tcp, serve_unix};
 pub use http::peer::Peer;
 pub use http::problem::Problem;
-pub use http::rate::Limits;
+pub use http::rate::RateLimits;
 pub use routes::router;

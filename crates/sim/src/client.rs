@@ -1,27 +1,27 @@
-//! The users: ask at random, remember what they were told.
+//! The users: submit commands at random, remember what they were answered.
 //!
 //! Invariant: every ask bears a marker that is found again in the log if it took effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_engine::{Answer, Claim, Request, SubmitError};
-use ordo_model::job::{Command, Definition, Report};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_engine::{Claim, JobReply, Request, SubmitError};
+use ordo_model::job::{AttemptReport, Command, Definition};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::commits::{Submission, To};
+use crate::commits::{SimSubmission, To};
 use crate::happening::Happening;
-use crate::history::{Ask, Reply, What};
+use crate::history::{ClientCommand, FactKind, Reply};
 use crate::misfortune::Misfortune;
-use crate::workload::{self, Span};
-use crate::world::{Crash, World};
+use crate::workload::{self, WorkloadSpan};
+use crate::world::{Crash, Simulation};
 
-/// How often somebody asks for the same creation again until it is known what became of it.
+/// How often a creation is submitted again until it is known what became of it.
 const CREATE_TRIES: u32 = 20;
 
 #[derive(Debug, Default)]
-pub(crate) struct Client {
+pub(crate) struct SimClient {
     ops: u32,
     /// Asks whose answer has not come.
     open: BTreeSet<u32>,
@@ -41,15 +41,15 @@ struct Keyed {
     tries: u32,
 }
 
-impl Client {
+impl SimClient {
     pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty()
     }
 }
 
-impl World {
-    fn span(&self) -> Span {
-        Span { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
+impl Simulation {
+    fn span(&self) -> WorkloadSpan {
+        WorkloadSpan { now_ms: self.wall_ms(), length_ms: self.scenario.length_ms }
     }
 
     fn next_op(&mut self) -> (u32, String) {
@@ -62,15 +62,15 @@ impl World {
         JobId(Uuid::from_u64_pair((self.wall_ms().unsigned_abs() << 16) | (high & 0x0fff) | 0x7000, low))
     }
 
-    fn ask(&mut self, op: u32, job: JobId, ask: Ask, request: Request) {
-        self.fact(What::Asked { op, job, ask });
+    fn client_command(&mut self, op: u32, job: JobId, client_command: ClientCommand, request: Request) {
+        self.fact(FactKind::Asked { op, job, client_command });
         self.client.open.insert(op);
-        self.submit(Submission { request, to: To::Client(op) });
+        self.submit(SimSubmission { request, to: To::Client(op) });
     }
 
     // --- creating -------------------------------------------------------------------------------
 
-    pub(crate) fn ask_create(&mut self, again: Option<u32>) -> Result<(), Crash> {
+    pub(crate) fn submit_create(&mut self, again: Option<u32>) -> Result<(), Crash> {
         if self.node.is_none() {
             // Nobody listens; the user comes back.
             self.soon(3_000, Happening::Create { again });
@@ -93,11 +93,11 @@ impl World {
         let request = Request { claim, ..Request::new(job, command) };
         self.client.keyed.extend(keyed.map(|keyed| (op, keyed)));
         self.client.jobs.push(job);
-        self.ask(op, job, Ask::Create { marker, definition: Box::new(definition), held }, request);
+        self.client_command(op, job, ClientCommand::Create { marker, definition: Box::new(definition), held }, request);
         Ok(())
     }
 
-    pub(crate) fn ask_storm(&mut self) -> Result<(), Crash> {
+    pub(crate) fn submit_storm(&mut self) -> Result<(), Crash> {
         if self.node.is_none() {
             return Ok(());
         }
@@ -107,8 +107,8 @@ impl World {
         let job = self.new_job_id();
         self.client.jobs.push(job);
         let command = Command::Schedule { definition: Box::new(definition.clone()), held: false };
-        let ask = Ask::Create { marker, definition: Box::new(definition), held: false };
-        self.ask(op, job, ask, Request::new(job, command));
+        let client_command = ClientCommand::Create { marker, definition: Box::new(definition), held: false };
+        self.client_command(op, job, client_command, Request::new(job, command));
         let (after, ms) = (self.rng.between(100, 2_000), self.rng.between(1_000, 9_000));
         self.after(after, Happening::Misfortune(Misfortune::Stalls { ms }));
         Ok(())
@@ -126,20 +126,20 @@ impl World {
 
     // --- commands -------------------------------------------------------------------------------
 
-    pub(crate) fn ask_command(&mut self) -> Result<(), Crash> {
+    pub(crate) fn submit_command(&mut self) -> Result<(), Crash> {
         if self.node.is_none() || self.client.jobs.is_empty() {
             return Ok(());
         }
         let job = self.some_job();
         match self.rng.between(0, 17) {
-            0..=3 => self.ask_update(job),
-            4 | 5 => self.ask_pause(job),
-            6 | 7 => self.ask_plain(job, Ask::Resume, Command::Resume),
-            8 => self.ask_cancel(job),
-            9 | 10 => self.ask_trigger(job),
-            11 | 12 => self.ask_backfill(job),
-            13 => self.ask_cancel_run(),
-            14 | 15 => self.ask_retry_run(),
+            0..=3 => self.submit_update(job),
+            4 | 5 => self.submit_pause(job),
+            6 | 7 => self.submit_plain(job, ClientCommand::Resume, Command::Resume),
+            8 => self.submit_cancel(job),
+            9 | 10 => self.submit_trigger(job),
+            11 | 12 => self.submit_backfill(job),
+            13 => self.submit_cancel_run(),
+            14 | 15 => self.submit_retry_run(),
             _ => self.send_stale_report(),
         }
         Ok(())
@@ -170,57 +170,66 @@ impl World {
         *self.rng.pick(&jobs)
     }
 
-    fn ask_plain(&mut self, job: JobId, ask: Ask, command: Command) {
+    fn submit_plain(&mut self, job: JobId, client_command: ClientCommand, command: Command) {
         let (op, _) = self.next_op();
-        self.ask(op, job, ask, Request::new(job, command));
+        self.client_command(op, job, client_command, Request::new(job, command));
     }
 
-    fn ask_update(&mut self, job: JobId) {
+    fn submit_update(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
         let span = self.span();
         let patch = workload::patch(&mut self.rng, &marker, span);
         let known = self.job_row(job).map(|job| job.revision);
         let if_revision = if self.rng.chance(200) { known } else { None };
-        self.ask(op, job, Ask::Update { marker }, Request::new(job, Command::Update { patch, if_revision }));
+        self.client_command(
+            op,
+            job,
+            ClientCommand::Update { marker },
+            Request::new(job, Command::Update { patch, if_revision }),
+        );
     }
 
-    fn ask_pause(&mut self, job: JobId) {
+    fn submit_pause(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
         let command = Command::Pause { reason: Some(marker.clone()) };
-        self.ask(op, job, Ask::Pause { marker }, Request::new(job, command));
+        self.client_command(op, job, ClientCommand::Pause { marker }, Request::new(job, command));
     }
 
-    fn ask_cancel(&mut self, job: JobId) {
+    fn submit_cancel(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
         let command = Command::Cancel { reason: Some(marker.clone()) };
-        self.ask(op, job, Ask::Cancel { marker }, Request::new(job, command));
+        self.client_command(op, job, ClientCommand::Cancel { marker }, Request::new(job, command));
     }
 
-    fn ask_trigger(&mut self, job: JobId) {
+    fn submit_trigger(&mut self, job: JobId) {
         let (op, marker) = self.next_op();
         let command = Command::Trigger { tool_input: Some(json!({ "by": marker })), traceparent: None };
-        self.ask(op, job, Ask::Trigger { marker }, Request::new(job, command));
+        self.client_command(op, job, ClientCommand::Trigger { marker }, Request::new(job, command));
     }
 
-    fn ask_backfill(&mut self, job: JobId) {
+    fn submit_backfill(&mut self, job: JobId) {
         let length = self.scenario.length_ms;
         let from = self.wall_ms() - self.rng.between(0, length / 4);
         let to = from + self.rng.between(-1_000, length / 4);
         let time = |ms| Timestamp::from_ms(ms).expect("simulated time is near ours");
-        self.ask_plain(job, Ask::Backfill { from, to }, Command::Backfill { from: time(from), to: time(to) });
+        self.submit_plain(
+            job,
+            ClientCommand::Backfill { from, to },
+            Command::Backfill { from: time(from), to: time(to) },
+        );
     }
 
-    fn ask_cancel_run(&mut self) {
+    fn submit_cancel_run(&mut self) {
         let Some((job, run)) = self.some_run() else { return };
         let (op, marker) = self.next_op();
         let command = Command::CancelRun { run_id: run, reason: marker.clone() };
-        self.ask(op, job, Ask::CancelRun { run, marker }, Request::new(job, command));
+        self.client_command(op, job, ClientCommand::CancelRun { run, marker }, Request::new(job, command));
     }
 
-    fn ask_retry_run(&mut self) {
+    fn submit_retry_run(&mut self) {
         let Some((job, run)) = self.some_run() else { return };
         let Some(row) = self.run_row(run) else { return };
-        self.ask_plain(job, Ask::RetryRun { run }, Command::RetryRun { run: Box::new(row) });
+        self.submit_plain(job, ClientCommand::RetryRun { run }, Command::RetryRun { run: Box::new(row) });
     }
 
     /// A recent run, more likely than an old one.
@@ -244,21 +253,21 @@ impl World {
             return;
         }
         let (job, run, token) = *self.rng.pick(&known);
-        let report = Report::Failed { started_at: None, reason: "stale".into() };
-        let command = Command::Report { run_id: run, token: Token(token), report };
-        self.submit(Submission { request: Request::new(job, command), to: To::Stale { run, token } });
+        let report = AttemptReport::Failed { started_at: None, reason: "stale".into() };
+        let command = Command::Report { run_id: run, token: FencingToken(token), report };
+        self.submit(SimSubmission { request: Request::new(job, command), to: To::Stale { run, token } });
     }
 
-    pub(crate) fn ask_to_pause_all(&mut self) -> Result<(), Crash> {
+    pub(crate) fn submit_pauses(&mut self) -> Result<(), Crash> {
         for job in self.client.jobs.clone() {
-            self.ask_pause(job);
+            self.submit_pause(job);
         }
         Ok(())
     }
 
     // --- answers --------------------------------------------------------------------------------
 
-    pub(crate) fn answer_client(&mut self, op: u32, answer: Answer) {
+    pub(crate) fn answer_client(&mut self, op: u32, answer: JobReply) {
         let reply = match answer {
             Ok(_) => Reply::Done,
             Err(SubmitError::Refused(refusal)) => Reply::Refused(refusal.to_string()),
@@ -272,15 +281,16 @@ impl World {
 
     fn answered(&mut self, op: u32, reply: Reply) {
         self.client.open.remove(&op);
-        let ask_again = reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
-        self.fact(What::Answered { op, reply });
-        if ask_again {
+        let retry_create =
+            reply == Reply::Unknown && self.client.keyed.get(&op).is_some_and(|k| k.tries < CREATE_TRIES);
+        self.fact(FactKind::Answered { op, reply });
+        if retry_create {
             self.soon(4_000, Happening::Create { again: Some(op) });
         }
     }
 
     pub(crate) fn stale_answered(&mut self, run: RunId, token: u64, refused: bool) {
-        self.fact(What::Stale { run, token, refused });
+        self.fact(FactKind::Stale { run, token, refused });
     }
 
     pub(crate) fn answers_are_lost(&mut self) {

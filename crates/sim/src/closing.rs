@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use ordo_engine::check;
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Order, Row, Snapshot, Store, View};
+use ordo_store::{Direction, DueAlarm, Fault, KeyRange, Row, Snapshot, Store, View};
 use ordo_store_redb::RedbStore;
 
-use crate::history::End;
+use crate::history::FinalState;
 use crate::ready::ready;
 
 const ALL: usize = 1_000_000;
@@ -18,7 +18,7 @@ pub(crate) async fn versions(store: &dyn Store) -> Result<BTreeMap<JobId, u64>, 
     Ok(entities.into_iter().map(|(entity, snapshot)| (JobId(entity.id), snapshot.version)).collect())
 }
 
-pub(crate) fn look(store: &RedbStore, end: &mut End) {
+pub(crate) fn look(store: &RedbStore, end: &mut FinalState) {
     if let Err(fault) = ready(look_at(store, end)) {
         end.differences.push(format!("the store could not be read at the end: {fault}"));
     }
@@ -28,7 +28,7 @@ pub(crate) fn look(store: &RedbStore, end: &mut End) {
     }
 }
 
-async fn look_at(store: &RedbStore, end: &mut End) -> Result<(), Fault> {
+async fn look_at(store: &RedbStore, end: &mut FinalState) -> Result<(), Fault> {
     end.found = versions(store).await?;
     end.differences.extend(check::check(store, &mut |_| {}).await?.shown);
     let before = Derived::read(store).await?;
@@ -52,7 +52,7 @@ impl Derived {
     async fn read(store: &dyn Store) -> Result<Derived, Fault> {
         let mut rows = Vec::new();
         for view in View::ALL {
-            rows.push((view, store.rows(view, &KeyRange::default(), Order::Ascending, ALL).await?));
+            rows.push((view, store.rows(view, &KeyRange::default(), Direction::Ascending, ALL).await?));
         }
         let alarms = store.due(Timestamp::MAX, None, ALL).await?;
         Ok(Derived { entities: store.entities(None, ALL).await?, alarms, rows })

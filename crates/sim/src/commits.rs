@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use ordo_engine::core::Input;
 use ordo_engine::rounds::{self, Flight, Rounds, Settled};
-use ordo_engine::{Answer, Request, SubmitError};
+use ordo_engine::{JobReply, Request, SubmitError};
 use ordo_model::{JobId, RunId};
-use ordo_store::{Batch, Fault, Outcome, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use tokio::sync::oneshot;
 
 use crate::happening::Happening;
-use crate::history::What;
+use crate::history::FactKind;
 use crate::ready::ready;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// How long a store that failed is left alone.
 const FAULT_PAUSE_MS: i64 = 500;
@@ -37,7 +37,7 @@ pub(crate) enum To {
 }
 
 #[derive(Debug)]
-pub(crate) struct Submission {
+pub(crate) struct SimSubmission {
     pub(crate) request: Request,
     pub(crate) to: To,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Submission {
 pub(crate) struct Commits {
     rounds: Rounds,
     /// Those who wait for an answer, in the order they asked.
-    waiting: Vec<(oneshot::Receiver<Answer>, To)>,
+    waiting: Vec<(oneshot::Receiver<JobReply>, To)>,
     /// Rounds that are decided; the first `committed` of them have been to the disk.
     journeys: VecDeque<Journey>,
     committed: usize,
@@ -63,7 +63,7 @@ struct Journey {
     flight: Flight,
     batch: Option<Batch>,
     decided_at: i64,
-    outcomes: Option<Result<Vec<Outcome>, Fault>>,
+    outcomes: Option<Result<Vec<CommitOutcome>, Fault>>,
 }
 
 impl Commits {
@@ -103,9 +103,9 @@ impl Commits {
     }
 }
 
-impl World {
-    pub(crate) fn submit(&mut self, submission: Submission) {
-        let Submission { request, to } = submission;
+impl Simulation {
+    pub(crate) fn submit(&mut self, submission: SimSubmission) {
+        let SimSubmission { request, to } = submission;
         let commits = &mut self.node().commits;
         match to {
             To::Nobody => commits.rounds.push(request.unanswered()),
@@ -202,7 +202,7 @@ impl World {
         let outcomes = journey.outcomes.expect("what lands was at the disk");
         let Settled { changes, fault, .. } = commits.rounds.settle(journey.flight, outcomes);
         for change in changes.iter().filter(|change| change.failed) {
-            self.fact(What::Lost { job: JobId(change.entity.id), at: journey.decided_at });
+            self.fact(FactKind::Lost { job: JobId(change.entity.id), at: journey.decided_at });
         }
         if !changes.is_empty() {
             self.after(0, Happening::Input { generation, input: Box::new(Input::Changed(changes)) });
@@ -228,7 +228,7 @@ impl World {
         Ok(())
     }
 
-    fn answer(&mut self, to: To, answer: Answer) {
+    fn answer(&mut self, to: To, answer: JobReply) {
         match to {
             To::Nobody => {}
             To::Client(op) => self.answer_client(op, answer),

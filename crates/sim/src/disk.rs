@@ -6,11 +6,11 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_store_redb::simdisk::{self, Failing, Op, SimDisk, SimFile};
+use ordo_store_redb::simdisk::{self, FailurePlan, Op, SimDisk, SimFile};
 use ordo_store_redb::{Disk, StoreFile};
 use redb::StorageBackend;
 
-/// What happens when a fuse has burned down.
+/// FactKind happens when a fuse has burned down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Burst {
     /// The process is gone from here on.
@@ -37,7 +37,7 @@ struct Fuse {
 }
 
 #[derive(Debug)]
-struct State {
+struct FuseState {
     disk: SimDisk,
     fuse: Option<Fuse>,
     cut: bool,
@@ -45,11 +45,11 @@ struct State {
 
 /// Clones are the same plug.
 #[derive(Debug, Clone)]
-pub(crate) struct Plug(Arc<Mutex<State>>);
+pub(crate) struct Plug(Arc<Mutex<FuseState>>);
 
 impl Plug {
     pub(crate) fn new(seed: u64) -> Plug {
-        Plug(Arc::new(Mutex::new(State { disk: SimDisk::new(seed), fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { disk: SimDisk::new(seed), fuse: None, cut: false })))
     }
 
     /// After `left` more such operations the next one bursts.
@@ -73,17 +73,17 @@ impl Plug {
     pub(crate) fn replug(&self, power_lost: bool, seed: u64) -> Plug {
         let mut state = self.lock();
         state.cut = true;
-        let mut rng = simdisk::Rng::new(seed);
+        let mut rng = simdisk::DiskRng::new(seed);
         let disk = if power_lost { state.disk.crash(&mut rng) } else { state.disk.clone() };
-        Plug(Arc::new(Mutex::new(State { disk, fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { disk, fuse: None, cut: false })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FuseState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl FuseState {
     fn alive(&self) -> io::Result<()> {
         if self.cut { Err(io::Error::other("the process is gone")) } else { Ok(()) }
     }
@@ -120,7 +120,7 @@ struct PluggedFile {
 }
 
 impl PluggedFile {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FuseState> {
         self.plug.lock()
     }
 }
@@ -160,7 +160,7 @@ impl StorageBackend for PluggedFile {
             Some(Burst::Fails { .. }) => Err(failed()),
             Some(Burst::DoneButFails) => self.file.sync_data().and(Err(failed())),
             Some(Burst::Loses) => {
-                state.disk.fail(Failing { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
+                state.disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: io::ErrorKind::Other });
                 let lost = self.file.sync_data();
                 state.disk.heal();
                 lost

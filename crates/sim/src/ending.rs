@@ -1,16 +1,16 @@
 //! The last part of a world: first nothing goes wrong any more, then nothing is asked any more, then it is looked at.
 
 use crate::happening::Happening;
-use crate::history::What;
-use crate::node::Node;
-use crate::world::{Crash, World};
+use crate::history::FactKind;
+use crate::node::SimNode;
+use crate::world::{Crash, Simulation};
 
 /// How long everything goes well before the world is asked to stand still.
 const CALM_MS: i64 = 4 * 60_000;
 /// By then at the latest every run must have come to its end once nothing new is asked: timeouts, graces, retries.
 const SETTLE_MS: i64 = 40 * 60_000;
 
-impl World {
+impl Simulation {
     pub(crate) fn begin_calm(&mut self) -> Result<(), Crash> {
         self.calm = true;
         self.plug.clear_fuse();
@@ -23,16 +23,16 @@ impl World {
         }
         self.release_deaf();
         self.trouble(self.mono);
-        self.fact(What::Calm);
+        self.fact(FactKind::Calm);
         self.after(CALM_MS, Happening::Quiet);
         Ok(())
     }
 
     pub(crate) fn begin_quiet(&mut self) -> Result<(), Crash> {
-        self.fact(What::Quiet);
+        self.fact(FactKind::Quiet);
         self.quiet_since = Some(self.mono);
         self.after(1_000, Happening::Watch);
-        self.ask_to_pause_all()
+        self.submit_pauses()
     }
 
     pub(crate) fn watch(&mut self) -> Result<(), Crash> {
@@ -44,7 +44,7 @@ impl World {
     pub(crate) fn is_over(&self) -> bool {
         let Some(since) = self.quiet_since else { return false };
         let quiet = self.mono - since;
-        let idle = self.active.is_empty() && self.client.is_idle() && self.node.as_ref().is_some_and(Node::is_idle);
+        let idle = self.active.is_empty() && self.client.is_idle() && self.node.as_ref().is_some_and(SimNode::is_idle);
         (idle && quiet > 5_000) || quiet > SETTLE_MS + self.set_back_ms
     }
 

@@ -5,7 +5,7 @@ use ordo_engine::core::Input;
 use ordo_engine::timekeeper::AlarmScan;
 use ordo_model::{JobId, RunId};
 
-use crate::executor::Ended;
+use crate::executor::WorkEnd;
 use crate::misfortune::Misfortune;
 
 /// What the world does next, at its time. Those with a generation are void once that generation is over.
@@ -44,7 +44,7 @@ pub(crate) enum Happening {
         generation: u32,
         run: RunId,
         token: u64,
-        ended: Ended,
+        ended: WorkEnd,
     },
     Maintenance {
         generation: u32,

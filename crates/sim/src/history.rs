@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Definition, Event, Report};
+use ordo_model::job::{AttemptReport, Definition, Event};
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub struct History {
     /// Between these wall-clock times everything happened, with room on both sides.
     pub within: (i64, i64),
     pub tick_ms: i64,
-    pub end: End,
+    pub end: FinalState,
 }
 
 #[derive(Debug, Clone)]
@@ -24,15 +24,15 @@ pub struct Fact {
     pub mono: i64,
     /// What the node's clock showed; may jump.
     pub wall: i64,
-    pub what: What,
+    pub what: FactKind,
 }
 
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum FactKind {
     Asked {
         op: u32,
         job: JobId,
-        ask: Ask,
+        client_command: ClientCommand,
     },
     Answered {
         op: u32,
@@ -58,7 +58,7 @@ pub enum What {
     Reported {
         run: RunId,
         token: u64,
-        report: Report,
+        report: AttemptReport,
     },
     /// A report of an attempt that was over already was sent once more.
     Stale {
@@ -91,7 +91,7 @@ pub enum What {
 
 /// What somebody asked for. The marker is found again in the log.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum ClientCommand {
     Create { marker: String, definition: Box<Definition>, held: bool },
     Update { marker: String },
     Pause { marker: String },
@@ -115,13 +115,13 @@ pub enum Reply {
 
 /// The world when it stands still.
 #[derive(Debug, Clone, Default)]
-pub struct End {
+pub struct FinalState {
     pub mono: i64,
     pub wall: i64,
     /// The highest the wall clock ever showed.
     pub wall_max: i64,
     pub found: BTreeMap<JobId, u64>,
-    /// Differences that the checks of the store and of the engine told of.
+    /// Differences that the checks of the store and of the engine found.
     pub differences: Vec<String>,
     /// Places the dispatcher believes to be taken, and attempts that really run.
     pub slots_taken: usize,

@@ -24,4 +24,4 @@ mod world;
 pub use history::History;
 pub use oracle::{Violation, judge};
 pub use trace::Trace;
-pub use world::World;
+pub use world::Simulation;

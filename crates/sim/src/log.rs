@@ -5,11 +5,11 @@ use ordo_model::JobId;
 use ordo_model::job::Event;
 use ordo_store::Store;
 
-use crate::history::What;
+use crate::history::FactKind;
 use crate::ready::ready;
-use crate::world::World;
+use crate::world::Simulation;
 
-impl World {
+impl Simulation {
     /// Reads what an earlier failure left in the log, before anything is added to it.
     pub(crate) fn catch_up(&mut self, store: &dyn Store) {
         if self.behind {
@@ -51,6 +51,6 @@ impl World {
             }
             _ => {}
         }
-        self.fact(What::Logged { job, version, at, acked, event: Box::new(event) });
+        self.fact(FactKind::Logged { job, version, at, acked, event: Box::new(event) });
     }
 }

@@ -4,13 +4,13 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ordo_sim::{World, judge};
+use ordo_sim::{Simulation, judge};
 
 const USAGE: &str = "\
-ordo-sim --seed N               replays one world and tells what happened in it
+ordo-sim --seed N               replays one simulation and prints what happened in it
 ordo-sim --seeds N [--from M]   looks at N worlds, from seed M (1) on";
 
-enum Wanted {
+enum SeedChoice {
     One(u64),
     Many { from: u64, count: u64 },
 }
@@ -18,8 +18,8 @@ enum Wanted {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match wanted(&args) {
-        Some(Wanted::One(seed)) => replay(seed),
-        Some(Wanted::Many { from, count }) => look_at_many(from, count),
+        Some(SeedChoice::One(seed)) => replay(seed),
+        Some(SeedChoice::Many { from, count }) => run_many(from, count),
         None => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -27,20 +27,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn wanted(args: &[String]) -> Option<Wanted> {
+fn wanted(args: &[String]) -> Option<SeedChoice> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["--seed", seed] => seed.parse().ok().map(Wanted::One),
-        ["--seeds", count] => count.parse().ok().map(|count| Wanted::Many { from: 1, count }),
+        ["--seed", seed] => seed.parse().ok().map(SeedChoice::One),
+        ["--seeds", count] => count.parse().ok().map(|count| SeedChoice::Many { from: 1, count }),
         ["--seeds", count, "--from", from] => {
-            Some(Wanted::Many { from: from.parse().ok()?, count: count.parse().ok()? })
+            Some(SeedChoice::Many { from: from.parse().ok()?, count: count.parse().ok()? })
         }
         _ => None,
     }
 }
 
 fn replay(seed: u64) -> ExitCode {
-    let (history, trace) = World::new(seed, true).run();
+    let (history, trace) = Simulation::new(seed, true).run();
     for line in trace.lines() {
         println!("{line}");
     }
@@ -53,11 +53,11 @@ fn replay(seed: u64) -> ExitCode {
 }
 
 /// Worlds know nothing of each other: each core looks at its share.
-fn look_at_many(from: u64, count: u64) -> ExitCode {
+fn run_many(from: u64, count: u64) -> ExitCode {
     let next = AtomicU64::new(from);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| look_at_share(&next, from + count))).collect();
+    let seen: Vec<ShareResult> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| run_share(&next, from + count))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a share catches what breaks in it")).collect()
     });
     let facts: usize = seen.iter().map(|share| share.facts).sum();
@@ -74,24 +74,24 @@ fn look_at_many(from: u64, count: u64) -> ExitCode {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ShareResult {
     facts: usize,
     failed: Vec<u64>,
 }
 
-fn look_at_share(next: &AtomicU64, end: u64) -> Seen {
-    let mut seen = Seen::default();
+fn run_share(next: &AtomicU64, end: u64) -> ShareResult {
+    let mut seen = ShareResult::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
             return seen;
         }
-        let told = std::panic::catch_unwind(|| World::new(seed, false).run().0);
-        let first = match &told {
+        let ran = std::panic::catch_unwind(|| Simulation::new(seed, false).run().0);
+        let first = match &ran {
             Ok(history) => judge(history).first().map(ToString::to_string),
             Err(_) => Some("the world broke down".into()),
         };
-        seen.facts += told.map_or(0, |history| history.facts.len());
+        seen.facts += ran.map_or(0, |history| history.facts.len());
         if let Some(first) = first {
             eprintln!("seed {seed}: {first}");
             seen.failed.push(seed);

@@ -2,8 +2,8 @@
 
 use crate::disk::{Burst, Fused};
 use crate::happening::Happening;
-use crate::rng::Rng;
-use crate::world::{Crash, World};
+use crate::rng::SimRng;
+use crate::world::{Crash, Simulation};
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600_000;
@@ -51,7 +51,7 @@ pub(crate) enum Misfortune {
 }
 
 impl Misfortune {
-    pub(crate) fn draw(rng: &mut Rng) -> Misfortune {
+    pub(crate) fn draw(rng: &mut SimRng) -> Misfortune {
         let left = rng.skewed(1, 60) as u32 - 1;
         let power_lost = rng.chance(500);
         let on = if rng.chance(600) { Fused::Syncs } else { Fused::Writes };
@@ -76,7 +76,7 @@ impl Misfortune {
 }
 
 /// NTP moves a clock by seconds either way; a suspended machine wakes minutes or hours later.
-fn jump(rng: &mut Rng) -> i64 {
+fn jump(rng: &mut SimRng) -> i64 {
     match rng.between(0, 4) {
         0 => rng.skewed(1, 5 * SECOND),
         1 | 2 => -rng.skewed(1, 5 * SECOND),
@@ -85,7 +85,7 @@ fn jump(rng: &mut Rng) -> i64 {
     }
 }
 
-impl World {
+impl Simulation {
     pub(crate) fn suffer(&mut self, misfortune: Misfortune) -> Result<(), Crash> {
         if self.calm {
             return Ok(());

@@ -13,16 +13,16 @@ use ordo_engine::{Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 use crate::closing;
-use crate::commits::{Commits, Submission, To};
-use crate::executor::Executor;
+use crate::commits::{Commits, SimSubmission, To};
+use crate::executor::SimExecutor;
 use crate::happening::Happening;
-use crate::history::{End, What};
+use crate::history::{FactKind, FinalState};
 use crate::ready::ready;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Simulation};
 
 /// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the
 /// world does it only after a jump.
@@ -37,7 +37,7 @@ const JOURNAL_BYTES: usize = 128 * 1024;
 const RESTART_MS: i64 = 15 * 60_000;
 
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct SimNode {
     pub(crate) number: u32,
     pub(crate) generation: Uuid,
     pub(crate) store: Arc<RedbStore>,
@@ -45,30 +45,30 @@ pub(crate) struct Node {
     pub(crate) core: Core,
     timer_epoch: u64,
     pub(crate) commits: Commits,
-    pub(crate) executor: Executor,
+    pub(crate) executor: SimExecutor,
     /// What the last pass of maintenance still wants to have committed, one by one.
     pub(crate) maintaining: VecDeque<Request>,
     /// The process dies after this many more effects.
     pub(crate) crash_in: Option<u32>,
 }
 
-impl Node {
+impl SimNode {
     pub(crate) fn is_idle(&self) -> bool {
         self.commits.is_idle() && self.maintaining.is_empty()
     }
 
     /// The last scan at the store, by its own checks.
-    pub(crate) fn close(self, end: &mut End) {
+    pub(crate) fn close(self, end: &mut FinalState) {
         end.slots_taken = self.core.running_len();
         end.executing = self.executor.len();
-        let Node { store, commits, queries, core, .. } = self;
+        let SimNode { store, commits, queries, core, .. } = self;
         drop((commits, queries, core));
         closing::look(&store, end);
     }
 }
 
-impl World {
-    pub(crate) fn node(&mut self) -> &mut Node {
+impl Simulation {
+    pub(crate) fn node(&mut self) -> &mut SimNode {
         self.node.as_mut().expect("what needs a node is void without one")
     }
 
@@ -97,13 +97,13 @@ impl World {
 
     fn start(&mut self) -> Result<(), Fault> {
         let generation = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
-        let options = Options { journal_bytes: JOURNAL_BYTES, ..Options::default() };
+        let options = RedbOptions { journal_bytes: JOURNAL_BYTES, ..RedbOptions::default() };
         let store = Arc::new(RedbStore::open_inline_on(self.plug.clone(), options)?);
         self.trouble(self.mono);
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;
         self.generations += 1;
-        self.fact(What::Booted { generation, found });
+        self.fact(FactKind::Booted { generation, found });
         let me = Incarnation { executor: "local".into(), generation };
         let shared: Arc<dyn Store> = store.clone();
         let (mut commits, queries) = (Commits::new(), Queries::new(shared));
@@ -119,7 +119,7 @@ impl World {
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
         let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
         let core = Core::new(reservation, self.tick_rate(), self.scenario.pools, self.now());
-        self.node = Some(Node {
+        self.node = Some(SimNode {
             number: self.generations,
             generation,
             store,
@@ -127,7 +127,7 @@ impl World {
             core,
             timer_epoch: 0,
             commits,
-            executor: Executor::default(),
+            executor: SimExecutor::default(),
             maintaining: VecDeque::new(),
             crash_in: None,
         });
@@ -142,7 +142,7 @@ impl World {
     pub(crate) fn crash(&mut self) {
         self.plug.pull();
         if let Some(node) = self.node.take() {
-            self.fact(What::Crashed { generation: node.generation });
+            self.fact(FactKind::Crashed { generation: node.generation });
         }
         self.answers_are_lost();
         let seed = self.rng.draw();
@@ -210,10 +210,10 @@ impl World {
             Effect::ScanAlarms(scan) => self.soon(read_ms, Happening::AlarmScan { generation, scan }),
             Effect::FindWaiting(find) => self.soon(read_ms, Happening::FindWaiting { generation, find }),
             Effect::Submit(orders) => {
-                for order in orders {
-                    let request = Request::new(order.job_id, ordo_model::job::Command::Wake);
-                    let request = Request { order: order.order, place: order.place, ..request };
-                    self.submit(Submission { request, to: To::Nobody });
+                for slotted in orders {
+                    let request = Request::new(slotted.job_id, ordo_model::job::Command::Wake);
+                    let request = Request { slotted: slotted.slotted, location: slotted.location, ..request };
+                    self.submit(SimSubmission { request, to: To::Nobody });
                 }
             }
             Effect::Execute(started) => self.execute(&started),
@@ -255,7 +255,7 @@ impl World {
             Ok(job) => {
                 if let Some(through) = job.and_then(|job| job.outbox.last_version()) {
                     let request = Request::new(job_id, ordo_model::job::Command::Published { through });
-                    self.submit(Submission { request, to: To::Nobody });
+                    self.submit(SimSubmission { request, to: To::Nobody });
                 }
                 Ok(())
             }
@@ -303,7 +303,7 @@ impl World {
     /// Maintenance waits for each answer before it asks for more.
     pub(crate) fn maintain_next(&mut self) {
         if let Some(request) = self.node().maintaining.pop_front() {
-            self.submit(Submission { request, to: To::Maintenance });
+            self.submit(SimSubmission { request, to: To::Maintenance });
         }
     }
 

@@ -1,11 +1,11 @@
 //! Chance from a seed: splitmix64. The same seed gives the same world on every machine.
 
 #[derive(Debug, Clone)]
-pub(crate) struct Rng(u64);
+pub(crate) struct SimRng(u64);
 
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
-        Rng(seed ^ 0x6f72_646f_2d73_696d)
+impl SimRng {
+    pub(crate) fn new(seed: u64) -> SimRng {
+        SimRng(seed ^ 0x6f72_646f_2d73_696d)
     }
 
     pub(crate) fn draw(&mut self) -> u64 {

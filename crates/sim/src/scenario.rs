@@ -2,7 +2,7 @@
 
 use ordo_engine::{PoolSize, PoolSizes};
 
-use crate::rng::Rng;
+use crate::rng::SimRng;
 
 /// How long the world goes wrong, before the calm.
 const LENGTHS_MS: [i64; 4] = [4 * 60_000, 20 * 60_000, 90 * 60_000, 5 * 3_600_000];
@@ -32,7 +32,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    pub(crate) fn draw(rng: &mut Rng) -> Scenario {
+    pub(crate) fn draw(rng: &mut SimRng) -> Scenario {
         let length_ms = *rng.pick(&LENGTHS_MS);
         let tick_ms = rng.skewed((length_ms / 500).max(200), (length_ms / 100).clamp(400, 60_000));
         Scenario {
@@ -49,12 +49,12 @@ impl Scenario {
     }
 }
 
-fn begin(rng: &mut Rng) -> i64 {
+fn begin(rng: &mut SimRng) -> i64 {
     let begin: jiff::Timestamp = rng.pick(&BEGINNINGS).parse().expect("a time");
     begin.as_millisecond() + rng.between(0, 30 * 60_000)
 }
 
-fn pools(rng: &mut Rng) -> PoolSizes {
+fn pools(rng: &mut SimRng) -> PoolSizes {
     let mut pool = |slots: i64, queue: i64| PoolSize {
         slots: rng.skewed(1, slots) as usize,
         queue: rng.skewed(1, queue) as usize,

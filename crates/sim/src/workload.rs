@@ -1,9 +1,9 @@
-//! What users ask for: random jobs of plain forms, and random commands on them.
+//! FactKind users ask for: random jobs of plain forms, and random commands on them.
 
 use ordo_model::job::Definition;
 use serde_json::{Map, Value, json};
 
-use crate::rng::Rng;
+use crate::rng::SimRng;
 
 const ZONES: [&str; 5] = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 const CRONS: [&str; 10] = [
@@ -23,12 +23,12 @@ const CRONS: [&str; 10] = [
 const OCCURRENCES_MAX: i64 = 90;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
+pub(crate) struct WorkloadSpan {
     pub(crate) now_ms: i64,
     pub(crate) length_ms: i64,
 }
 
-pub(crate) fn definition(rng: &mut Rng, marker: &str, span: Span) -> Definition {
+pub(crate) fn definition(rng: &mut SimRng, marker: &str, span: WorkloadSpan) -> Definition {
     let form = json!({
         "label": marker,
         "tool_name": "virtual",
@@ -46,7 +46,7 @@ pub(crate) fn definition(rng: &mut Rng, marker: &str, span: Span) -> Definition 
 }
 
 /// A job that fires every few milliseconds for some seconds.
-pub(crate) fn storm(rng: &mut Rng, marker: &str, span: Span) -> Definition {
+pub(crate) fn storm(rng: &mut SimRng, marker: &str, span: WorkloadSpan) -> Definition {
     let every = rng.skewed(2, 40);
     let end = span.now_ms + rng.between(1_000, 6_000);
     let mut storm = Map::new();
@@ -56,7 +56,7 @@ pub(crate) fn storm(rng: &mut Rng, marker: &str, span: Span) -> Definition {
 }
 
 /// A change of a job that is never without effect: it bears the marker.
-pub(crate) fn patch(rng: &mut Rng, marker: &str, span: Span) -> Map<String, Value> {
+pub(crate) fn patch(rng: &mut SimRng, marker: &str, span: WorkloadSpan) -> Map<String, Value> {
     let mut patch = Map::new();
     patch.insert("description".into(), json!(marker));
     if rng.chance(450) {
@@ -77,7 +77,7 @@ pub(crate) fn patch(rng: &mut Rng, marker: &str, span: Span) -> Map<String, Valu
     patch
 }
 
-fn trigger(rng: &mut Rng, span: Span) -> Value {
+fn trigger(rng: &mut SimRng, span: WorkloadSpan) -> Value {
     match rng.between(0, 9) {
         0 => json!({ "type": "manual" }),
         1 => json!({ "type": "scheduled", "at": time(span.now_ms + rng.between(-50_000, span.length_ms / 2)) }),
@@ -88,7 +88,7 @@ fn trigger(rng: &mut Rng, span: Span) -> Value {
     }
 }
 
-fn cron(rng: &mut Rng, span: Span) -> Value {
+fn cron(rng: &mut SimRng, span: WorkloadSpan) -> Value {
     // A dense expression in a long world would be too many runs.
     let densest = if span.length_ms > 3_600_000 { 1 } else { 0 };
     let expr = CRONS[rng.between(densest, CRONS.len() as i64 - 1) as usize];
@@ -99,7 +99,7 @@ fn cron(rng: &mut Rng, span: Span) -> Value {
     trigger
 }
 
-fn every(rng: &mut Rng, span: Span) -> Value {
+fn every(rng: &mut SimRng, span: WorkloadSpan) -> Value {
     let every = rng.skewed((span.length_ms / OCCURRENCES_MAX).max(1_000), span.length_ms);
     let mut trigger = json!({ "type": "scheduled", "every": millis(every) });
     if rng.chance(400) {
@@ -116,7 +116,7 @@ fn every(rng: &mut Rng, span: Span) -> Value {
 }
 
 /// A very fast interval for a short while.
-fn burst(rng: &mut Rng, span: Span) -> Value {
+fn burst(rng: &mut SimRng, span: WorkloadSpan) -> Value {
     let every = rng.skewed(1, 900);
     let start = span.now_ms + rng.between(0, span.length_ms / 2);
     // Now and then more than a queue holds and one wake may fire.
@@ -125,7 +125,7 @@ fn burst(rng: &mut Rng, span: Span) -> Value {
     json!({ "type": "scheduled", "every": millis(every), "start": time(start), "end": time(end) })
 }
 
-fn misfire(rng: &mut Rng) -> Value {
+fn misfire(rng: &mut SimRng) -> Value {
     match rng.between(0, 3) {
         0 | 1 => json!("fire_once_now"),
         2 => json!("do_nothing"),
@@ -133,7 +133,7 @@ fn misfire(rng: &mut Rng) -> Value {
     }
 }
 
-fn block(rng: &mut Rng) -> Value {
+fn block(rng: &mut SimRng) -> Value {
     match rng.between(0, 5) {
         0..=2 => json!("serial"),
         3 => json!("discard"),
@@ -142,7 +142,7 @@ fn block(rng: &mut Rng) -> Value {
     }
 }
 
-fn retry(rng: &mut Rng) -> Value {
+fn retry(rng: &mut SimRng) -> Value {
     let backoff = if rng.chance(100) { 0 } else { rng.skewed(1, 20_000) };
     json!({
         "max_attempts": rng.skewed(1, 4),
@@ -151,7 +151,7 @@ fn retry(rng: &mut Rng) -> Value {
     })
 }
 
-fn retention(rng: &mut Rng, span: Span) -> Value {
+fn retention(rng: &mut SimRng, span: WorkloadSpan) -> Value {
     json!({ "runs": rng.skewed(1, 50), "age": millis(rng.skewed(20_000, span.length_ms)) })
 }
 

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Position;
 
-use crate::client::Client;
+use crate::client::SimClient;
 use crate::disk::Plug;
 use crate::happening::Happening;
-use crate::history::{Fact, History, What};
+use crate::history::{Fact, FactKind, History};
 use crate::misfortune::Misfortune;
-use crate::node::Node;
-use crate::rng::Rng;
+use crate::node::SimNode;
+use crate::rng::SimRng;
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
@@ -27,8 +27,8 @@ const HAPPENINGS_MAX: u64 = 400_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Crash;
 
-pub struct World {
-    pub(crate) rng: Rng,
+pub struct Simulation {
+    pub(crate) rng: SimRng,
     pub(crate) scenario: Scenario,
     pub(crate) trace: Trace,
     pub(crate) mono: i64,
@@ -36,7 +36,7 @@ pub struct World {
     queue: BTreeMap<(i64, u64), Happening>,
     queued: u64,
     pub(crate) plug: Plug,
-    pub(crate) node: Option<Node>,
+    pub(crate) node: Option<SimNode>,
     pub(crate) generations: u32,
     pub(crate) power_lost: bool,
     pub(crate) stalled_until: i64,
@@ -46,24 +46,24 @@ pub struct World {
     pub(crate) quiet_since: Option<i64>,
     pub(crate) set_back_ms: i64,
     pub(crate) wall_max: i64,
-    pub(crate) client: Client,
+    pub(crate) client: SimClient,
     pub(crate) history: History,
     pub(crate) cursor: Position,
     /// The log could not be read to its end the last time.
     pub(crate) behind: bool,
-    /// Runs that are not over, as the log tells.
+    /// Runs that are not over, according to the log.
     pub(crate) active: BTreeSet<RunId>,
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World").field("scenario", &self.scenario).field("mono", &self.mono).finish_non_exhaustive()
     }
 }
 
-impl World {
-    pub fn new(seed: u64, keep_trace: bool) -> World {
-        let mut rng = Rng::new(seed);
+impl Simulation {
+    pub fn new(seed: u64, keep_trace: bool) -> Simulation {
+        let mut rng = SimRng::new(seed);
         let scenario = Scenario::draw(&mut rng);
         let begin = scenario.begin_ms;
         let history = History {
@@ -72,7 +72,7 @@ impl World {
             ..History::default()
         };
         let plug = Plug::new(rng.draw());
-        let mut world = World {
+        let mut world = Simulation {
             rng,
             trace: Trace::new(keep_trace),
             mono: 0,
@@ -90,7 +90,7 @@ impl World {
             quiet_since: None,
             set_back_ms: 0,
             wall_max: begin,
-            client: Client::default(),
+            client: SimClient::default(),
             history,
             cursor: Position::default(),
             behind: false,
@@ -181,9 +181,9 @@ impl World {
             Happening::AttemptEnds { run, token, ended, .. } => self.attempt_ends(run, token, ended),
             Happening::Maintenance { .. } => self.maintain(),
             Happening::Boot => self.boot(),
-            Happening::Create { again } => self.ask_create(again),
-            Happening::Storm => self.ask_storm(),
-            Happening::Command => self.ask_command(),
+            Happening::Create { again } => self.submit_create(again),
+            Happening::Storm => self.submit_storm(),
+            Happening::Command => self.submit_command(),
             Happening::Misfortune(misfortune) => self.suffer(misfortune),
             Happening::Calm => self.begin_calm(),
             Happening::Quiet => self.begin_quiet(),
@@ -237,12 +237,12 @@ impl World {
         self.trace.line(self.mono, text);
     }
 
-    pub(crate) fn fact(&mut self, what: What) {
+    pub(crate) fn fact(&mut self, what: FactKind) {
         self.trace.line(self.mono, format_args!("{what:?}"));
         self.history.facts.push(Fact { mono: self.mono, wall: self.wall_ms(), what });
     }
 
     pub(crate) fn trouble(&mut self, until: i64) {
-        self.fact(What::Trouble { until });
+        self.fact(FactKind::Trouble { until });
     }
 }

@@ -1,11 +1,11 @@
-//! Nodes on one database: its clock, who is there, who looks after which partition, what nobody looked after.
+//! Nodes on one database: its clock, which are alive, which serves which partition, what nobody served.
 //!
 //! Invariant: every time is the database's own; a lease that has ended can be taken by anybody, and its epoch grows
 //! whenever it changes hands or was interrupted.
 
 use async_trait::async_trait;
 use ordo_model::{Millis, Timestamp};
-use ordo_store::{Beat, Cluster, DueAlarm, Fault, Hints, Lease, Node, Partition};
+use ordo_store::{Cluster, DueAlarm, Fault, Hints, Lease, Node, NodeHeartbeat, Partition};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -21,11 +21,11 @@ const FORGOTTEN_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 impl Cluster for PostgresStore {
     async fn now(&self) -> Result<Timestamp, Fault> {
         let rows = self.database.query("asking for the time", &format!("SELECT {NOW}"), &[]).await?;
-        let row = rows.first().ok_or_else(|| Fault::damaged("the database does not tell the time"))?;
+        let row = rows.first().ok_or_else(|| Fault::damaged("the database does not return the time"))?;
         codes::time(row.get(0))
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault> {
+    async fn beat(&self, beat: &NodeHeartbeat) -> Result<Vec<Node>, Fault> {
         let forget = format!("DELETE FROM nodes WHERE beat_at < {NOW} - {FORGOTTEN_AFTER_MS}");
         self.database.query("forgetting nodes", &forget, &[]).await?;
         let sql = format!(
@@ -33,7 +33,7 @@ impl Cluster for PostgresStore {
              VALUES ($1, $2, $3, false, {NOW}, {NOW}, {NOW} + $4) ON CONFLICT (generation) DO UPDATE SET \
              name = excluded.name, about = excluded.about, beat_at = excluded.beat_at, until = excluded.until"
         );
-        let params: crate::connect::Params<'_> = &[&beat.generation, &beat.name, &beat.about, &ms(beat.good_for)];
+        let params: crate::connect::SqlParams<'_> = &[&beat.generation, &beat.name, &beat.about, &ms(beat.good_for)];
         self.database.query("registering a node", &sql, params).await?;
         self.nodes().await
     }
@@ -109,7 +109,7 @@ impl Cluster for PostgresStore {
     }
 
     fn hints(&self) -> Box<dyn Hints> {
-        self.told.listen()
+        self.hints.listen()
     }
 }
 

@@ -6,13 +6,13 @@
 
 use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join_all};
-use ordo_store::{Batch, Fault, Outcome, Partition};
+use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
-use crate::plan::{Concerned, Known, Plan, Writes};
+use crate::plan::{CommitPlan, Concerned, KnownState, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";
@@ -56,17 +56,17 @@ const COUNT: &str = "UPDATE partitions s SET last = k.last FROM unnest($1::small
 /// What became of one try.
 pub(crate) enum Tried {
     /// Durable, or nothing was to be written.
-    Done { outcomes: Vec<Vec<Outcome>>, partitions: Vec<Partition> },
+    Done { outcomes: Vec<Vec<CommitOutcome>>, partitions: Vec<Partition> },
     /// An earlier try was durable after all.
     Earlier,
     /// It broke; when something was sent that may have been committed, `signed` says under which name.
-    Broken { trouble: Trouble, signed: Option<Signed> },
+    Broken { trouble: Trouble, signed: Option<UnconfirmedCommit> },
 }
 
 /// A commit that was sent and of which nothing was heard.
-pub(crate) struct Signed {
+pub(crate) struct UnconfirmedCommit {
     pub(crate) name: Uuid,
-    pub(crate) outcomes: Vec<Vec<Outcome>>,
+    pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) partitions: Vec<Partition>,
 }
 
@@ -74,19 +74,19 @@ pub(crate) struct Signed {
 /// A connection on which it broke must not be used again: it may be in the middle of something.
 pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], earlier: Option<Uuid>) -> Tried {
     let concerned = Concerned::of(batches);
-    let looked = match look(client, writer, &concerned).await {
-        Ok(looked) => looked,
+    let lookup = match look(client, writer, &concerned).await {
+        Ok(lookup) => lookup,
         Err(trouble) => return Tried::Broken { trouble, signed: None },
     };
-    if earlier.is_some() && earlier == looked.committed {
+    if earlier.is_some() && earlier == lookup.committed {
         return end(client, Tried::Earlier).await;
     }
-    if looked.rebuilding {
+    if lookup.rebuilding {
         let unfinished =
             Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again");
         return Tried::Broken { trouble: unfinished.into(), signed: None };
     }
-    let Plan { outcomes, writes, .. } = Plan::of(batches, looked.known);
+    let CommitPlan { outcomes, writes, .. } = CommitPlan::of(batches, lookup.known);
     let partitions = writes.partitions();
     if writes.is_empty() {
         return end(client, Tried::Done { outcomes, partitions }).await;
@@ -94,7 +94,7 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
     let name = Uuid::new_v4();
     match write(client, &writes, name, Some(writer)).await {
         Ok(()) => Tried::Done { outcomes, partitions },
-        Err(trouble) => Tried::Broken { trouble, signed: Some(Signed { name, outcomes, partitions }) },
+        Err(trouble) => Tried::Broken { trouble, signed: Some(UnconfirmedCommit { name, outcomes, partitions }) },
     }
 }
 
@@ -106,13 +106,13 @@ async fn end(client: &Object, tried: Tried) -> Tried {
     }
 }
 
-struct Looked {
+struct Lookup {
     committed: Option<Uuid>,
     rebuilding: bool,
-    known: Known,
+    known: KnownState,
 }
 
-async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Looked, Trouble> {
+async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lookup, Trouble> {
     let lock_writer = client.prepare_cached(LOCK_WRITER).await?;
     let lock_partitions = client.prepare_cached(LOCK_SHARDS).await?;
     let versions = client.prepare_cached(VERSIONS).await?;
@@ -139,7 +139,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     if committed.is_none() {
         return Err(Fault::unavailable("committing", "this writer was forgotten: restart Ordo").into());
     }
-    let (mut known, mut rebuilding) = (Known::default(), false);
+    let (mut known, mut rebuilding) = (KnownState::default(), false);
     for row in locked? {
         known.last.insert(codes::partition_of(row.get(0))?, codes::version_of(row.get(1))?);
         rebuilding |= row.get::<_, bool>(2);
@@ -150,15 +150,15 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     for row in taken? {
         known.taken.insert(row.get(0), (codes::time(row.get(1))?, row.get(2)));
     }
-    Ok(Looked { committed, rebuilding, known })
+    Ok(Lookup { committed, rebuilding, known })
 }
 
-type Sent<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
+type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
 
 /// Statements to be sent together, in order.
 struct Pipeline<'a> {
     client: &'a Object,
-    sent: Vec<Sent<'a>>,
+    sent: Vec<SentStatement<'a>>,
 }
 
 impl<'a> Pipeline<'a> {

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::fault::Trouble;
 use crate::tls::MakeTls;
-use crate::url::Target;
+use crate::url::ConnectTarget;
 
 /// How long a caller waits for a free connection.
 const POOL_PATIENCE: Duration = Duration::from_secs(10);
@@ -22,24 +22,24 @@ const READ_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_mi
 const ONE_MOMENT: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0";
 
-pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(crate) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug, Clone)]
-pub(crate) struct Database {
+pub(crate) struct ConnectionPools {
     reading: Pool,
     writing: Pool,
 }
 
-impl Database {
-    pub(crate) fn new(target: &Target, readers: usize) -> Result<Database, Fault> {
+impl ConnectionPools {
+    pub(crate) fn new(target: &ConnectTarget, readers: usize) -> Result<ConnectionPools, Fault> {
         let tls = MakeTls::of(target)?;
-        Ok(Database { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
+        Ok(ConnectionPools { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
     }
 
     /// Reads that all see one moment: one connection, in one transaction that never writes.
-    pub(crate) fn at_one_moment(&self, target: &Target) -> Result<Database, Fault> {
+    pub(crate) fn at_one_moment(&self, target: &ConnectTarget) -> Result<ConnectionPools, Fault> {
         let reading = pool(target, &MakeTls::of(target)?, 1, ONE_MOMENT)?;
-        Ok(Database { reading, writing: self.writing.clone() })
+        Ok(ConnectionPools { reading, writing: self.writing.clone() })
     }
 
     pub(crate) async fn writer(&self) -> Result<Object, Trouble> {
@@ -47,7 +47,7 @@ impl Database {
     }
 
     /// One statement that changes nothing, or nothing that must not be done twice.
-    pub(crate) async fn query(&self, doing: &'static str, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Fault> {
+    pub(crate) async fn query(&self, doing: &'static str, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Fault> {
         let mut pauses = READ_PAUSES.into_iter();
         loop {
             match (self.ask(sql, params).await, pauses.next()) {
@@ -59,14 +59,14 @@ impl Database {
     }
 
     /// Once, whatever comes of it.
-    pub(crate) async fn ask(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Trouble> {
+    pub(crate) async fn ask(&self, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Trouble> {
         let client = self.reading.get().await?;
         let statement = client.prepare_cached(sql).await?;
         Ok(client.query(&statement, params).await?)
     }
 }
 
-fn pool(target: &Target, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
+fn pool(target: &ConnectTarget, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(target.config.clone(), tls.clone(), recycling);
     let session = session(&target.schema);

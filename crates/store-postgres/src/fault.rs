@@ -72,10 +72,10 @@ fn lasting(state: &SqlState, error: &tokio_postgres::Error) -> Fault {
     Fault::unavailable("talking to the database", said(error))
 }
 
-/// The server's own words: what an error shows by itself does not tell them.
+/// The server's own words: the error's own text does not contain them.
 fn said(error: &tokio_postgres::Error) -> std::io::Error {
     let text = match error.as_db_error() {
-        Some(told) => format!("{} [{}]", told.message(), told.code().code()),
+        Some(error) => format!("{} [{}]", error.message(), error.code().code()),
         None => error.to_string(),
     };
     std::io::Error::other(text)

@@ -1,6 +1,6 @@
-//! Hints: after a commit the other nodes are told in which partitions, on a connection of its own, a few times a second.
+//! Hints: after a commit the other nodes are notified in which partitions, on a connection of its own, a few times a second.
 //!
-//! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is told
+//! Invariant: never needed. A hint that is lost costs the time to the next tick; a connection that was lost is reported
 //! as [`Hint::Lost`], so that a listener looks everywhere once.
 
 use std::collections::BTreeSet;
@@ -17,41 +17,41 @@ use uuid::Uuid;
 
 use crate::fault::Trouble;
 use crate::tls::MakeTls;
-use crate::url::Target;
+use crate::url::ConnectTarget;
 
-/// What is committed within this time is told together.
+/// What is committed within this time is announced together.
 const GATHERING: Duration = Duration::from_millis(15);
 /// How long a database that is away is left alone.
 const AWAY_PAUSE: Duration = Duration::from_secs(1);
 /// Hints a listener may be behind with before it looks everywhere instead.
 const BEHIND_MAX: usize = 256;
 
-/// Tells others, and lets listen, once somebody listens here: a process alone tells nobody.
-pub(crate) struct Told {
+/// Notifies other nodes and listens to them, once somebody listens here: a process alone notifies nobody.
+pub(crate) struct HintChannel {
     name: Uuid,
     config: Config,
     tls: MakeTls,
     channel: String,
     changed: Mutex<BTreeSet<Partition>>,
-    running: OnceLock<Running>,
+    running: OnceLock<HintTasks>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct HintTasks {
     hints: broadcast::Sender<Hint>,
     /// Something changed; what, is gathered beside it.
     wake: mpsc::Sender<()>,
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for HintChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("HintChannel").field("channel", &self.channel).finish_non_exhaustive()
     }
 }
 
-impl Told {
-    pub(crate) fn new(name: Uuid, target: &Target) -> Result<Told, Fault> {
-        Ok(Told {
+impl HintChannel {
+    pub(crate) fn new(name: Uuid, target: &ConnectTarget) -> Result<HintChannel, Fault> {
+        Ok(HintChannel {
             name,
             config: target.config.clone(),
             tls: MakeTls::of(target)?,
@@ -74,21 +74,21 @@ impl Told {
         std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn listen(self: &std::sync::Arc<Told>) -> Box<dyn Hints> {
+    pub(crate) fn listen(self: &std::sync::Arc<HintChannel>) -> Box<dyn Hints> {
         let running = self.running.get_or_init(|| {
             let (hints, _) = broadcast::channel(BEHIND_MAX);
             let (wake, woken) = mpsc::channel(1);
             tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
-            Running { hints, wake }
+            HintTasks { hints, wake }
         });
-        Box::new(Listener(running.hints.subscribe()))
+        Box::new(HintListener(running.hints.subscribe()))
     }
 }
 
-struct Listener(broadcast::Receiver<Hint>);
+struct HintListener(broadcast::Receiver<Hint>);
 
 #[async_trait]
-impl Hints for Listener {
+impl Hints for HintListener {
     async fn next(&mut self) -> Option<Hint> {
         match self.0.recv().await {
             Ok(hint) => Some(hint),
@@ -99,15 +99,15 @@ impl Hints for Listener {
 }
 
 /// As long as the store is open.
-async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
-    while let Some(open) = told.upgrade() {
+async fn run(shared: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
+    while let Some(open) = shared.upgrade() {
         let connected = connect(&open, hints.clone()).await;
         drop(open);
         match connected {
             Ok((client, ended)) => {
                 // Nobody listened until now.
                 let _ = hints.send(Hint::Lost);
-                if tell(&told, &client, ended, &mut woken).await == End::Closed {
+                if tell(&shared, &client, ended, &mut woken).await == ListenEnd::Closed {
                     return;
                 }
             }
@@ -117,11 +117,11 @@ async fn run(told: std::sync::Weak<Told>, hints: broadcast::Sender<Hint>, mut wo
     }
 }
 
-type Ended = tokio::task::JoinHandle<()>;
+type ConnectionEnd = tokio::task::JoinHandle<()>;
 
-async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client, Ended), Trouble> {
-    let (client, mut connection) = told.config.connect(told.tls.clone()).await?;
-    let (name, channel) = (told.name, told.channel.clone());
+async fn connect(shared: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
+    let (client, mut connection) = shared.config.connect(shared.tls.clone()).await?;
+    let (name, channel) = (shared.name, shared.channel.clone());
     let ended = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(notification) = message
@@ -134,29 +134,34 @@ async fn connect(told: &Told, hints: broadcast::Sender<Hint>) -> Result<(Client,
         }
     });
     // A hint need not be durable: commits must not wait behind the disk for it.
-    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", told.channel)).await?;
+    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", shared.channel)).await?;
     Ok((client, ended))
 }
 
 #[derive(PartialEq, Eq)]
-enum End {
+enum ListenEnd {
     /// The connection is gone.
     Lost,
     /// The store is closed.
     Closed,
 }
 
-async fn tell(told: &std::sync::Weak<Told>, client: &Client, mut ended: Ended, woken: &mut mpsc::Receiver<()>) -> End {
+async fn tell(
+    shared: &std::sync::Weak<HintChannel>,
+    client: &Client,
+    mut ended: ConnectionEnd,
+    woken: &mut mpsc::Receiver<()>,
+) -> ListenEnd {
     loop {
         tokio::select! {
-            _ = &mut ended => return End::Lost,
-            changed = woken.recv() => if changed.is_none() { return End::Closed },
+            _ = &mut ended => return ListenEnd::Lost,
+            changed = woken.recv() => if changed.is_none() { return ListenEnd::Closed },
         }
         tokio::time::sleep(GATHERING).await;
-        let Some(open) = told.upgrade() else { return End::Closed };
+        let Some(open) = shared.upgrade() else { return ListenEnd::Closed };
         let payload = write(open.name, &open.take());
         if client.query("SELECT pg_notify($1, $2)", &[&open.channel, &payload]).await.is_err() {
-            return End::Lost;
+            return ListenEnd::Lost;
         }
     }
 }

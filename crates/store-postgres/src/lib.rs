@@ -26,5 +26,5 @@ mod url;
 mod writer;
 
 pub use migrate::LAYOUT;
-pub use store::{Options, PostgresStore};
+pub use store::{PostgresOptions, PostgresStore};
 pub use url::{BadUrl, is_url};

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Dedup, Disposition, Item, NewEvent, Outcome, Partition, RowWrite, Trim, Version, View};
+use ordo_store::{
+    Alarm, Batch, CommitOutcome, Dedup, Disposition, Item, NewEvent, Partition, RowWrite, Trim, Version, View,
+};
 use uuid::Uuid;
 
 use crate::codes;
@@ -36,7 +38,7 @@ impl Concerned {
 
 /// What the database says.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownState {
     /// The last number given out in each partition.
     pub(crate) last: BTreeMap<Partition, u64>,
     pub(crate) versions: BTreeMap<EntityId, Version>,
@@ -44,7 +46,7 @@ pub(crate) struct Known {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptSnapshot<'a> {
     pub(crate) version: Version,
     pub(crate) alarm: Option<Alarm>,
     pub(crate) state: &'a [u8],
@@ -74,7 +76,7 @@ pub(crate) struct Writes<'a> {
     /// The last number given out in each partition that gave out any.
     pub(crate) last: BTreeMap<Partition, u64>,
     /// None: it goes.
-    pub(crate) entities: BTreeMap<EntityId, Option<Kept<'a>>>,
+    pub(crate) entities: BTreeMap<EntityId, Option<KeptSnapshot<'a>>>,
     /// Streams whose stored events all go.
     pub(crate) purged: BTreeSet<EntityId>,
     pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
@@ -118,15 +120,15 @@ fn code_of(view: View) -> i32 {
 
 /// Outcomes by batch, and what they rest on.
 #[derive(Debug, Default)]
-pub(crate) struct Plan<'a> {
-    pub(crate) outcomes: Vec<Vec<Outcome>>,
+pub(crate) struct CommitPlan<'a> {
+    pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) writes: Writes<'a>,
-    known: Known,
+    known: KnownState,
 }
 
-impl<'a> Plan<'a> {
-    pub(crate) fn of(batches: &'a [Batch], known: Known) -> Plan<'a> {
-        let mut plan = Plan { known, ..Plan::default() };
+impl<'a> CommitPlan<'a> {
+    pub(crate) fn of(batches: &'a [Batch], known: KnownState) -> CommitPlan<'a> {
+        let mut plan = CommitPlan { known, ..CommitPlan::default() };
         for batch in batches {
             for chunk in &batch.chunks {
                 plan.writes.chunks.insert((chunk.owner, chunk.seq), &chunk.bytes);
@@ -137,13 +139,13 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    fn take(&mut self, item: &'a Item) -> Outcome {
+    fn take(&mut self, item: &'a Item) -> CommitOutcome {
         if let Some(duplicate) = self.duplicate(&item.dedup) {
             return duplicate;
         }
         let actual = self.known.versions.get(&item.entity).copied().unwrap_or(0);
         if actual != item.expected {
-            return Outcome::Conflict { actual };
+            return CommitOutcome::Conflict { actual };
         }
         let outcome = match &item.disposition {
             Disposition::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
@@ -161,14 +163,14 @@ impl<'a> Plan<'a> {
         outcome
     }
 
-    fn duplicate(&self, entries: &[Dedup]) -> Option<Outcome> {
+    fn duplicate(&self, entries: &[Dedup]) -> Option<CommitOutcome> {
         entries.iter().find_map(|entry| {
             let (until, value) = self.known.taken.get(&entry.key)?;
-            (*until > entry.at).then(|| Outcome::Duplicate { key: entry.key.clone(), value: value.clone() })
+            (*until > entry.at).then(|| CommitOutcome::Duplicate { key: entry.key.clone(), value: value.clone() })
         })
     }
 
-    fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> Outcome {
+    fn keep(&mut self, item: &'a Item, state: &'a [u8], alarm: Option<Alarm>) -> CommitOutcome {
         let partition = Partition::of(item.entity);
         let (mut version, mut last) = (item.expected, None);
         for event in &item.events {
@@ -178,11 +180,11 @@ impl<'a> Plan<'a> {
             self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
         }
         self.known.versions.insert(item.entity, version);
-        self.writes.entities.insert(item.entity, Some(Kept { version, alarm, state }));
+        self.writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm, state }));
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }
-        Outcome::Committed { version, last: last.map(|number| Vector::single(partition, number).write()) }
+        CommitOutcome::Committed { version, last: last.map(|number| Vector::single(partition, number).write()) }
     }
 
     fn next_number(&mut self, partition: Partition) -> u64 {
@@ -192,13 +194,13 @@ impl<'a> Plan<'a> {
         *last
     }
 
-    fn purge(&mut self, entity: EntityId) -> Outcome {
+    fn purge(&mut self, entity: EntityId) -> CommitOutcome {
         self.known.versions.remove(&entity);
         self.writes.events.remove(&entity);
         self.writes.cuts.remove(&entity);
         self.writes.entities.insert(entity, None);
         self.writes.purged.insert(entity);
-        Outcome::Committed { version: 0, last: None }
+        CommitOutcome::Committed { version: 0, last: None }
     }
 
     fn cut(&mut self, entity: EntityId, trim: &'a Trim) {

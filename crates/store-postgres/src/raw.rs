@@ -10,10 +10,10 @@ use ordo_store::{Batch, Disposition, Fault, Partition};
 use uuid::Uuid;
 
 use crate::commit::write;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::migrate;
-use crate::plan::{Appended, Kept, Writes};
-use crate::url::{BadUrl, Target};
+use crate::plan::{Appended, KeptSnapshot, Writes};
+use crate::url::{BadUrl, ConnectTarget};
 
 /// Removes a throw-away schema with everything in it.
 pub async fn drop_schema(url: &str) -> Result<(), Fault> {
@@ -22,25 +22,25 @@ pub async fn drop_schema(url: &str) -> Result<(), Fault> {
     dropped.map_err(|error| crate::fault::Trouble::from(error).into_fault("removing a schema"))
 }
 
-async fn connect(url: &str) -> Result<(Object, Target), Fault> {
-    let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-    let client = Database::new(&target, 1)?.writer().await;
+async fn connect(url: &str) -> Result<(Object, ConnectTarget), Fault> {
+    let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+    let client = ConnectionPools::new(&target, 1)?.writer().await;
     Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
 }
 
 #[derive(Debug)]
-pub struct RawLoop {
+pub struct PostgresRawLoop {
     client: Object,
     last: BTreeMap<Partition, u64>,
 }
 
-impl RawLoop {
+impl PostgresRawLoop {
     /// On new tables.
-    pub async fn open(url: &str) -> Result<RawLoop, Fault> {
+    pub async fn open(url: &str) -> Result<PostgresRawLoop, Fault> {
         let (client, target) = connect(url).await?;
         let made = migrate::run(&client, &target.schema).await;
         made.map_err(|trouble| trouble.into_fault("opening the database"))?;
-        Ok(RawLoop { client, last: BTreeMap::new() })
+        Ok(PostgresRawLoop { client, last: BTreeMap::new() })
     }
 
     /// Writes one batch in one durable transaction.
@@ -55,7 +55,7 @@ impl RawLoop {
                 writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
             }
             if let Disposition::Keep { snapshot, alarm } = &item.disposition {
-                writes.entities.insert(item.entity, Some(Kept { version, alarm: *alarm, state: snapshot }));
+                writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm: *alarm, state: snapshot }));
             }
             writes.put_rows(partition, &item.rows);
         }

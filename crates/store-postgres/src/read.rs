@@ -3,15 +3,15 @@
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, DueAlarm, Fault, KeyRange, Order, Partition, Row, Snapshot, Stats, View};
+use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, Stats, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::migrate::LAYOUT;
 
-pub(crate) async fn load(database: &Database, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+pub(crate) async fn load(database: &ConnectionPools, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
     if entities.is_empty() {
         return Ok(Vec::new());
     }
@@ -47,7 +47,7 @@ fn rank(number: i16) -> Result<u8, Fault> {
 }
 
 pub(crate) async fn entities(
-    database: &Database,
+    database: &ConnectionPools,
     after: Option<EntityId>,
     limit: usize,
 ) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
@@ -71,7 +71,7 @@ const DUE_IN: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
 
 /// Of some partitions, or of all.
 pub(crate) async fn due(
-    database: &Database,
+    database: &ConnectionPools,
     partitions: Option<&[Partition]>,
     until: Timestamp,
     after: Option<DueAlarm>,
@@ -98,28 +98,30 @@ pub(crate) fn due_alarm(row: &Found) -> Result<DueAlarm, Fault> {
     })
 }
 
-pub(crate) async fn row(database: &Database, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+pub(crate) async fn row(database: &ConnectionPools, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let sql = "SELECT value FROM rows WHERE view = $1 AND key = $2";
     let rows = database.query("reading a row", sql, &[&codes::view(view), &key]).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 
 pub(crate) async fn rows(
-    database: &Database,
+    database: &ConnectionPools,
     view: View,
     range: &KeyRange,
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let sql = match (order, &range.to) {
-        (Order::Ascending, None) => "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3",
-        (Order::Descending, None) => {
+        (Direction::Ascending, None) => {
+            "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3"
+        }
+        (Direction::Descending, None) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key DESC LIMIT $3"
         }
-        (Order::Ascending, Some(_)) => {
+        (Direction::Ascending, Some(_)) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key LIMIT $3"
         }
-        (Order::Descending, Some(_)) => {
+        (Direction::Descending, Some(_)) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 AND key < $4 ORDER BY key DESC LIMIT $3"
         }
     };
@@ -132,7 +134,7 @@ pub(crate) async fn rows(
 }
 
 pub(crate) async fn rows_by_key(
-    database: &Database,
+    database: &ConnectionPools,
     view: View,
     keys: &[Vec<u8>],
 ) -> Result<Vec<Option<Vec<u8>>>, Fault> {
@@ -152,10 +154,10 @@ pub(crate) async fn rows_by_key(
 
 /// Ranges without an end are read one by one: an upper bound that may be missing would not go by the index.
 pub(crate) async fn rows_of_ranges(
-    database: &Database,
+    database: &ConnectionPools,
     view: View,
     ranges: &[KeyRange],
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Vec<Row>>, Fault> {
     let bounds: Option<Vec<&[u8]>> = ranges.iter().map(|range| range.to.as_deref()).collect();
@@ -168,13 +170,13 @@ pub(crate) async fn rows_of_ranges(
     };
     let from: Vec<&[u8]> = ranges.iter().map(|range| range.from.as_slice()).collect();
     let sql = match order {
-        Order::Ascending => {
+        Direction::Ascending => {
             "SELECT k.place, r.key, r.value \
              FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
              LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \
                       ORDER BY key LIMIT $4) r ORDER BY k.place, r.key"
         }
-        Order::Descending => {
+        Direction::Descending => {
             "SELECT k.place, r.key, r.value \
              FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (low, high, place), \
              LATERAL (SELECT key, value FROM rows WHERE view = $1 AND key >= k.low AND key < k.high \
@@ -192,26 +194,31 @@ pub(crate) async fn rows_of_ranges(
     Ok(found)
 }
 
-pub(crate) async fn chunks(database: &Database, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+pub(crate) async fn chunks(
+    database: &ConnectionPools,
+    owner: Uuid,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Chunk>, Fault> {
     let sql = "SELECT seq, bytes FROM chunks WHERE owner = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
     let rows = database.query("reading chunks", sql, &[&owner, &codes::seq(from), &codes::limit(limit)]).await?;
     Ok(rows.iter().map(|row| Chunk { owner, seq: codes::seq_of(row.get(0)), bytes: row.get(1) }).collect())
 }
 
-pub(crate) async fn dedup(database: &Database, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+pub(crate) async fn dedup(database: &ConnectionPools, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
     let sql = "SELECT value FROM dedup WHERE key = $1 AND until > $2";
     let rows = database.query("reading a dedup key", sql, &[&key, &now.ms()]).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 
 /// Repeatable: what is forgotten is not forgotten twice, and the count is for people.
-pub(crate) async fn forget_dedup(database: &Database, now: Timestamp, limit: usize) -> Result<usize, Fault> {
+pub(crate) async fn forget_dedup(database: &ConnectionPools, now: Timestamp, limit: usize) -> Result<usize, Fault> {
     let sql = "DELETE FROM dedup WHERE until <= $1 AND key IN \
          (SELECT key FROM dedup WHERE until <= $1 ORDER BY until LIMIT $2) RETURNING 1";
     Ok(database.query("forgetting dedup keys", sql, &[&now.ms(), &codes::limit(limit)]).await?.len())
 }
 
-pub(crate) async fn stats(database: &Database) -> Result<Stats, Fault> {
+pub(crate) async fn stats(database: &ConnectionPools) -> Result<Stats, Fault> {
     let sql = "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM entities), \
          (SELECT count(*) FROM entities WHERE alarm_at IS NOT NULL), (SELECT count(*) FROM chunks), \
          (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \

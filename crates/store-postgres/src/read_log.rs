@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ordo_model::EntityId;
-use ordo_store::{Event, Fault, History, PARTITIONS, Partition, Position, Version};
+use ordo_store::{Fault, PARTITIONS, Partition, Position, StoredEvent, StreamPage, Version};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::position::Vector;
 use crate::read::edge;
 
@@ -20,11 +20,11 @@ use crate::read::edge;
 const FIRST_LOOK: usize = 4;
 
 pub(crate) async fn history(
-    database: &Database,
+    database: &ConnectionPools,
     entity: EntityId,
     from: Version,
     limit: usize,
-) -> Result<History, Fault> {
+) -> Result<StreamPage, Fault> {
     let (partition, kind) = (codes::partition(Partition::of(entity)), codes::kind(entity.kind));
     // The oldest stands in front of each event, and alone where there is none: one statement, one moment.
     let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.partition FROM \
@@ -34,7 +34,7 @@ pub(crate) async fn history(
     let params: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
         [&partition, &kind, &entity.id, &codes::version(from), &codes::limit(limit)];
     let rows = database.query("reading a stream", sql, &params).await?;
-    let Some(first) = rows.first() else { return Ok(History::default()) };
+    let Some(first) = rows.first() else { return Ok(StreamPage::default()) };
     let oldest = codes::version_of(first.get(0))?;
     let mut events = Vec::with_capacity(rows.len());
     for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(1).is_some()) {
@@ -42,12 +42,12 @@ pub(crate) async fn history(
         event.position = Vector::single(Partition::of(entity), codes::version_of(row.get(1))?).write();
         events.push(event);
     }
-    Ok(History { events, oldest })
+    Ok(StreamPage { events, oldest })
 }
 
-/// Kind, id, version, time, name and data from this column on; the position is the caller's to tell.
-fn event(row: &Found, first: usize) -> Result<Event, Fault> {
-    Ok(Event {
+/// Kind, id, version, time, name and data from this column on; the position is added by the caller.
+fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
+    Ok(StoredEvent {
         entity: codes::entity(row.get(first), row.get(first + 1))?,
         version: codes::version_of(row.get(first + 2))?,
         position: Position::default(),
@@ -57,7 +57,11 @@ fn event(row: &Found, first: usize) -> Result<Event, Fault> {
     })
 }
 
-pub(crate) async fn events(database: &Database, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+pub(crate) async fn events(
+    database: &ConnectionPools,
+    after: &Position,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, Fault> {
     let mut vector = Vector::read(after)?;
     let mut found = Vec::new();
     let mut look = FIRST_LOOK.max(2 * limit / PARTITIONS);
@@ -72,15 +76,15 @@ pub(crate) async fn events(database: &Database, after: &Position, limit: usize) 
     Ok(found)
 }
 
-type Place = (Partition, u64);
+type EventLocation = (Partition, u64);
 
 /// Where the next events stand, in order; and whether there are no more than these.
 async fn next_places(
-    database: &Database,
+    database: &ConnectionPools,
     vector: &Vector,
     look: usize,
     limit: usize,
-) -> Result<(Vec<Place>, bool), Fault> {
+) -> Result<(Vec<EventLocation>, bool), Fault> {
     let partitions: Vec<i16> = Partition::all().map(codes::partition).collect();
     let seen: Vec<i64> = Partition::all().map(|partition| codes::version(vector.at(partition))).collect();
     let sql = "SELECT e.partition, e.number, e.at FROM unnest($1::smallint[], $2::bigint[]) AS k (partition, seen) \
@@ -94,7 +98,7 @@ async fn next_places(
     Ok(merge(&queues, look, limit))
 }
 
-fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<Place>, bool) {
+fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usize) -> (Vec<EventLocation>, bool) {
     let head = |partition: Partition, place: usize| {
         queues[&partition].get(place).map(|(_, at)| Reverse((*at, partition, place)))
     };
@@ -116,7 +120,11 @@ fn merge(queues: &BTreeMap<Partition, Vec<(u64, i64)>>, look: usize, limit: usiz
 }
 
 /// The events at these places; what was trimmed since is left out, and the reader goes on behind it.
-async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -> Result<Vec<Event>, Fault> {
+async fn at_places(
+    database: &ConnectionPools,
+    places: &[EventLocation],
+    vector: &mut Vector,
+) -> Result<Vec<StoredEvent>, Fault> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
@@ -142,7 +150,7 @@ async fn at_places(database: &Database, places: &[Place], vector: &mut Vector) -
 }
 
 pub(crate) async fn streams(
-    database: &Database,
+    database: &ConnectionPools,
     after: Option<EntityId>,
     limit: usize,
 ) -> Result<Vec<EntityId>, Fault> {

@@ -8,9 +8,9 @@ use ordo_store::{Fault, Partition, Rebuilt};
 use uuid::Uuid;
 
 use crate::commit::write;
-use crate::connect::Database;
+use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
-use crate::plan::{Kept, Writes};
+use crate::plan::{KeptSnapshot, Writes};
 
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;
@@ -20,31 +20,31 @@ const CLEAR: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition 
 const END: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
      UPDATE partitions SET rebuilding = false; COMMIT";
 
-pub(crate) async fn clear(database: &Database) -> Result<(), Fault> {
-    run(database, Step::Command(CLEAR)).await
+pub(crate) async fn clear(database: &ConnectionPools) -> Result<(), Fault> {
+    run(database, RebuildStep::Command(CLEAR)).await
 }
 
-pub(crate) async fn end(database: &Database) -> Result<(), Fault> {
-    run(database, Step::Command(END)).await
+pub(crate) async fn end(database: &ConnectionPools) -> Result<(), Fault> {
+    run(database, RebuildStep::Command(END)).await
 }
 
-pub(crate) async fn put(database: &Database, found: &[Rebuilt]) -> Result<(), Fault> {
+pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result<(), Fault> {
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
-        let kept = Kept { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
+        let kept = KeptSnapshot { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
         writes.entities.insert(*entity, Some(kept));
         writes.put_rows(Partition::of(*entity), rows);
     }
-    if writes.is_empty() { Ok(()) } else { run(database, Step::Write(&writes)).await }
+    if writes.is_empty() { Ok(()) } else { run(database, RebuildStep::Write(&writes)).await }
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum RebuildStep<'a> {
     Command(&'static str),
     Write(&'a Writes<'a>),
 }
 
-async fn run(database: &Database, step: Step<'_>) -> Result<(), Fault> {
+async fn run(database: &ConnectionPools, step: RebuildStep<'_>) -> Result<(), Fault> {
     let mut tries = 1;
     loop {
         match try_once(database, step).await {
@@ -54,11 +54,11 @@ async fn run(database: &Database, step: Step<'_>) -> Result<(), Fault> {
     }
 }
 
-async fn try_once(database: &Database, step: Step<'_>) -> Result<(), Trouble> {
+async fn try_once(database: &ConnectionPools, step: RebuildStep<'_>) -> Result<(), Trouble> {
     let client = database.writer().await?;
     let done = match step {
-        Step::Command(sql) => client.batch_execute(sql).await.map_err(Trouble::from),
-        Step::Write(writes) => put_once(&client, writes).await,
+        RebuildStep::Command(sql) => client.batch_execute(sql).await.map_err(Trouble::from),
+        RebuildStep::Write(writes) => put_once(&client, writes).await,
     };
     if done.is_err() {
         drop(Object::take(client));

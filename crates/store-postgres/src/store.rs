@@ -7,49 +7,49 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot,
-    Stats, Store, Version, View,
+    Batch, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
+    Stats, Store, StoredEvent, StreamPage, Version, View,
 };
 use uuid::Uuid;
 
-use crate::connect::Database;
-use crate::hints::Told;
-use crate::url::{BadUrl, Target};
-use crate::writer::Writer;
+use crate::connect::ConnectionPools;
+use crate::hints::HintChannel;
+use crate::url::{BadUrl, ConnectTarget};
+use crate::writer::PostgresWriter;
 use crate::{migrate, read, read_log, rebuild};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct PostgresOptions {
     /// How many connections read; two more write, and one carries hints where nodes work together.
     pub readers: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { readers: 8 }
+impl Default for PostgresOptions {
+    fn default() -> PostgresOptions {
+        PostgresOptions { readers: 8 }
     }
 }
 
 /// A store in one schema of a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pub(crate) database: Database,
-    pub(crate) told: Arc<Told>,
-    target: Target,
-    writer: Writer,
+    pub(crate) database: ConnectionPools,
+    pub(crate) hints: Arc<HintChannel>,
+    target: ConnectTarget,
+    writer: PostgresWriter,
 }
 
 impl PostgresStore {
     /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
-    pub async fn open(url: &str, options: Options) -> Result<PostgresStore, Fault> {
-        let target: Target = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-        let database = Database::new(&target, options.readers.max(1))?;
+    pub async fn open(url: &str, options: PostgresOptions) -> Result<PostgresStore, Fault> {
+        let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+        let database = ConnectionPools::new(&target, options.readers.max(1))?;
         prepare(&database, &target.schema).await?;
         let name = Uuid::new_v4();
         sign_on(&database, name).await?;
-        let told = Arc::new(Told::new(name, &target)?);
-        let writer = Writer::start(database.clone(), name, told.clone());
-        Ok(PostgresStore { database, told, target, writer })
+        let hints = Arc::new(HintChannel::new(name, &target)?);
+        let writer = PostgresWriter::start(database.clone(), name, hints.clone());
+        Ok(PostgresStore { database, hints, target, writer })
     }
 
     /// The same store whose reads all see the moment of the first of them: for whoever reads all of it.
@@ -57,14 +57,14 @@ impl PostgresStore {
     pub fn at_this_moment(&self) -> Result<PostgresStore, Fault> {
         Ok(PostgresStore {
             database: self.database.at_one_moment(&self.target)?,
-            told: self.told.clone(),
+            hints: self.hints.clone(),
             target: self.target.clone(),
             writer: self.writer.clone(),
         })
     }
 }
 
-async fn prepare(database: &Database, schema: &str) -> Result<(), Fault> {
+async fn prepare(database: &ConnectionPools, schema: &str) -> Result<(), Fault> {
     let opening = |trouble: crate::fault::Trouble| trouble.into_fault("opening the database");
     let client = database.writer().await.map_err(opening)?;
     let migrated = migrate::run(&client, schema).await;
@@ -75,7 +75,7 @@ async fn prepare(database: &Database, schema: &str) -> Result<(), Fault> {
 }
 
 /// Writers that have not been seen for a week are forgotten: nobody asks for their last commit any more.
-async fn sign_on(database: &Database, name: Uuid) -> Result<(), Fault> {
+async fn sign_on(database: &ConnectionPools, name: Uuid) -> Result<(), Fault> {
     let now = crate::cluster::NOW;
     let forget = format!("DELETE FROM writers WHERE seen_at < {now} - 7 * 86400000");
     database.query("signing on", &forget, &[]).await?;
@@ -87,7 +87,7 @@ async fn sign_on(database: &Database, name: Uuid) -> Result<(), Fault> {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
         if batch.items.is_empty() && batch.chunks.is_empty() {
             return Ok(Vec::new());
@@ -99,11 +99,11 @@ impl Store for PostgresStore {
         read::load(&self.database, entities).await
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         read_log::history(&self.database, entity, from, limit).await
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         read_log::events(&self.database, after, limit).await
     }
 
@@ -123,7 +123,7 @@ impl Store for PostgresStore {
         read::row(&self.database, view, key).await
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         read::rows(&self.database, view, range, order, limit).await
     }
 
@@ -135,7 +135,7 @@ impl Store for PostgresStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         read::rows_of_ranges(&self.database, view, ranges, order, limit).await

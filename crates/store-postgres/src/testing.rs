@@ -19,38 +19,38 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A place in the shared server; as long as it is held, the server stays.
 #[derive(Debug)]
-pub struct Server {
+pub struct TestServer {
     port: u16,
     _using: File,
 }
 
-impl Server {
+impl TestServer {
     /// Starts the server, or joins those who use it.
     ///
     /// # Panics
     /// If there is no PostgreSQL on this machine, or it does not start.
-    pub fn join() -> Server {
-        Server::join_in(&folder())
+    pub fn join() -> TestServer {
+        TestServer::join_in(&folder())
     }
 
     /// One that speaks TLS with this certificate, for this test alone; the folder stays as long as the server is used.
     ///
     /// # Panics
-    /// As [`Server::join`].
-    pub fn start_with_tls(folder: &Path, certificate_pem: &str, key_pem: &str) -> Server {
+    /// As [`TestServer::join`].
+    pub fn start_with_tls(folder: &Path, certificate_pem: &str, key_pem: &str) -> TestServer {
         std::fs::write(folder.join("server.crt"), certificate_pem).unwrap();
         std::fs::write(folder.join("server.key"), key_pem).unwrap();
-        Server::join_in(folder)
+        TestServer::join_in(folder)
     }
 
-    fn join_in(folder: &Path) -> Server {
+    fn join_in(folder: &Path) -> TestServer {
         std::fs::create_dir_all(folder).unwrap();
         let one_at_a_time = lock_file(folder, "starting");
         one_at_a_time.lock().unwrap();
         let using = lock_file(folder, "using");
         using.lock_shared().unwrap();
         let port = running(folder).unwrap_or_else(|| start(folder));
-        Server { port, _using: using }
+        TestServer { port, _using: using }
     }
 
     /// A schema that nobody else uses, in the server's one database.
@@ -89,8 +89,8 @@ fn folder() -> PathBuf {
 }
 
 fn user() -> String {
-    let told = Command::new("id").arg("-u").output().expect("id tells who we are");
-    String::from_utf8_lossy(&told.stdout).trim().to_owned()
+    let id = Command::new("id").arg("-u").output().expect("id prints the user");
+    String::from_utf8_lossy(&id.stdout).trim().to_owned()
 }
 
 fn lock_file(folder: &Path, name: &str) -> File {

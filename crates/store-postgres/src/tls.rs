@@ -20,13 +20,13 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream 
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::url::{Target, Tls};
+use crate::url::{ConnectTarget, Tls};
 
 #[derive(Clone)]
 pub(crate) struct MakeTls(Arc<ClientConfig>);
 
 impl MakeTls {
-    pub(crate) fn of(target: &Target) -> Result<MakeTls, Fault> {
+    pub(crate) fn of(target: &ConnectTarget) -> Result<MakeTls, Fault> {
         let failed = |error: rustls::Error| Fault::unavailable("preparing TLS", error);
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())

@@ -50,7 +50,7 @@ pub(crate) enum Tls {
 }
 
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct ConnectTarget {
     pub(crate) config: Config,
     pub(crate) tls: Tls,
     /// A file with the authorities that are trusted; None: those the system trusts.
@@ -58,10 +58,10 @@ pub(crate) struct Target {
     pub(crate) schema: String,
 }
 
-impl FromStr for Target {
+impl FromStr for ConnectTarget {
     type Err = BadUrl;
 
-    fn from_str(text: &str) -> Result<Target, BadUrl> {
+    fn from_str(text: &str) -> Result<ConnectTarget, BadUrl> {
         if !is_url(text) {
             return Err(BadUrl::NotAUrl);
         }
@@ -92,12 +92,12 @@ impl FromStr for Target {
         if config.get_application_name().is_none() {
             config.application_name("ordo");
         }
-        Ok(Target { config, tls, root, schema })
+        Ok(ConnectTarget { config, tls, root, schema })
     }
 }
 
 /// Without the password.
-impl fmt::Debug for Target {
+impl fmt::Debug for ConnectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let database = self.config.get_dbname().unwrap_or_default();
         write!(f, "{:?}/{database}, schema {}", self.config.get_hosts(), self.schema)
@@ -147,12 +147,12 @@ fn causes(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn target(text: &str) -> Target {
+    fn target(text: &str) -> ConnectTarget {
         text.parse().unwrap()
     }
 
     fn refused(text: &str) -> String {
-        text.parse::<Target>().unwrap_err().to_string()
+        text.parse::<ConnectTarget>().unwrap_err().to_string()
     }
 
     #[test]

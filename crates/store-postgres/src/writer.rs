@@ -7,20 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, Fault, Outcome, Partition};
+use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use crate::commit::{Signed, Tried, try_once};
-use crate::connect::Database;
+use crate::commit::{Tried, UnconfirmedCommit, try_once};
+use crate::connect::ConnectionPools;
 use crate::fault::Trouble;
-use crate::hints::Told;
+use crate::hints::HintChannel;
 
 /// One transaction gathers at most this many items,
 const GATHERED_ITEMS_MAX: usize = 8_192;
 /// or about this many bytes; a single batch may be larger.
 const GATHERED_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Batches that wait for the writer; whoever comes next waits for a place.
+/// Batches that wait for the writer; a further one waits for room.
 const QUEUED_BATCHES_MAX: usize = 1_024;
 
 /// What passes is tried again after these pauses; then the caller hears of it.
@@ -30,29 +30,29 @@ const UNKNOWN_PAUSES_MS: [u64; 15] = [1_000; 15];
 /// A try that takes longer has lost its server.
 const TRY_PATIENCE: Duration = Duration::from_secs(60);
 
-type Answer = Result<Vec<Outcome>, Fault>;
+type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
-struct Waiting {
+struct PendingBatch {
     batch: Batch,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<CommitResult>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Writer {
-    queue: mpsc::Sender<Waiting>,
+pub(crate) struct PostgresWriter {
+    queue: mpsc::Sender<PendingBatch>,
 }
 
-impl Writer {
+impl PostgresWriter {
     /// `name` has its row in the table of writers.
-    pub(crate) fn start(database: Database, name: Uuid, told: Arc<Told>) -> Writer {
+    pub(crate) fn start(database: ConnectionPools, name: Uuid, hints: Arc<HintChannel>) -> PostgresWriter {
         let (queue, waiting) = mpsc::channel(QUEUED_BATCHES_MAX);
-        tokio::spawn(run(Committing { database, name, told }, waiting));
-        Writer { queue }
+        tokio::spawn(run(Committing { database, name, hints }, waiting));
+        PostgresWriter { queue }
     }
 
-    pub(crate) async fn commit(&self, batch: Batch) -> Answer {
+    pub(crate) async fn commit(&self, batch: Batch) -> CommitResult {
         let (answer, answered) = oneshot::channel();
-        self.queue.send(Waiting { batch, answer }).await.map_err(|_| gone())?;
+        self.queue.send(PendingBatch { batch, answer }).await.map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 }
@@ -62,12 +62,12 @@ fn gone() -> Fault {
 }
 
 struct Committing {
-    database: Database,
+    database: ConnectionPools,
     name: Uuid,
-    told: Arc<Told>,
+    hints: Arc<HintChannel>,
 }
 
-async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {
+async fn run(committing: Committing, mut waiting: mpsc::Receiver<PendingBatch>) {
     while let Some(first) = waiting.recv().await {
         let (batches, answers) = gather(first, &mut waiting);
         let together = committing.commit(&batches).await;
@@ -79,11 +79,14 @@ async fn run(committing: Committing, mut waiting: mpsc::Receiver<Waiting>) {
 }
 
 /// Takes what is queued behind the first batch, up to the limits.
-fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>, Vec<oneshot::Sender<Answer>>) {
+fn gather(
+    first: PendingBatch,
+    waiting: &mut mpsc::Receiver<PendingBatch>,
+) -> (Vec<Batch>, Vec<oneshot::Sender<CommitResult>>) {
     let (mut items, mut bytes) = (first.batch.items.len(), first.batch.bytes());
     let (mut batches, mut answers) = (vec![first.batch], vec![first.answer]);
     while items < GATHERED_ITEMS_MAX && bytes < GATHERED_BYTES_MAX {
-        let Ok(Waiting { batch, answer }) = waiting.try_recv() else { break };
+        let Ok(PendingBatch { batch, answer }) = waiting.try_recv() else { break };
         items += batch.items.len();
         bytes += batch.bytes();
         batches.push(batch);
@@ -94,7 +97,7 @@ fn gather(first: Waiting, waiting: &mut mpsc::Receiver<Waiting>) -> (Vec<Batch>,
 
 impl Committing {
     /// One answer per batch. What is wrong with one of them must not keep the others from being written.
-    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<Outcome>>, Fault>) -> Vec<Answer> {
+    async fn each(&self, batches: &[Batch], together: Result<Vec<Vec<CommitOutcome>>, Fault>) -> Vec<CommitResult> {
         match together {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
             Err(Fault::Damaged { .. }) if batches.len() > 1 => {
@@ -109,14 +112,14 @@ impl Committing {
         }
     }
 
-    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Vec<Outcome>>, Fault> {
-        let mut unknown: Option<Signed> = None;
+    async fn commit(&self, batches: &[Batch]) -> Result<Vec<Vec<CommitOutcome>>, Fault> {
+        let mut unknown: Option<UnconfirmedCommit> = None;
         let mut tries = 0;
         loop {
             let trouble = match self.try_once(batches, unknown.as_ref().map(|signed| signed.name)).await {
                 Tried::Done { outcomes, partitions } => return Ok(self.done(outcomes, &partitions)),
                 Tried::Earlier => {
-                    let Signed { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
+                    let UnconfirmedCommit { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
                     return Ok(self.done(outcomes, &partitions));
                 }
                 Tried::Broken { trouble, signed } => {
@@ -149,8 +152,8 @@ impl Committing {
         tried
     }
 
-    fn done(&self, outcomes: Vec<Vec<Outcome>>, partitions: &[Partition]) -> Vec<Vec<Outcome>> {
-        self.told.committed(partitions);
+    fn done(&self, outcomes: Vec<Vec<CommitOutcome>>, partitions: &[Partition]) -> Vec<Vec<CommitOutcome>> {
+        self.hints.committed(partitions);
         outcomes
     }
 }

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use ordo_model::Millis;
 use ordo_store::conformance::given::{accept, commit, grow, item, job};
-use ordo_store::{Alarm, Beat, Cluster, DueAlarm, Hint, Item, Outcome, Partition, Store};
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store::{Alarm, Cluster, CommitOutcome, DueAlarm, Hint, Item, NodeHeartbeat, Partition, Store};
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use uuid::Uuid;
 
 const LONG: Millis = Millis::from_secs(60);
 
-async fn nodes(count: usize) -> (Server, Vec<PostgresStore>) {
-    let server = Server::join();
+async fn nodes(count: usize) -> (TestServer, Vec<PostgresStore>) {
+    let server = TestServer::join();
     let url = server.fresh_url();
     let mut stores = Vec::new();
     for _ in 0..count {
-        stores.push(PostgresStore::open(&url, Options { readers: 2 }).await.unwrap());
+        stores.push(PostgresStore::open(&url, PostgresOptions { readers: 2 }).await.unwrap());
     }
     (server, stores)
 }
@@ -27,8 +27,8 @@ fn generation(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-fn beat(number: u128, good_for: Millis) -> Beat {
-    Beat { generation: generation(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
+fn beat(number: u128, good_for: Millis) -> NodeHeartbeat {
+    NodeHeartbeat { generation: generation(number), name: format!("node-{number}"), about: b"{}".to_vec(), good_for }
 }
 
 async fn with_alarm(store: &PostgresStore, number: u128, at: ordo_model::Timestamp) -> DueAlarm {
@@ -52,8 +52,9 @@ async fn of_commits_of_several_nodes_one_wins_each_version() {
             tokio::join!(commit(&stores[0], items()), commit(&stores[1], items()), commit(&stores[2], items()));
         for place in 0..20 {
             let outcomes = [&one[place], &two[place], &three[place]];
-            let won = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Committed { .. })).count();
-            let lost = outcomes.iter().filter(|outcome| ***outcome == Outcome::Conflict { actual: round + 1 }).count();
+            let won = outcomes.iter().filter(|outcome| matches!(outcome, CommitOutcome::Committed { .. })).count();
+            let lost =
+                outcomes.iter().filter(|outcome| ***outcome == CommitOutcome::Conflict { actual: round + 1 }).count();
             assert_eq!((won, lost), (1, 2), "{outcomes:?}");
         }
     }
@@ -139,7 +140,7 @@ async fn a_lease_that_ended_can_be_taken_and_its_old_holder_learns_it() {
 }
 
 #[tokio::test]
-async fn due_can_be_asked_of_some_shards_only() {
+async fn due_alarms_can_be_read_of_some_partitions_only() {
     let (_server, stores) = nodes(1).await;
     let store = &stores[0];
     let now = store.now().await.unwrap();

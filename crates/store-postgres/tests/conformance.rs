@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_store::Store;
-use ordo_store::conformance::Place;
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store::conformance::StoreUnderTest;
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 
 struct Schema {
-    _server: Server,
+    _server: TestServer,
     url: String,
 }
 
 #[async_trait]
-impl Place for Schema {
+impl StoreUnderTest for Schema {
     async fn open(&self) -> Arc<dyn Store> {
-        Arc::new(PostgresStore::open(&self.url, Options::default()).await.unwrap())
+        Arc::new(PostgresStore::open(&self.url, PostgresOptions::default()).await.unwrap())
     }
 }
 
 fn schema() -> Schema {
-    let server = Server::join();
+    let server = TestServer::join();
     Schema { url: server.fresh_url(), _server: server }
 }
 

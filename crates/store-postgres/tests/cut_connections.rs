@@ -10,9 +10,9 @@ use std::sync::Arc;
 use common::Proxy;
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{accept, event, grow, item, job, version};
-use ordo_store::{Batch, Fault, Item, Outcome, Store};
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store::{Batch, CommitOutcome, Fault, Item, Store};
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 
 const WRITERS: u128 = 6;
 const TURNS: usize = 40;
@@ -39,7 +39,7 @@ async fn write(store: Arc<PostgresStore>, entity: EntityId) -> Heard {
             Batch { items: vec![Item { events: vec![event(&name)], ..item(entity, version) }], chunks: Vec::new() };
         match store.commit(batch).await {
             Ok(outcomes) => match &outcomes[0] {
-                Outcome::Committed { version: now, .. } => {
+                CommitOutcome::Committed { version: now, .. } => {
                     assert_eq!(*now, version + 1);
                     heard.acknowledged.push(name);
                     (version, sure) = (*now, true);
@@ -57,11 +57,11 @@ async fn write(store: Arc<PostgresStore>, entity: EntityId) -> Heard {
 }
 
 async fn story(seed: u64) {
-    let server = Server::join();
+    let server = TestServer::join();
     let proxy = Proxy::before(server.port(), seed).await;
     let schema = server.fresh_url().rsplit_once("schema=").unwrap().1.to_owned();
     let url = server.url_on(proxy.port, &schema);
-    let store = Arc::new(PostgresStore::open(&url, Options { readers: 3 }).await.unwrap());
+    let store = Arc::new(PostgresStore::open(&url, PostgresOptions { readers: 3 }).await.unwrap());
     proxy.cut(true);
     let writers: Vec<_> = (1..=WRITERS).map(|number| tokio::spawn(write(store.clone(), job(number)))).collect();
     let mut heard = BTreeMap::new();
@@ -73,7 +73,7 @@ async fn story(seed: u64) {
     let acknowledged: usize = heard.values().map(|heard| heard.acknowledged.len()).sum();
     assert!(acknowledged > TURNS, "hardly anything came through: {acknowledged}");
     // Read by a way that nobody cuts.
-    let plain = PostgresStore::open(&server.url_on(server.port(), &schema), Options::default()).await.unwrap();
+    let plain = PostgresStore::open(&server.url_on(server.port(), &schema), PostgresOptions::default()).await.unwrap();
     for (entity, heard) in &heard {
         let history = plain.history(*entity, 0, 1_000).await.unwrap();
         let mut there: BTreeMap<&str, usize> = BTreeMap::new();
@@ -105,10 +105,10 @@ async fn and_again_with_other_luck() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_says_that_the_database_is_away_and_recovers_by_itself() {
-    let server = Server::join();
+    let server = TestServer::join();
     let proxy = Proxy::before(server.port(), 1).await;
     let schema = server.fresh_url().rsplit_once("schema=").unwrap().1.to_owned();
-    let store = PostgresStore::open(&server.url_on(proxy.port, &schema), Options::default()).await.unwrap();
+    let store = PostgresStore::open(&server.url_on(proxy.port, &schema), PostgresOptions::default()).await.unwrap();
     grow(&store, job(1), 1).await;
     proxy.away(true);
     let batch = |version| Batch { items: vec![item(job(1), version)], chunks: Vec::new() };

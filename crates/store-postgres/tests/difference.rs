@@ -4,9 +4,9 @@
 
 use ordo_model::EntityId;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
-use ordo_store::{Batch, Item, KeyRange, Order, Outcome, Position, Snapshot, Store, View};
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store::{Batch, CommitOutcome, Direction, Item, KeyRange, Position, Snapshot, Store, View};
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use ordo_store_redb::RedbStore;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -16,7 +16,7 @@ const ENTITIES: u128 = 4;
 
 /// What may happen to one entity; versions are guessed, so that some are refused.
 #[derive(Debug, Clone)]
-enum Step {
+enum StoreStep {
     Append {
         entity: u128,
         off: u64,
@@ -41,28 +41,28 @@ enum Step {
     },
 }
 
-fn steps() -> impl Strategy<Value = Vec<Vec<Step>>> {
+fn steps() -> impl Strategy<Value = Vec<Vec<StoreStep>>> {
     let entity = 1..=ENTITIES;
     let off = prop_oneof![9 => Just(0u64), 1 => 1..3u64];
     let rows = prop::collection::vec((0..View::ALL.len(), 0..6u8, any::<bool>()), 0..3);
     let key = prop::option::weighted(0.2, (0..3u8, 0..200i64));
     let step = prop_oneof![
         8 => (entity.clone(), off.clone(), 0..4usize, prop::option::of(0..500i64), rows, key).prop_map(
-            |(entity, off, events, alarm, rows, key)| Step::Append { entity, off, events, alarm, rows, key }
+            |(entity, off, events, alarm, rows, key)| StoreStep::Append { entity, off, events, alarm, rows, key }
         ),
-        2 => (entity.clone(), off.clone(), 0..8u64).prop_map(|(entity, off, through)| Step::Trim { entity, off, through }),
-        1 => (entity, off, 1..4u128).prop_map(|(entity, off, owner)| Step::Purge { entity, off, owner }),
-        2 => (1..4u128, 0..5u64).prop_map(|(owner, seq)| Step::Chunk { owner, seq }),
+        2 => (entity.clone(), off.clone(), 0..8u64).prop_map(|(entity, off, through)| StoreStep::Trim { entity, off, through }),
+        1 => (entity, off, 1..4u128).prop_map(|(entity, off, owner)| StoreStep::Purge { entity, off, owner }),
+        2 => (1..4u128, 0..5u64).prop_map(|(owner, seq)| StoreStep::Chunk { owner, seq }),
     ];
     prop::collection::vec(prop::collection::vec(step, 1..8), 1..12)
 }
 
 /// A batch of these steps, given the versions as they will be if all of it is accepted.
-fn batch(steps: &[Step], versions: &mut [u64; ENTITIES as usize + 1], turn: usize) -> Batch {
+fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn: usize) -> Batch {
     let mut batch = Batch::default();
     for (place, step) in steps.iter().enumerate() {
         match step.clone() {
-            Step::Append { entity, off, events, alarm: moment, rows, key } => {
+            StoreStep::Append { entity, off, events, alarm: moment, rows, key } => {
                 let version = &mut versions[entity as usize];
                 let events = if *version == 0 { events.max(1) } else { events };
                 let mut new = item(job(entity), *version + off).with_alarm(moment.map(alarm));
@@ -79,43 +79,43 @@ fn batch(steps: &[Step], versions: &mut [u64; ENTITIES as usize + 1], turn: usiz
                 *version += events as u64;
                 batch.items.push(new);
             }
-            Step::Trim { entity, off, through } => {
+            StoreStep::Trim { entity, off, through } => {
                 let version = versions[entity as usize];
                 if version > 0 {
                     batch.items.push(trim(job(entity), version + off, through.min(version + off)));
                 }
             }
-            Step::Purge { entity, off, owner } => {
+            StoreStep::Purge { entity, off, owner } => {
                 let version = &mut versions[entity as usize];
                 let gone = Item { forget_chunks: vec![Uuid::from_u128(owner)], ..purge(job(entity), *version + off) };
                 *version = 0;
                 batch.items.push(gone);
             }
-            Step::Chunk { owner, seq } => batch.chunks.push(chunk(owner, seq, &format!("{turn}-{place}"))),
+            StoreStep::Chunk { owner, seq } => batch.chunks.push(chunk(owner, seq, &format!("{turn}-{place}"))),
         }
     }
     batch
 }
 
 /// Positions are the driver's own.
-fn told(outcomes: Vec<Outcome>) -> Vec<String> {
+fn described(outcomes: Vec<CommitOutcome>) -> Vec<String> {
     let tell = |outcome| match outcome {
-        Outcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
-        Outcome::Conflict { actual } => format!("conflict {actual}"),
-        Outcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
+        CommitOutcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
+        CommitOutcome::Conflict { actual } => format!("conflict {actual}"),
+        CommitOutcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
     };
     outcomes.into_iter().map(tell).collect()
 }
 
-type Told = (EntityId, u64, String, Vec<u8>);
+type ReadAnswers = (EntityId, u64, String, Vec<u8>);
 
 /// Everything a store can be asked, without positions.
 #[derive(Debug, PartialEq)]
 struct Contents {
     snapshots: Vec<(EntityId, Snapshot)>,
     streams: Vec<EntityId>,
-    histories: Vec<(u64, Vec<Told>)>,
-    log: Vec<Told>,
+    histories: Vec<(u64, Vec<ReadAnswers>)>,
+    log: Vec<ReadAnswers>,
     due: Vec<ordo_store::DueAlarm>,
     rows: Vec<Vec<ordo_store::Row>>,
     chunks: Vec<Vec<ordo_store::Chunk>>,
@@ -124,18 +124,19 @@ struct Contents {
 }
 
 async fn contents(store: &dyn Store) -> Contents {
-    let tell = |event: ordo_store::Event| (event.entity, event.version, event.kind, event.data);
+    let tell = |event: ordo_store::StoredEvent| (event.entity, event.version, event.kind, event.data);
     let mut histories = Vec::new();
     for number in 1..=ENTITIES {
         let history = store.history(job(number), 0, 1_000).await.unwrap();
         histories.push((history.oldest, history.events.into_iter().map(tell).collect()));
     }
-    let mut log: Vec<Told> = store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
+    let mut log: Vec<ReadAnswers> =
+        store.events(&Position::default(), 10_000).await.unwrap().into_iter().map(tell).collect();
     // Stable: events of one entity keep the order in which they came.
     log.sort_by_key(|(entity, ..)| *entity);
     let (mut rows, mut chunks, mut dedup) = (Vec::new(), Vec::new(), Vec::new());
     for view in View::ALL {
-        rows.push(store.rows(view, &KeyRange::all(), Order::Descending, 1_000).await.unwrap());
+        rows.push(store.rows(view, &KeyRange::all(), Direction::Descending, 1_000).await.unwrap());
     }
     for owner in 1..4 {
         chunks.push(store.chunks(Uuid::from_u128(owner), 0, 100).await.unwrap());
@@ -157,14 +158,14 @@ async fn contents(store: &dyn Store) -> Contents {
     }
 }
 
-async fn play(history: &[Vec<Step>], server: &Server) {
+async fn play(history: &[Vec<StoreStep>], server: &TestServer) {
     let redb = RedbStore::in_memory().unwrap();
-    let postgres = PostgresStore::open(&server.fresh_url(), Options { readers: 2 }).await.unwrap();
+    let postgres = PostgresStore::open(&server.fresh_url(), PostgresOptions { readers: 2 }).await.unwrap();
     let mut versions = [0; ENTITIES as usize + 1];
     for (turn, steps) in history.iter().enumerate() {
         let batch = batch(steps, &mut versions, turn);
         let (here, there) = (redb.commit(batch.clone()).await.unwrap(), postgres.commit(batch).await.unwrap());
-        assert_eq!(told(here), told(there), "turn {turn}");
+        assert_eq!(described(here), described(there), "turn {turn}");
         for number in 1..=ENTITIES {
             let found = redb.load(&[job(number)]).await.unwrap().pop().flatten();
             versions[number as usize] = found.map_or(0, |snapshot| snapshot.version);
@@ -175,7 +176,7 @@ async fn play(history: &[Vec<Step>], server: &Server) {
 
 #[test]
 fn one_history_on_two_stores_gives_the_same_answers() {
-    let server = Server::join();
+    let server = TestServer::join();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
     let played = runner.run(&steps(), |history| {

@@ -4,12 +4,12 @@
 
 use ordo_store::conformance::given::{grow, job, version};
 use ordo_store::{Fault, Store};
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{LAYOUT, Options, PostgresStore};
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{LAYOUT, PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
 
 async fn open(url: &str) -> PostgresStore {
-    PostgresStore::open(url, Options::default()).await.unwrap()
+    PostgresStore::open(url, PostgresOptions::default()).await.unwrap()
 }
 
 /// Speaks to the schema directly.
@@ -23,7 +23,7 @@ async fn sql(url: &str, statement: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_that_open_an_empty_database_at_once_make_one_layout() {
-    let server = Server::join();
+    let server = TestServer::join();
     let url = server.fresh_url();
     let opening: Vec<_> = (0..6)
         .map(|_| {
@@ -42,18 +42,18 @@ async fn many_that_open_an_empty_database_at_once_make_one_layout() {
 
 #[tokio::test]
 async fn a_newer_layout_is_refused_and_left_alone() {
-    let server = Server::join();
+    let server = TestServer::join();
     let url = server.fresh_url();
     drop(open(&url).await);
     sql(&url, "UPDATE meta SET layout = 1000").await;
-    let refused = PostgresStore::open(&url, Options::default()).await;
+    let refused = PostgresStore::open(&url, PostgresOptions::default()).await;
     let Err(Fault::Damaged { what }) = refused else { panic!("{refused:?}") };
     assert!(what.contains("layout 1000") && what.contains("newer"), "{what}");
 }
 
 #[tokio::test]
 async fn schemas_of_one_database_know_nothing_of_each_other() {
-    let server = Server::join();
+    let server = TestServer::join();
     let (one, two) = (open(&server.fresh_url()).await, open(&server.fresh_url()).await);
     grow(&one, job(1), 2).await;
     assert_eq!((version(&one, job(1)).await, version(&two, job(1)).await), (2, 0));
@@ -61,7 +61,7 @@ async fn schemas_of_one_database_know_nothing_of_each_other() {
 
 #[tokio::test]
 async fn an_event_without_its_snapshot_is_damage_and_stops_nobody_else() {
-    let server = Server::join();
+    let server = TestServer::join();
     let url = server.fresh_url();
     let store = open(&url).await;
     grow(&store, job(1), 1).await;
@@ -74,9 +74,9 @@ async fn an_event_without_its_snapshot_is_damage_and_stops_nobody_else() {
 
 #[tokio::test]
 async fn a_database_that_is_away_is_unavailable_and_says_so() {
-    let away = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=disable", Options::default()).await;
+    let away = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=disable", PostgresOptions::default()).await;
     assert!(matches!(away, Err(Fault::Unavailable { .. })), "{away:?}");
-    let bad = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=maybe", Options::default()).await;
+    let bad = PostgresStore::open("postgres://ordo@127.0.0.1:1/x?sslmode=maybe", PostgresOptions::default()).await;
     let Err(Fault::Misuse { what }) = bad else { panic!("{bad:?}") };
     assert!(what.contains("verify-full"), "{what}");
 }

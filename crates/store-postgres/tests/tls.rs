@@ -4,22 +4,22 @@
 
 use ordo_store::conformance::given::{accept, item, job, version};
 use ordo_store::{Fault, Store};
-use ordo_store_postgres::testing::Server;
-use ordo_store_postgres::{Options, PostgresStore};
+use ordo_store_postgres::testing::TestServer;
+use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 /// An authority of its own, as a company has one, in a file that clients are given.
-struct Authority {
+struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl Authority {
-    fn new() -> Authority {
+impl CertificateAuthority {
+    fn new() -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
+        CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
     /// The certificate of a server that is called so, and its key.
@@ -37,24 +37,24 @@ impl Authority {
 }
 
 /// A server that says it is called so, and its authority.
-fn server_called(name: &str) -> (TempDir, Server, Authority) {
+fn server_called(name: &str) -> (TempDir, TestServer, CertificateAuthority) {
     let folder = tempfile::Builder::new().prefix("ordo-tls-").tempdir().unwrap();
-    let authority = Authority::new();
+    let authority = CertificateAuthority::new();
     let (certificate, key) = authority.certify(name);
-    let server = Server::start_with_tls(folder.path(), &certificate, &key);
+    let server = TestServer::start_with_tls(folder.path(), &certificate, &key);
     (folder, server, authority)
 }
 
-fn url(host: &str, server: &Server, options: &str) -> String {
+fn url(host: &str, server: &TestServer, options: &str) -> String {
     format!("postgres://ordo@{host}:{}/postgres?{options}", server.port())
 }
 
 async fn open(url: &str) -> Result<PostgresStore, Fault> {
-    PostgresStore::open(url, Options::default()).await
+    PostgresStore::open(url, PostgresOptions::default()).await
 }
 
 /// Opened, used, and found encrypted by the server itself.
-async fn works_encrypted(server: &Server, url: &str) {
+async fn works_encrypted(server: &TestServer, url: &str) {
     let store = open(url).await.unwrap();
     let before = version(&store, job(1)).await;
     accept(&store, item(job(1), before)).await;
@@ -90,7 +90,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 async fn a_server_is_spoken_to_encrypted_and_must_prove_its_name_where_that_is_asked() {
     let (folder, server, authority) = server_called("localhost");
     let trusted = authority.file(&folder, "trusted.pem");
-    let stranger = Authority::new().file(&folder, "stranger.pem");
+    let stranger = CertificateAuthority::new().file(&folder, "stranger.pem");
     works_encrypted(&server, &url("localhost", &server, "sslmode=require")).await;
     works_encrypted(&server, &url("localhost", &server, "sslmode=prefer")).await;
     let verified = format!("sslmode=verify-full&sslrootcert={trusted}");
@@ -104,7 +104,7 @@ async fn a_server_is_spoken_to_encrypted_and_must_prove_its_name_where_that_is_a
 
 #[tokio::test]
 async fn a_server_without_tls_is_refused_where_encryption_is_asked_for() {
-    let server = Server::join();
+    let server = TestServer::join();
     let plain = server.fresh_url();
     assert!(open(&plain).await.is_ok());
     assert!(open(&plain.replace("sslmode=disable", "sslmode=prefer")).await.is_ok());

@@ -18,9 +18,9 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, Outcome, RowWrite, Store, View};
-use ordo_store_redb::simdisk::Rng;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
+use ordo_store_redb::simdisk::DiskRng;
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::backends::FileBackend;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -94,7 +94,7 @@ fn store(seconds: u64, items: usize, store: &RedbStore) -> Measured {
 }
 
 /// Another event of 64 jobs drawn at random.
-fn updates(random: &mut Rng, versions: &mut [u64]) -> Batch {
+fn updates(random: &mut DiskRng, versions: &mut [u64]) -> Batch {
     let change = |_| {
         let number = random.below(versions.len() as u64);
         let expected = versions[number as usize];
@@ -111,7 +111,7 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
     for journal in [false, true] {
         let path = folder.join(format!("large-{journal}.db"));
         let store = if journal {
-            RedbStore::open(&path, Options { micros, ..Options::default() }).unwrap()
+            RedbStore::open(&path, RedbOptions { micros, ..RedbOptions::default() }).unwrap()
         } else {
             let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
             RedbStore::open_inline(FileBackend::new(file).unwrap()).unwrap()
@@ -121,10 +121,10 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
             runtime.block_on(store.commit(new.batch(4_096))).unwrap();
         }
         let mib = || std::fs::metadata(&path).unwrap().len() >> 20;
-        let (before, mut random, mut versions) = (mib(), Rng::new(1), vec![1; jobs as usize]);
+        let (before, mut random, mut versions) = (mib(), DiskRng::new(1), vec![1; jobs as usize]);
         let measured = measure(seconds, 64, || {
             let outcomes = runtime.block_on(store.commit(updates(&mut random, &mut versions))).unwrap();
-            assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+            assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
         });
         let stats = runtime.block_on(store.stats()).unwrap().journal.unwrap_or_default();
         let (checkpoints, longest) = (stats.checkpoints, stats.checkpoint_micros_max);
@@ -161,10 +161,10 @@ fn main() {
         let redb = RedbStore::open_inline(FileBackend::new(redb_file).unwrap()).unwrap();
         println!("{items:>5} redb            {}", store(seconds, items, &redb).show());
         drop(redb);
-        let inline = RedbStore::open_file_inline(path("inline", items), Options::default()).unwrap();
+        let inline = RedbStore::open_file_inline(path("inline", items), RedbOptions::default()).unwrap();
         println!("{items:>5} journal, inline {}", store(seconds, items, &inline).show());
         drop(inline);
-        let journal = RedbStore::open(path("journal", items), Options::default()).unwrap();
+        let journal = RedbStore::open(path("journal", items), RedbOptions::default()).unwrap();
         println!("{items:>5} journal         {}", store(seconds, items, &journal).show());
         drop(journal);
         println!("{items:>5} disk            {}", disk(folder.path(), seconds, items).show());

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use ordo_model::{JobId, Timestamp};
 use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, RowWrite, Store, View};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 const START_MS: i64 = 1_763_000_000_000;
@@ -49,7 +49,7 @@ async fn main() {
     let place = tempfile::tempdir_in(folder).unwrap();
     let path = place.path().join("ordo.redb");
     let started = Instant::now();
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     for first in (0..jobs).step_by(BATCH as usize) {
         let items = (first..jobs.min(first + BATCH)).map(job).collect();
         store.commit(Batch { items, chunks: Vec::new() }).await.unwrap();
@@ -57,7 +57,7 @@ async fn main() {
     let (filled_s, filled_rss) = (started.elapsed().as_secs_f64(), memory_mib("VmRSS"));
     drop(store);
     let started = Instant::now();
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     let opened_ms = started.elapsed().as_millis();
     let (started, mut after, mut found) = (Instant::now(), None, 0);
     loop {
@@ -67,7 +67,7 @@ async fn main() {
         found += page.len() as u64;
     }
     assert_eq!(found, jobs);
-    let told = serde_json::json!({
+    let report = serde_json::json!({
         "jobs": jobs,
         "filled_s": filled_s,
         "filled_jobs_per_s": (jobs as f64 / filled_s).round(),
@@ -78,5 +78,5 @@ async fn main() {
         "all_alarms_read_ms": started.elapsed().as_millis() as u64,
         "rss_mib_after_reading": memory_mib("VmRSS"),
     });
-    println!("{told}");
+    println!("{report}");
 }

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, Outcome, RowWrite, Store, View};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;
 
@@ -66,7 +66,7 @@ fn batches(items: usize, batch: usize, expected: u64) -> Vec<Batch> {
     (0..items).step_by(batch).map(|start| Batch { items: of(start), chunks: Vec::new() }).collect()
 }
 
-/// Time on the clock and on the processor (0 where /proc does not tell): the latter is hardly disturbed by neighbours.
+/// Time on the clock and on the processor (0 where /proc does not say): the latter is hardly disturbed by neighbours.
 struct Watch {
     started: Instant,
     cpu_ns: f64,
@@ -89,8 +89,8 @@ impl Watch {
     }
 
     fn cpu_ns() -> f64 {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        told.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0)
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0)
     }
 }
 
@@ -98,7 +98,7 @@ fn through_store(runtime: &tokio::runtime::Runtime, store: &RedbStore, batches: 
     let watch = Watch::start();
     for batch in batches {
         let outcomes = runtime.block_on(store.commit(batch)).unwrap();
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
     }
     watch.stop()
 }
@@ -177,9 +177,9 @@ fn measure(folder: &Path, batch: usize) -> serde_json::Value {
     let items = if batch == 1 { 2_000 } else { 40_000.max(batch * 20) };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let place = tempfile::tempdir_in(folder).unwrap();
-    let store = RedbStore::open_file_inline(place.path().join("store.redb"), Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(place.path().join("store.redb"), RedbOptions::default()).unwrap();
     let mut builder = Database::builder();
-    builder.set_cache_size(Options::default().cache_bytes);
+    builder.set_cache_size(RedbOptions::default().cache_bytes);
     let raw = builder.create(place.path().join("raw.redb")).unwrap();
     let per_second = |seconds: f64| (items as f64 / seconds).round();
     let mut line = serde_json::json!({ "batch": batch, "items": items });

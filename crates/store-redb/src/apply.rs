@@ -2,31 +2,31 @@
 //!
 //! Invariants: the same batches on the same tables come to the same result, now or in a recovery. The transaction is
 //! committed only after the record is durable, so that nobody reads what could still be lost. Damage at one entity
-//! keeps no other from being written: a batch that meets it leaves nothing, and is told.
+//! keeps no other from being written: a batch that meets it writes nothing and gets the fault.
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Batch, Fault, Outcome};
+use ordo_store::{Batch, CommitOutcome, Fault};
 use redb::{Database, Durability, WriteTransaction};
 
 use crate::commit::Writing;
 use crate::fault::during;
-use crate::journal::{Journal, Tail};
+use crate::journal::{Journal, JournalTail};
 use crate::tables::META;
 use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
 
 /// What became of one batch.
-pub(crate) type Answer = Result<Vec<Outcome>, Fault>;
+pub(crate) type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 /// What makes a transaction durable.
 #[derive(Debug)]
-pub(crate) struct Log<'j> {
-    way: Way<'j>,
+pub(crate) struct CommitLog<'j> {
+    way: CommitPath<'j>,
     begun: bool,
 }
 
 #[derive(Debug)]
-enum Way<'j> {
+enum CommitPath<'j> {
     /// redb itself.
     Redb,
     /// A record in the journal.
@@ -35,13 +35,13 @@ enum Way<'j> {
     Replay(u64),
 }
 
-impl<'j> Log<'j> {
-    pub(crate) fn without() -> Log<'j> {
-        Log { way: Way::Redb, begun: false }
+impl<'j> CommitLog<'j> {
+    pub(crate) fn without() -> CommitLog<'j> {
+        CommitLog { way: CommitPath::Redb, begun: false }
     }
 
-    pub(crate) fn append_to(journal: &'j mut Journal) -> Log<'j> {
-        Log { way: Way::Append(journal), begun: false }
+    pub(crate) fn append_to(journal: &'j mut Journal) -> CommitLog<'j> {
+        CommitLog { way: CommitPath::Append(journal), begun: false }
     }
 
     /// Whether something of it may last, whatever becomes of the tables.
@@ -51,8 +51,8 @@ impl<'j> Log<'j> {
 
     fn begin_write(&self, database: &Database) -> Result<WriteTransaction, Fault> {
         match &self.way {
-            Way::Redb => begin_durable(database),
-            Way::Append(_) | Way::Replay(_) => {
+            CommitPath::Redb => begin_durable(database),
+            CommitPath::Append(_) | CommitPath::Replay(_) => {
                 let mut transaction = database.begin_write().map_err(during("beginning to write"))?;
                 transaction.set_durability(Durability::None).map_err(during("beginning to write"))?;
                 Ok(transaction)
@@ -60,28 +60,32 @@ impl<'j> Log<'j> {
         }
     }
 
-    /// Begins to make the batches durable, once; answers the number of their record.
+    /// Begins to make the batches durable, once; returns the number of their record.
     fn begin(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         let begun = std::mem::replace(&mut self.begun, true);
         match &mut self.way {
-            Way::Redb => Ok(0),
-            Way::Append(journal) if begun => Ok(journal.last()),
-            Way::Append(journal) => journal.append(batches),
-            Way::Replay(number) => Ok(*number),
+            CommitPath::Redb => Ok(0),
+            CommitPath::Append(journal) if begun => Ok(journal.last()),
+            CommitPath::Append(journal) => journal.append(batches),
+            CommitPath::Replay(number) => Ok(*number),
         }
     }
 
     /// Waits until they are.
     fn end(&mut self) -> Result<(), Fault> {
         match &mut self.way {
-            Way::Redb | Way::Replay(_) => Ok(()),
-            Way::Append(journal) => journal.synced(),
+            CommitPath::Redb | CommitPath::Replay(_) => Ok(()),
+            CommitPath::Append(journal) => journal.synced(),
         }
     }
 }
 
 /// One answer per batch. A fault means that none of them is known to be durable.
-pub(crate) fn apply(database: &Database, batches: &[Batch], log: &mut Log<'_>) -> Result<Vec<Answer>, Fault> {
+pub(crate) fn apply(
+    database: &Database,
+    batches: &[Batch],
+    log: &mut CommitLog<'_>,
+) -> Result<Vec<CommitResult>, Fault> {
     let mut damaged = BTreeMap::new();
     loop {
         let transaction = log.begin_write(database)?;
@@ -109,7 +113,7 @@ fn try_all(
     writing: &mut Writing<'_>,
     batches: &[Batch],
     damaged: &BTreeMap<usize, Fault>,
-) -> Result<Vec<Answer>, (usize, Fault)> {
+) -> Result<Vec<CommitResult>, (usize, Fault)> {
     let each = |(index, batch): (usize, &Batch)| match damaged.get(&index) {
         Some(fault) => Ok(Err(fault.clone())),
         None => writing.apply(batch).map(Ok).map_err(|fault| (index, fault)),
@@ -118,7 +122,7 @@ fn try_all(
 }
 
 /// Applies what a journal holds and redb does not, many records to a transaction.
-pub(crate) fn replay(database: &Database, tail: &Tail) -> Result<(), Fault> {
+pub(crate) fn replay(database: &Database, tail: &JournalTail) -> Result<(), Fault> {
     let mut gathered: Vec<Batch> = Vec::new();
     let (mut last, mut items, mut bytes) = (0, 0, 0);
     for record in tail.batches() {
@@ -138,7 +142,7 @@ pub(crate) fn replay(database: &Database, tail: &Tail) -> Result<(), Fault> {
 
 /// Whoever waited for the outcomes is gone.
 fn replay_gathered(database: &Database, batches: &[Batch], last: u64) -> Result<(), Fault> {
-    apply(database, batches, &mut Log { way: Way::Replay(last), begun: false }).map(drop)
+    apply(database, batches, &mut CommitLog { way: CommitPath::Replay(last), begun: false }).map(drop)
 }
 
 /// A transaction that redb itself makes durable: in two phases, and such that an opening after a crash does not walk

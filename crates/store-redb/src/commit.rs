@@ -4,7 +4,7 @@
 //! Items apply in order and see what earlier ones of the same transaction wrote.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, Outcome, RowWrite, Version};
+use ordo_store::{Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, Fault, Item, NewEvent, RowWrite, Version};
 use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 
 use crate::fault::during;
@@ -70,7 +70,7 @@ impl<'t> Writing<'t> {
         })
     }
 
-    /// Closes the tables; answers whether there is anything to commit. `record`: the number of the journal record that
+    /// Closes the tables; returns whether there is anything to commit. `record`: the number of the journal record that
     /// has it.
     pub(crate) fn end_record(self, record: u64) -> Result<bool, Fault> {
         if self.wrote {
@@ -80,7 +80,7 @@ impl<'t> Writing<'t> {
         self.end()
     }
 
-    /// Closes the tables; answers whether there is anything to commit.
+    /// Closes the tables; returns whether there is anything to commit.
     pub(crate) fn end(self) -> Result<bool, Fault> {
         if self.wrote {
             let mut meta = open(self.transaction, META)?;
@@ -89,21 +89,21 @@ impl<'t> Writing<'t> {
         Ok(self.wrote)
     }
 
-    pub(crate) fn apply(&mut self, batch: &Batch) -> Result<Vec<Outcome>, Fault> {
+    pub(crate) fn apply(&mut self, batch: &Batch) -> Result<Vec<CommitOutcome>, Fault> {
         for chunk in &batch.chunks {
             self.put_chunk(chunk)?;
         }
         batch.items.iter().map(|item| self.apply_item(item)).collect()
     }
 
-    fn apply_item(&mut self, item: &Item) -> Result<Outcome, Fault> {
+    fn apply_item(&mut self, item: &Item) -> Result<CommitOutcome, Fault> {
         if let Some(duplicate) = self.duplicate(&item.dedup)? {
             return Ok(duplicate);
         }
         let key = entity_key(item.entity);
         let before = self.header(&key)?;
         if before.version != item.expected {
-            return Ok(Outcome::Conflict { actual: before.version });
+            return Ok(CommitOutcome::Conflict { actual: before.version });
         }
         self.wrote = true;
         let outcome = match &item.disposition {
@@ -114,13 +114,13 @@ impl<'t> Writing<'t> {
                     self.trim(item.entity, trim)?;
                 }
                 let last = (!item.events.is_empty()).then(|| position(self.position));
-                Outcome::Committed { version, last }
+                CommitOutcome::Committed { version, last }
             }
             Disposition::Purge => {
                 self.purge_stream(item.entity)?;
                 self.snapshots.remove(&key).map_err(during("removing a snapshot"))?;
                 self.move_alarm(item.entity, before.alarm, None)?;
-                Outcome::Committed { version: 0, last: None }
+                CommitOutcome::Committed { version: 0, last: None }
             }
         };
         self.put_rows(&item.rows)?;
@@ -134,13 +134,13 @@ impl<'t> Writing<'t> {
     }
 
     /// The first key that is there and not expired.
-    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<Outcome>, Fault> {
+    fn duplicate(&mut self, entries: &[Dedup]) -> Result<Option<CommitOutcome>, Fault> {
         for entry in entries {
             let table = lazy(&mut self.dedup, self.transaction, DEDUP)?;
             if let Some(found) = table.get(entry.key.as_slice()).map_err(during("looking for a dedup key"))? {
                 let (until, value) = read_dedup(found.value())?;
                 if until > entry.at {
-                    return Ok(Some(Outcome::Duplicate { key: entry.key.clone(), value: value.to_vec() }));
+                    return Ok(Some(CommitOutcome::Duplicate { key: entry.key.clone(), value: value.to_vec() }));
                 }
             }
         }

@@ -9,7 +9,7 @@ use ordo_store::Fault;
 
 /// Why the store could not do its work just now.
 #[derive(Debug, thiserror::Error)]
-enum Cause {
+enum FaultCause {
     #[error("no space is left on the disk: free some; Ordo goes on by itself")]
     Full(#[source] io::Error),
     #[error("the disk failed: see the kernel's log; Ordo opens the store anew at the next try")]
@@ -39,10 +39,10 @@ pub(crate) fn during<E: Into<redb::Error>>(doing: &'static str) -> impl FnOnce(E
 fn fault(doing: &'static str, error: redb::Error) -> Fault {
     use redb::Error as E;
     let cause = match error {
-        E::Io(error) if is_full(&error) => Cause::Full(error),
-        E::Io(error) => Cause::Disk(error),
-        E::PreviousIo => Cause::Latched,
-        E::DatabaseClosed => Cause::Closed,
+        E::Io(error) if is_full(&error) => FaultCause::Full(error),
+        E::Io(error) => FaultCause::Disk(error),
+        E::PreviousIo => FaultCause::Latched,
+        E::DatabaseClosed => FaultCause::Closed,
         E::TransactionInProgress => {
             return Fault::Held { what: format!("others still read the store while {doing}: try again without them") };
         }
@@ -50,7 +50,7 @@ fn fault(doing: &'static str, error: redb::Error) -> Fault {
         E::TableTypeMismatch { .. } | E::TypeDefinitionChanged { .. } | E::TableDoesNotExist(_) => {
             return Fault::damaged(format!("while {doing}: {error}"));
         }
-        other => Cause::Other(other),
+        other => FaultCause::Other(other),
     };
     Fault::unavailable(doing, cause)
 }

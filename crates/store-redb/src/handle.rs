@@ -11,18 +11,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use ordo_store::{Batch, Fault, JournalStats};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
-use crate::apply::{Answer, Log, apply, begin_durable, put_number};
+use crate::apply::{CommitLog, CommitResult, apply, begin_durable, put_number};
 use crate::fault::during;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
-use crate::open::Options;
-use crate::source::Source;
+use crate::open::RedbOptions;
+use crate::source::BackendSource;
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
 use crate::unfinished::Unfinished;
 
 #[derive(Debug)]
 pub(crate) struct Handle {
-    pub(crate) source: Source,
-    options: Options,
+    pub(crate) source: BackendSource,
+    options: RedbOptions,
     keeping: Keeping,
     current: RwLock<Generation>,
     /// The newest generation that is known to have failed.
@@ -46,7 +46,7 @@ pub(crate) enum Done<T> {
 
 impl Handle {
     /// `threaded`: a thread of its own syncs the journal while redb takes the batches.
-    pub(crate) fn open(source: Source, options: Options, threaded: bool) -> Result<Handle, Fault> {
+    pub(crate) fn open(source: BackendSource, options: RedbOptions, threaded: bool) -> Result<Handle, Fault> {
         let keeping = Keeping { bytes_max: options.journal_bytes as u64, threaded };
         let counters = Counters::default();
         let (database, journaling) = open(&source, options, keeping, &counters)?;
@@ -81,13 +81,13 @@ impl Handle {
 
     /// Commits batches together, one answer for each: all of it is durable when this returns, or nothing is
     /// acknowledged.
-    pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<Answer>, Fault> {
+    pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
         self.make_room(&mut writing)?;
         let mut log = match &mut *writing {
-            Journaling::Open(journal) => Log::append_to(journal),
-            Journaling::Without | Journaling::Idle { .. } => Log::without(),
+            Journaling::Open(journal) => CommitLog::append_to(journal),
+            Journaling::Without | Journaling::Idle { .. } => CommitLog::without(),
         };
         let (number, answers) = self.with_database(|database| apply(database, batches, &mut log));
         if answers.is_err() && log.is_begun() {
@@ -235,7 +235,7 @@ impl Handle {
         current.database.is_none() || self.failed.load(Ordering::Acquire) >= current.number
     }
 
-    /// Transactions of the failed generation that still read are told that it is closed.
+    /// Transactions of the failed generation that still read learn that it is closed.
     fn open_anew(&self, writing: &mut Journaling) -> Result<(), Fault> {
         if !self.has_failed() {
             return Ok(());

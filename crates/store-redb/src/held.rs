@@ -15,14 +15,14 @@ use crate::fault::cannot_open_file;
 
 /// Held as long as the store is open.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct StoreLock {
     _locked: File,
     /// The file, if it was not there before.
     made: Option<PathBuf>,
 }
 
-impl Held {
-    pub(crate) fn take(store: &Path) -> Result<Held, Fault> {
+impl StoreLock {
+    pub(crate) fn take(store: &Path) -> Result<StoreLock, Fault> {
         let path = lock_path(store);
         let (mut file, made) = open(&path).map_err(|error| cannot_open_file(&path, error))?;
         match file.try_lock() {
@@ -31,7 +31,7 @@ impl Held {
             Err(TryLockError::Error(error)) => return Err(cannot_open_file(&path, error)),
         }
         sign(&mut file).map_err(|error| cannot_open_file(&path, error))?;
-        Ok(Held { _locked: file, made: made.then_some(path) })
+        Ok(StoreLock { _locked: file, made: made.then_some(path) })
     }
 
     /// There is no store to hold: beside somebody else's file nothing of ours stays.

@@ -30,7 +30,7 @@ mod writer;
 
 pub use journal::JOURNAL_BYTES_DEFAULT;
 pub use maintenance::Compacted;
-pub use open::{CACHE_BYTES_DEFAULT, Options};
+pub use open::{CACHE_BYTES_DEFAULT, RedbOptions};
 pub use source::{Disk, StoreFile, remove_beside};
 pub use store::RedbStore;
 pub use unwritable::is_unwritable;

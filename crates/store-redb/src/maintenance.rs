@@ -33,7 +33,7 @@ pub struct Compacted {
 }
 
 impl RedbStore {
-    /// Copies one moment of the store into a new file, while others read and write. `progress` is told how many
+    /// Copies one moment of the store into a new file, while others read and write. `progress` is called with how many
     /// entries of how many are copied. Blocks: call it where blocking is allowed.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), Fault> {
         if to.exists() {
@@ -78,7 +78,7 @@ fn copy_into(path: &Path, read: &ReadTransaction, progress: &mut dyn FnMut(u64, 
     visit_all(&mut total)?;
     let target =
         Builder::new().set_cache_size(COPY_CACHE_BYTES).create(path).map_err(|error| cannot_open(path, error))?;
-    let mut copy = Copy { read, target: &target, done: 0, total: total.entries, progress };
+    let mut copy = TableCopier { read, target: &target, done: 0, total: total.entries, progress };
     visit_all(&mut copy)?;
     let transaction = begin_copying(&target)?;
     put_number(&transaction, META_JOURNAL, 0)?;
@@ -108,7 +108,7 @@ impl Visit for Total<'_> {
     }
 }
 
-struct Copy<'r> {
+struct TableCopier<'r> {
     read: &'r ReadTransaction,
     target: &'r Database,
     done: u64,
@@ -116,7 +116,7 @@ struct Copy<'r> {
     progress: &'r mut dyn FnMut(u64, u64),
 }
 
-impl Visit for Copy<'_> {
+impl Visit for TableCopier<'_> {
     fn table<K: Key + 'static, V: Value + 'static>(
         &mut self,
         definition: TableDefinition<'static, K, V>,

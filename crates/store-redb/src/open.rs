@@ -13,7 +13,7 @@ use crate::tables::{FORMAT, FORMAT_WITHOUT_JOURNAL, META, META_FORMAT, Visit, vi
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct RedbOptions {
     /// How much of the file redb keeps in memory.
     pub cache_bytes: usize,
     /// How much the journal takes before redb is made durable.
@@ -26,9 +26,9 @@ pub struct Options {
 /// Keeps a daemon with a million waiting jobs well below 300 MiB.
 pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { cache_bytes: CACHE_BYTES_DEFAULT, journal_bytes: JOURNAL_BYTES_DEFAULT, micros: || 0 }
+impl Default for RedbOptions {
+    fn default() -> RedbOptions {
+        RedbOptions { cache_bytes: CACHE_BYTES_DEFAULT, journal_bytes: JOURNAL_BYTES_DEFAULT, micros: || 0 }
     }
 }
 

@@ -14,15 +14,15 @@ use crate::tables::{ALARMS, EVENTS, SNAPSHOTS, STREAMS, VIEWS, rows};
 use crate::values::{Header, write_event, write_snapshot};
 
 #[derive(Debug)]
-pub struct RawLoop {
+pub struct RedbRawLoop {
     database: Database,
     position: u64,
 }
 
-impl RawLoop {
-    pub fn create(path: &Path, cache_bytes: usize) -> Result<RawLoop, Fault> {
+impl RedbRawLoop {
+    pub fn create(path: &Path, cache_bytes: usize) -> Result<RedbRawLoop, Fault> {
         let created = redb::Builder::new().set_cache_size(cache_bytes).create(path);
-        Ok(RawLoop { database: created.map_err(during("creating a file"))?, position: 0 })
+        Ok(RedbRawLoop { database: created.map_err(during("creating a file"))?, position: 0 })
     }
 
     /// Writes one batch in one durable transaction.

@@ -6,8 +6,8 @@ use std::ops::Bound;
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Chunk, DueAlarm, Event, Fault, History, JournalStats, KeyRange, Order, Position, Row, Snapshot, Stats, Version,
-    View,
+    Chunk, Direction, DueAlarm, Fault, JournalStats, KeyRange, Position, Row, Snapshot, Stats, StoredEvent, StreamPage,
+    Version, View,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
@@ -38,13 +38,18 @@ pub(crate) fn load(read: &ReadTransaction, entities: &[EntityId]) -> Result<Vec<
     entities.iter().map(load).collect()
 }
 
-pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+pub(crate) fn history(
+    read: &ReadTransaction,
+    entity: EntityId,
+    from: Version,
+    limit: usize,
+) -> Result<StreamPage, Fault> {
     let (streams, events) = (table(read, STREAMS)?, table(read, EVENTS)?);
     let end = stream_key(entity, Version::MAX);
     let first = streams.range::<&StreamKey>(&stream_key(entity, 0)..=&end).map_err(during("reading a stream"))?.next();
     let oldest = match first.transpose().map_err(during("reading a stream"))? {
         Some((key, _)) => stream_of(key.value())?.1,
-        None => return Ok(History::default()),
+        None => return Ok(StreamPage::default()),
     };
     let mut found = Vec::new();
     for entry in
@@ -56,10 +61,10 @@ pub(crate) fn history(read: &ReadTransaction, entity: EntityId, from: Version, l
         let event = event.ok_or_else(|| Fault::damaged(format!("{entity} lacks its event at position {position}")))?;
         found.push(read_event(position, event.value())?);
     }
-    Ok(History { events: found, oldest })
+    Ok(StreamPage { events: found, oldest })
 }
 
-pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
     let after = position_of(after)?;
     let events = table(read, EVENTS)?;
     let range = (Bound::Excluded(after), Bound::<u64>::Unbounded);
@@ -138,7 +143,7 @@ pub(crate) fn rows(
     read: &ReadTransaction,
     view: View,
     range: &KeyRange,
-    order: Order,
+    order: Direction,
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let to = range.to.as_deref();
@@ -150,8 +155,8 @@ pub(crate) fn rows(
     let mut found = Vec::new();
     while found.len() < limit {
         let next = match order {
-            Order::Ascending => entries.next(),
-            Order::Descending => entries.next_back(),
+            Direction::Ascending => entries.next(),
+            Direction::Descending => entries.next_back(),
         };
         let Some(entry) = next else { break };
         let (key, value) = entry.map_err(during("reading rows"))?;

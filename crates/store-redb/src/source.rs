@@ -39,32 +39,32 @@ impl StoreFile {
 }
 
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum BackendSource {
     File(PathBuf),
     Disk { disk: Box<dyn Disk>, len: Arc<AtomicU64> },
     Once { backend: Mutex<Option<Box<dyn StorageBackend>>>, len: Arc<AtomicU64> },
 }
 
-impl Source {
-    pub(crate) fn disk(disk: impl Disk) -> Source {
-        Source::Disk { disk: Box::new(disk), len: Arc::default() }
+impl BackendSource {
+    pub(crate) fn disk(disk: impl Disk) -> BackendSource {
+        BackendSource::Disk { disk: Box::new(disk), len: Arc::default() }
     }
 
-    pub(crate) fn once(backend: impl StorageBackend) -> Source {
-        Source::Once { backend: Mutex::new(Some(Box::new(backend))), len: Arc::default() }
+    pub(crate) fn once(backend: impl StorageBackend) -> BackendSource {
+        BackendSource::Once { backend: Mutex::new(Some(Box::new(backend))), len: Arc::default() }
     }
 
     pub(crate) fn open(&self, cache_bytes: usize) -> Result<Database, Fault> {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         match self {
-            Source::File(path) => {
+            BackendSource::File(path) => {
                 if is_new(path) {
                     make(&builder, path)?;
                 }
                 builder.open(path).map_err(|error| cannot_open(path, error))
             }
-            Source::Disk { disk, len } => {
+            BackendSource::Disk { disk, len } => {
                 let opened = disk.open(StoreFile::Data).and_then(|backend| {
                     wipe_unfinished(&*backend)?;
                     Ok(backend)
@@ -72,7 +72,7 @@ impl Source {
                 let backend = opened.map_err(|error| during("opening the store")(StorageError::Io(error)))?;
                 build_on(&builder, backend, len)
             }
-            Source::Once { backend, len } => {
+            BackendSource::Once { backend, len } => {
                 let taken = backend.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let backend = taken.ok_or_else(|| Fault::unavailable("opening the store again", "restart Ordo"))?;
                 build_on(&builder, backend, len)
@@ -83,41 +83,41 @@ impl Source {
     /// Whether commits go through a journal: where the store can be opened again.
     pub(crate) fn has_journal(&self) -> bool {
         match self {
-            Source::File(_) | Source::Disk { .. } => true,
-            Source::Once { .. } => false,
+            BackendSource::File(_) | BackendSource::Disk { .. } => true,
+            BackendSource::Once { .. } => false,
         }
     }
 
     /// A segment of the journal; made if it is not there.
     pub(crate) fn segment(&self, number: usize) -> Result<Box<dyn StorageBackend>, Fault> {
         match self {
-            Source::File(path) => open_segment(&journal_folder(path), number),
-            Source::Disk { disk, .. } => disk
+            BackendSource::File(path) => open_segment(&journal_folder(path), number),
+            BackendSource::Disk { disk, .. } => disk
                 .open(StoreFile::Segment(number))
                 .map_err(|error| during("opening the journal")(StorageError::Io(error))),
-            Source::Once { .. } => Err(Fault::damaged("a journal without a place")),
+            BackendSource::Once { .. } => Err(Fault::damaged("a journal without a place")),
         }
     }
 
     /// Whether there is a journal to be read; only a folder can be missing.
     pub(crate) fn journal_exists(&self) -> bool {
         match self {
-            Source::File(path) => journal_folder(path).is_dir(),
-            Source::Disk { .. } | Source::Once { .. } => true,
+            BackendSource::File(path) => journal_folder(path).is_dir(),
+            BackendSource::Disk { .. } | BackendSource::Once { .. } => true,
         }
     }
 
     /// For a message.
     pub(crate) fn journal_name(&self) -> String {
         match self {
-            Source::File(path) => format!("the journal {}", journal_folder(path).display()),
-            Source::Disk { .. } | Source::Once { .. } => "the journal".to_owned(),
+            BackendSource::File(path) => format!("the journal {}", journal_folder(path).display()),
+            BackendSource::Disk { .. } | BackendSource::Once { .. } => "the journal".to_owned(),
         }
     }
 
     /// Takes the journal away from a file that needs none; it is made anew.
     pub(crate) fn remove_journal(&self) -> Result<(), Fault> {
-        let Source::File(path) = self else { return Ok(()) };
+        let BackendSource::File(path) = self else { return Ok(()) };
         let folder = journal_folder(path);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot_open_file(&folder, error)),
@@ -125,31 +125,31 @@ impl Source {
         }
     }
 
-    /// What tells a new journal from those before it. Nobody who writes jobs knows it, so that no text of theirs can
+    /// What distinguishes a new journal from those before it. Nobody who writes jobs knows it, so that no text of theirs can
     /// look like a record; a disk made for a test has no such enemies, and the same every time.
     pub(crate) fn new_journal_id(&self, last: u64) -> u64 {
         match self {
-            Source::File(_) => RandomState::new().hash_one(last).max(1),
-            Source::Disk { .. } | Source::Once { .. } => last + 1,
+            BackendSource::File(_) => RandomState::new().hash_one(last).max(1),
+            BackendSource::Disk { .. } | BackendSource::Once { .. } => last + 1,
         }
     }
 
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Source::File(path) => Some(path),
-            Source::Disk { .. } | Source::Once { .. } => None,
+            BackendSource::File(path) => Some(path),
+            BackendSource::Disk { .. } | BackendSource::Once { .. } => None,
         }
     }
 
     pub(crate) fn bytes_on_disk(&self) -> u64 {
         match self {
-            Source::File(path) => {
+            BackendSource::File(path) => {
                 let folder = journal_folder(path);
                 let segments = (0..SEGMENTS).map(|number| segment_path(&folder, number));
                 let len = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
                 len(path) + segments.map(|segment| len(&segment)).sum::<u64>()
             }
-            Source::Disk { len, .. } | Source::Once { len, .. } => len.load(Ordering::Relaxed),
+            BackendSource::Disk { len, .. } | BackendSource::Once { len, .. } => len.load(Ordering::Relaxed),
         }
     }
 }
@@ -225,18 +225,18 @@ fn wipe_unfinished(backend: &dyn StorageBackend) -> io::Result<()> {
 }
 
 fn build_on(builder: &Builder, inner: Box<dyn StorageBackend>, len: &Arc<AtomicU64>) -> Result<Database, Fault> {
-    let backend = Measured { inner, len: Arc::clone(len) };
+    let backend = MeasuredBackend { inner, len: Arc::clone(len) };
     builder.create_with_backend(backend).map_err(during("opening the store"))
 }
 
 /// A backend whose length can be asked for from outside.
 #[derive(Debug)]
-struct Measured {
+struct MeasuredBackend {
     inner: Box<dyn StorageBackend>,
     len: Arc<AtomicU64>,
 }
 
-impl StorageBackend for Measured {
+impl StorageBackend for MeasuredBackend {
     fn len(&self) -> io::Result<u64> {
         let len = self.inner.len()?;
         self.len.store(len, Ordering::Relaxed);

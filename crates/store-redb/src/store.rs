@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
-    Store, Version, View,
+    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
+    StoredEvent, StreamPage, Version, View,
 };
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
@@ -17,10 +17,10 @@ use uuid::Uuid;
 
 use crate::commit::Writing;
 use crate::handle::{Done, Handle};
-use crate::held::Held;
-use crate::open::Options;
-use crate::source::{Disk, Source};
-use crate::writer::{Writer, commit_one};
+use crate::held::StoreLock;
+use crate::open::RedbOptions;
+use crate::source::{BackendSource, Disk};
+use crate::writer::{RedbWriter, commit_one};
 use crate::{read, rebuild};
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
@@ -28,40 +28,40 @@ use crate::{read, rebuild};
 #[derive(Debug)]
 pub struct RedbStore {
     /// None: whoever commits does it on its own thread.
-    writer: Option<Writer>,
+    writer: Option<RedbWriter>,
     pub(crate) handle: Arc<Handle>,
-    _held: Option<Held>,
+    _held: Option<StoreLock>,
 }
 
 impl RedbStore {
     /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
         let (held, handle) = hold(path.as_ref(), options, true)?;
         let handle = Arc::new(handle);
-        let writer = Writer::start(Arc::clone(&handle))?;
+        let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
     }
 
     /// The same file without a writer thread.
-    pub fn open_file_inline(path: impl AsRef<Path>, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open_file_inline(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
         let (held, handle) = hold(path.as_ref(), options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
     }
 
     /// On a backend that cannot be opened again, and without a journal: after a failure of it, every call says so.
     pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::once(backend), Options::default())
+        RedbStore::inline(BackendSource::once(backend), RedbOptions::default())
     }
 
     /// On a disk that can be opened again, as after a failure of the disk.
-    pub fn open_inline_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
-        RedbStore::inline(Source::disk(disk), options)
+    pub fn open_inline_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
+        RedbStore::inline(BackendSource::disk(disk), options)
     }
 
     /// On a disk, with the writer thread: for tests of the writer.
-    pub fn open_on(disk: impl Disk, options: Options) -> Result<RedbStore, Fault> {
-        let handle = Arc::new(Handle::open(Source::disk(disk), options, true)?);
-        let writer = Writer::start(Arc::clone(&handle))?;
+    pub fn open_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
+        let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, true)?);
+        let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
     }
 
@@ -70,7 +70,7 @@ impl RedbStore {
         RedbStore::open_inline(InMemoryBackend::new())
     }
 
-    fn inline(source: Source, options: Options) -> Result<RedbStore, Fault> {
+    fn inline(source: BackendSource, options: RedbOptions) -> Result<RedbStore, Fault> {
         let handle = Handle::open(source, options, false)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
@@ -87,9 +87,9 @@ impl RedbStore {
 }
 
 /// The file, opened by this process alone.
-fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle), Fault> {
-    let held = Held::take(path)?;
-    match Handle::open(Source::File(path.to_owned()), options, threaded) {
+fn hold(path: &Path, options: RedbOptions, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
+    let held = StoreLock::take(path)?;
+    match Handle::open(BackendSource::File(path.to_owned()), options, threaded) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {
             held.let_go();
@@ -100,7 +100,7 @@ fn hold(path: &Path, options: Options, threaded: bool) -> Result<(Held, Handle),
 
 #[async_trait]
 impl Store for RedbStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
         match &self.writer {
             _ if batch.items.is_empty() && batch.chunks.is_empty() => Ok(Vec::new()),
@@ -113,11 +113,11 @@ impl Store for RedbStore {
         self.handle.read(|read| read::load(read, entities))
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         self.handle.read(|read| read::history(read, entity, from, limit))
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.handle.read(|read| read::events(read, after, limit))
     }
 
@@ -137,7 +137,7 @@ impl Store for RedbStore {
         self.handle.read(|read| read::row(read, view, key))
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         self.handle.read(|read| read::rows(read, view, range, order, limit))
     }
 
@@ -149,7 +149,7 @@ impl Store for RedbStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         self.handle.read(|read| ranges.iter().map(|range| read::rows(read, view, range, order, limit)).collect())

@@ -87,9 +87,9 @@ mod tests {
     use super::*;
     use redb::TableHandle;
 
-    struct Names(Vec<String>);
+    struct TableNames(Vec<String>);
 
-    impl Visit for Names {
+    impl Visit for TableNames {
         fn table<K: Key + 'static, V: Value + 'static>(
             &mut self,
             table: TableDefinition<'static, K, V>,
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn no_two_tables_share_a_name() {
-        let mut names = Names(Vec::new());
+        let mut names = TableNames(Vec::new());
         visit_all(&mut names).unwrap();
         let count = names.0.len();
         names.0.sort();

@@ -12,7 +12,7 @@ use ordo_store::Fault;
 use crate::fault::cannot_open_file;
 use crate::held::{held_by, lock_path};
 use crate::journal::SEGMENTS;
-use crate::open::Options;
+use crate::open::RedbOptions;
 use crate::source::{journal_folder, segment_path};
 use crate::store::RedbStore;
 
@@ -24,7 +24,7 @@ pub fn is_unwritable(store: &Path) -> bool {
 
 impl RedbStore {
     /// Opens a copy in `folder`, which is empty and as lasting as the store that is returned.
-    pub fn open_copy(store: &Path, folder: &Path, options: Options) -> Result<RedbStore, Fault> {
+    pub fn open_copy(store: &Path, folder: &Path, options: RedbOptions) -> Result<RedbStore, Fault> {
         let _alone = hold_to_read(store)?;
         let copy = folder.join(store.file_name().unwrap_or(store.as_os_str()));
         copy_files(store, &copy).map_err(|error| cannot_open_file(store, error))?;

@@ -4,7 +4,7 @@
 //! is damage, never a panic.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Event, Fault, NewEvent, Snapshot, Version};
+use ordo_store::{Alarm, Fault, NewEvent, Snapshot, StoredEvent, Version};
 
 use crate::keys::{entity_key, entity_of, number_of, position, time_bytes, time_of};
 use crate::tables::EntityKey;
@@ -26,13 +26,13 @@ pub(crate) fn write_event(out: &mut Vec<u8>, entity: EntityId, version: Version,
     out.extend_from_slice(&event.data);
 }
 
-pub(crate) fn read_event(number: u64, bytes: &[u8]) -> Result<Event, Fault> {
+pub(crate) fn read_event(number: u64, bytes: &[u8]) -> Result<StoredEvent, Fault> {
     let damaged = || Fault::damaged(format!("the event at position {number} is cut short"));
     let (header, rest) = bytes.split_at_checked(EVENT_HEADER).ok_or_else(damaged)?;
     let (kind, data) = rest.split_at_checked(usize::from(header[33])).ok_or_else(damaged)?;
     let (entity, version) = event_owner(number, bytes)?;
     let kind = std::str::from_utf8(kind).map_err(|_| damaged())?;
-    Ok(Event {
+    Ok(StoredEvent {
         entity: entity_of(&entity)?,
         version,
         position: position(number),

@@ -18,7 +18,7 @@ use crate::tables::{
 };
 use crate::values::{Header, event_owner, read_dedup, read_header};
 
-/// At most this many findings are told one by one; the rest is counted.
+/// At most this many findings are listed one by one; the rest is counted.
 pub const FINDINGS_MAX: usize = 100;
 
 /// What a verification saw.
@@ -32,7 +32,7 @@ pub struct Verified {
     /// What does not agree, in words; empty in a sound store.
     pub findings: Vec<String>,
     /// How many more there were.
-    pub untold: u64,
+    pub omitted: u64,
 }
 
 impl Verified {
@@ -44,7 +44,7 @@ impl Verified {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         } else {
-            self.untold += 1;
+            self.omitted += 1;
         }
     }
 }
@@ -85,7 +85,7 @@ fn check_streams(read: &ReadTransaction, verified: &mut Verified) -> Result<(), 
     };
     let mut header = next_header()?;
     let mut indexed = 0;
-    let mut current: Option<Stream> = None;
+    let mut current: Option<StreamWalk> = None;
     for entry in streams.iter().map_err(during("verifying streams"))? {
         let (key, position) = entry.map_err(during("verifying streams"))?;
         let (entity, version) = stream_of(key.value())?;
@@ -100,7 +100,7 @@ fn check_streams(read: &ReadTransaction, verified: &mut Verified) -> Result<(), 
             Some(stream) if stream.entity == entity => stream.follow(version, position, verified),
             _ => {
                 close_stream(current.take(), &mut header, &mut next_header, verified)?;
-                current = Some(Stream { entity, version, position });
+                current = Some(StreamWalk { entity, version, position });
             }
         }
     }
@@ -116,13 +116,13 @@ fn check_streams(read: &ReadTransaction, verified: &mut Verified) -> Result<(), 
 }
 
 /// Where a walk through one stream has come to.
-struct Stream {
+struct StreamWalk {
     entity: EntityKey,
     version: Version,
     position: u64,
 }
 
-impl Stream {
+impl StreamWalk {
     fn follow(&mut self, version: Version, position: u64, verified: &mut Verified) {
         if version != self.version + 1 {
             verified.find(format!("{} goes from version {} to {version}", name(&self.entity), self.version));
@@ -136,7 +136,7 @@ impl Stream {
 
 /// At the end of a stream its snapshot must be there, at the same version.
 fn close_stream(
-    stream: Option<Stream>,
+    stream: Option<StreamWalk>,
     header: &mut Option<(EntityKey, Header)>,
     next_header: &mut impl FnMut() -> Result<Option<(EntityKey, Header)>, Fault>,
     verified: &mut Verified,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_store::Store;
-use ordo_store::conformance::Place;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store::conformance::StoreUnderTest;
+use ordo_store_redb::{RedbOptions, RedbStore};
 use tempfile::TempDir;
 
 struct Folder {
@@ -16,11 +16,11 @@ struct Folder {
 }
 
 #[async_trait]
-impl Place for Folder {
+impl StoreUnderTest for Folder {
     async fn open(&self) -> Arc<dyn Store> {
         let path = self.folder.path().join("ordo.redb");
         let open = if self.inline { RedbStore::open_file_inline } else { RedbStore::open };
-        Arc::new(open(path, Options::default()).unwrap())
+        Arc::new(open(path, RedbOptions::default()).unwrap())
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use ordo_model::Timestamp;
 use ordo_store::Store;
 use ordo_store_redb::RedbStore;
-use ordo_store_redb::simdisk::{Rng, SimDisk};
+use ordo_store_redb::simdisk::{DiskRng, SimDisk};
 
 mod common;
 use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
@@ -54,23 +54,23 @@ fn look(disk: &SimDisk, seed: u64, allowed: &[Dump]) -> Result<(), String> {
     if verified.is_sound() { Ok(()) } else { Err(format!("does not agree with itself: {:?}", verified.findings)) }
 }
 
-fn expect_good(disk: &SimDisk, seed: u64, allowed: &[Dump], told: &str) {
+fn expect_good(disk: &SimDisk, seed: u64, allowed: &[Dump], when: &str) {
     if let Err(wrong) = look(disk, seed, allowed) {
-        panic!("{told}: {wrong}");
+        panic!("{when}: {wrong}");
     }
 }
 
 /// Looks at all images taken since the last look, and says how many there were.
-fn expect_all_good(disk: &SimDisk, seed: u64, allowed: &[Dump], told: &str) -> usize {
+fn expect_all_good(disk: &SimDisk, seed: u64, allowed: &[Dump], when: &str) -> usize {
     let images = disk.images();
     for (index, image) in images.iter().enumerate() {
-        expect_good(image, seed, allowed, &format!("{told}, image {index}"));
+        expect_good(image, seed, allowed, &format!("{when}, image {index}"));
     }
     images.len()
 }
 
-/// From time to time redb is made durable out of turn, as when a daemon looks after its store.
-fn tidy(store: &RedbStore, rng: &mut Rng) {
+/// From time to time redb is made durable out of turn, as when a daemon maintains its store.
+fn tidy(store: &RedbStore, rng: &mut DiskRng) {
     if rng.chance(100) {
         assert_eq!(now(store.forget_dedup(Timestamp::MIN, 10)).unwrap(), 0);
     }
@@ -80,7 +80,7 @@ fn tidy(store: &RedbStore, rng: &mut Rng) {
 fn a_crash_at_any_write_or_sync_loses_nothing_acknowledged_and_leaves_no_half_batch() {
     look_at(images_wanted() / 2, 1, |seed| {
         let right = right_contents(seed, BATCHES);
-        let (disk, mut rng) = (SimDisk::new(seed), Rng::new(seed));
+        let (disk, mut rng) = (SimDisk::new(seed), DiskRng::new(seed));
         disk.take_images_at_sync(IMAGES_PER_SYNC);
         disk.take_images_at_write(IMAGES_PER_MILLE_WRITES);
         let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
@@ -88,12 +88,12 @@ fn a_crash_at_any_write_or_sync_loses_nothing_acknowledged_and_leaves_no_half_ba
         let mut workload = Workload::new(seed);
         for batch in 1..=BATCHES {
             commit(&store, workload.batch()).unwrap();
-            let told = format!("seed {seed}, batch {batch}");
-            seen += expect_all_good(&disk, seed, &right[batch - 1..=batch], &told);
+            let when = format!("seed {seed}, batch {batch}");
+            seen += expect_all_good(&disk, seed, &right[batch - 1..=batch], &when);
             tidy(&store, &mut rng);
-            let told = format!("seed {seed}, after batch {batch}");
-            seen += expect_all_good(&disk, seed, &right[batch..=batch], &told);
-            expect_good(&disk.crash(&mut rng), seed, &right[batch..=batch], &told);
+            let when = format!("seed {seed}, after batch {batch}");
+            seen += expect_all_good(&disk, seed, &right[batch..=batch], &when);
+            expect_good(&disk.crash(&mut rng), seed, &right[batch..=batch], &when);
             seen += 1;
         }
         drop(store);
@@ -116,8 +116,8 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing() {
             for (first, crashed) in disk.images().iter().enumerate() {
                 for (second, again) in crashed_while_opening(crashed, seed).iter().enumerate() {
                     for (third, image) in crashed_while_opening(again, seed).iter().enumerate().take(3) {
-                        let told = format!("seed {seed}, batch {batch}, image {first}, then {second}, then {third}");
-                        expect_good(image, seed, &right[batch - 1..=batch], &told);
+                        let when = format!("seed {seed}, batch {batch}, image {first}, then {second}, then {third}");
+                        expect_good(image, seed, &right[batch - 1..=batch], &when);
                         seen += 1;
                     }
                 }
@@ -139,7 +139,7 @@ fn crashed_while_opening(disk: &SimDisk, seed: u64) -> Vec<SimDisk> {
 fn work_goes_on_after_a_crash_or_a_kill() {
     look_at(images_wanted() / 4, 200_001, |seed| {
         let right = right_contents(seed, BATCHES);
-        let (mut rng, mut workload) = (Rng::new(seed), Workload::new(seed));
+        let (mut rng, mut workload) = (DiskRng::new(seed), Workload::new(seed));
         let mut disk = SimDisk::new(seed);
         let mut seen = 0;
         for batch in 1..=BATCHES {
@@ -158,8 +158,8 @@ fn work_goes_on_after_a_crash_or_a_kill() {
             disk.take_images_at_sync(2);
             expect_good(&disk, seed, &right[batch..=batch], &format!("seed {seed}, batch {batch}"));
             disk.take_images_at_sync(0);
-            let told = format!("seed {seed}, batch {batch}, opened again");
-            seen += 1 + expect_all_good(&disk, seed, &right[batch..=batch], &told);
+            let when = format!("seed {seed}, batch {batch}, opened again");
+            seen += 1 + expect_all_good(&disk, seed, &right[batch..=batch], &when);
         }
         seen
     });
@@ -177,7 +177,7 @@ fn a_disk_that_lies_about_syncs_is_found_out() {
         let mut workload = Workload::new(seed);
         for batch in 1..=BATCHES {
             commit(&store, workload.batch()).unwrap();
-            let image = disk.crash(&mut Rng::new(seed));
+            let image = disk.crash(&mut DiskRng::new(seed));
             let looked = catch_unwind(AssertUnwindSafe(|| look(&image, seed, &right[batch..=batch])));
             bad += usize::from(!matches!(looked, Ok(Ok(()))));
         }

@@ -7,9 +7,9 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use ordo_store::{Batch, Fault, Outcome, Position, Store};
-use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
-use ordo_store_redb::{Options, RedbStore, StoreFile};
+use ordo_store::{Batch, CommitOutcome, Fault, Position, Store};
+use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
+use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;
 use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
@@ -17,10 +17,10 @@ use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
 const BATCHES: usize = 8;
 const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 
-/// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was told.
-/// Answers whether the failure was met.
-fn run(seed: u64, at: usize, failing: Failing, right: &[Dump]) -> bool {
-    let told = format!("seed {seed}, batch {at}, {failing:?}");
+/// Runs a workload during which the disk fails once, at batch `at`, and is healed after the fault was reported.
+/// Returns whether the failure was met.
+fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
+    let when = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);
     let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
     let mut workload = Workload::new(seed);
@@ -32,22 +32,22 @@ fn run(seed: u64, at: usize, failing: Failing, right: &[Dump]) -> bool {
         }
         if let Err(fault) = commit(&store, given.clone()) {
             met = true;
-            assert!(matches!(fault, Fault::Unavailable { .. }), "{told}: {fault:?}");
-            let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(seed)), small_journal(seed)).unwrap();
-            assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{told}: a crash after the fault");
+            assert!(matches!(fault, Fault::Unavailable { .. }), "{when}: {fault:?}");
+            let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
+            assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{when}: a crash after the fault");
             disk.heal();
-            let held = dump(&store).unwrap_or_else(|fault| panic!("{told}: does not recover: {fault:?}"));
-            assert!(right[batch - 1..=batch].contains(&held), "{told}: half a batch");
+            let held = dump(&store).unwrap_or_else(|fault| panic!("{when}: does not recover: {fault:?}"));
+            assert!(right[batch - 1..=batch].contains(&held), "{when}: half a batch");
             if held == right[batch - 1] {
-                commit(&store, given).unwrap_or_else(|fault| panic!("{told}: does not go on: {fault:?}"));
+                commit(&store, given).unwrap_or_else(|fault| panic!("{when}: does not go on: {fault:?}"));
             }
         }
-        assert_eq!(dump(&store).unwrap(), right[batch], "{told}");
-        let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(seed)), small_journal(seed)).unwrap();
-        assert_eq!(dump(&crashed).unwrap(), right[batch], "{told}: acknowledged, then lost in a crash");
+        assert_eq!(dump(&store).unwrap(), right[batch], "{when}");
+        let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
+        assert_eq!(dump(&crashed).unwrap(), right[batch], "{when}: acknowledged, then lost in a crash");
         disk.heal();
     }
-    assert_eq!(store.verify().unwrap().findings, Vec::<String>::new(), "{told}");
+    assert_eq!(store.verify().unwrap().findings, Vec::<String>::new(), "{when}");
     met
 }
 
@@ -57,7 +57,7 @@ fn fail_everywhere(op: Op, afters: &[u64]) {
         let right = right_contents(seed, BATCHES);
         for kind in KINDS {
             for after in afters {
-                met += usize::from(run(seed, 2 + *after as usize % 5, Failing { op, after: *after, kind }, &right));
+                met += usize::from(run(seed, 2 + *after as usize % 5, FailurePlan { op, after: *after, kind }, &right));
             }
         }
     }
@@ -77,8 +77,8 @@ fn a_sync_that_fails_is_not_acknowledged_even_if_the_disk_forgot_what_it_was_giv
 #[test]
 fn a_file_that_cannot_grow_is_a_full_disk() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
-    disk.fail(Failing { op: Op::SetLen, after: 0, kind: ErrorKind::StorageFull });
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
+    disk.fail(FailurePlan { op: Op::SetLen, after: 0, kind: ErrorKind::StorageFull });
     let large = |seq| Batch {
         items: Vec::new(),
         chunks: vec![ordo_store::Chunk { owner: uuid::Uuid::nil(), seq, bytes: vec![7; 1024 * 1024] }],
@@ -88,7 +88,7 @@ fn a_file_that_cannot_grow_is_a_full_disk() {
         .expect("a file that cannot grow takes no 100 MiB");
     assert!(fault.source().unwrap().to_string().contains("no space is left"), "{fault:?}");
     disk.heal();
-    // What the fault was about is there whole or not at all: nobody was told.
+    // What the fault was about is there whole or not at all: nothing was acknowledged.
     let found = now(store.chunks(uuid::Uuid::nil(), 0, 1_000)).unwrap().len() as u64;
     assert!((held..=held + 1).contains(&found), "{found} of {held}");
     now(store.commit(large(held))).unwrap();
@@ -98,10 +98,10 @@ fn a_file_that_cannot_grow_is_a_full_disk() {
 #[test]
 fn as_long_as_the_disk_fails_every_commit_says_so() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
     let mut workload = Workload::new(1);
     let given = workload.batch();
-    disk.fail(Failing { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
+    disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
     for _ in 0..5 {
         assert!(matches!(commit(&store, given.clone()), Err(Fault::Unavailable { .. })));
     }
@@ -110,12 +110,12 @@ fn as_long_as_the_disk_fails_every_commit_says_so() {
 }
 
 #[tokio::test]
-async fn a_read_that_fails_is_told_and_the_next_one_succeeds() {
+async fn a_read_that_fails_is_a_fault_and_the_next_one_succeeds() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_on(disk.clone(), Options { cache_bytes: 0, ..Options::default() }).unwrap();
+    let store = RedbStore::open_on(disk.clone(), RedbOptions { cache_bytes: 0, ..RedbOptions::default() }).unwrap();
     let item = |version| ordo_store::conformance::given::item(common::job(1), version);
     store.commit(Batch { items: vec![item(0)], chunks: Vec::new() }).await.unwrap();
-    disk.fail(Failing { op: Op::Read, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Read, after: 0, kind: ErrorKind::Other });
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
     disk.heal();
@@ -128,7 +128,7 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline(disk.file(StoreFile::Data)).unwrap();
     let mut workload = Workload::new(1);
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     let given = workload.batch();
     assert!(commit(&store, given.clone()).is_err());
     disk.heal();
@@ -136,12 +136,12 @@ fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
     assert!(fault.source().unwrap().to_string().contains("restart"), "{fault:?}");
 }
 
-/// All who wait for one gathered commit hear of its failure, and none of them is told yes.
+/// All who wait for one gathered commit get its fault, and none of them is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_waiting_for_a_commit_that_fails_is_told() {
+async fn everybody_waiting_for_a_commit_that_fails_gets_the_fault() {
     let disk = SimDisk::new(1);
-    let store = Arc::new(RedbStore::open_on(disk.clone(), Options::default()).unwrap());
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });
+    let store = Arc::new(RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap());
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::StorageFull });
     let commit_all = |store: &Arc<RedbStore>| {
         let commit = |number| {
             let store = Arc::clone(store);
@@ -155,7 +155,7 @@ async fn everybody_waiting_for_a_commit_that_fails_is_told() {
     }
     disk.heal();
     for task in commit_all(&store) {
-        assert!(matches!(task.await.unwrap().unwrap().as_slice(), [Outcome::Committed { version: 1, .. }]));
+        assert!(matches!(task.await.unwrap().unwrap().as_slice(), [CommitOutcome::Committed { version: 1, .. }]));
     }
     assert!(store.verify().unwrap().is_sound());
 }

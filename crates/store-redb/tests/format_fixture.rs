@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, KeyRange, NewEvent, Order, Outcome, Position, RowWrite,
-    Snapshot, Store, Trim, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, Item, KeyRange, NewEvent, Position,
+    RowWrite, Snapshot, Store, Trim, View,
 };
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -78,9 +78,9 @@ fn batches() -> [Batch; 3] {
 
 async fn expect_contents(store: &RedbStore) {
     let events = store.events(&Position::default(), 100).await.unwrap();
-    let told: Vec<_> = events.iter().map(|e| (e.position.0.as_str(), e.entity, e.version, e.kind.as_str())).collect();
+    let read: Vec<_> = events.iter().map(|e| (e.position.0.as_str(), e.entity, e.version, e.kind.as_str())).collect();
     assert_eq!(
-        told,
+        read,
         [
             ("2", job(1), 2, "checkpoint"),
             ("3", job(1), 3, "run_completed"),
@@ -96,7 +96,7 @@ async fn expect_contents(store: &RedbStore) {
     assert_eq!(loaded, [Some(first), Some(second), None]);
     let due = DueAlarm { at: alarm.at, rank: 4, entity: job(1) };
     assert_eq!(store.due(Timestamp::MAX, None, 10).await.unwrap(), [due]);
-    let rows = store.rows(View::Runs, &KeyRange::all(), Order::Ascending, 10).await.unwrap();
+    let rows = store.rows(View::Runs, &KeyRange::all(), Direction::Ascending, 10).await.unwrap();
     assert_eq!((rows.len(), rows[0].value.as_slice()), (1, b"{\"run\":1}".as_slice()));
     assert_eq!(store.dedup(b"request-1", at(0)).await.unwrap(), Some(b"job-1".to_vec()));
     assert_eq!(store.chunks(Uuid::from_u128(9), 0, 10).await.unwrap()[0].bytes, b"a line of log\n");
@@ -107,16 +107,16 @@ async fn expect_good(fixture: &str, recovered: u64) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
     copy_store(&fixtures().join(fixture), &path);
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     expect_contents(&store).await;
     assert_eq!(store.verify().unwrap().findings, Vec::<String>::new());
     let stats = store.stats().await.unwrap();
     assert_eq!((stats.format, stats.journal.unwrap().recovered_records), (2, recovered));
     let next = Batch { items: vec![item(2, 1, &["run_fired"], None)], chunks: Vec::new() };
     let last = Some(Position("7".into()));
-    assert_eq!(store.commit(next).await.unwrap(), [Outcome::Committed { version: 2, last }]);
+    assert_eq!(store.commit(next).await.unwrap(), [CommitOutcome::Committed { version: 2, last }]);
     drop(store);
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     assert_eq!(store.stats().await.unwrap().events, 5);
 }
 
@@ -136,14 +136,14 @@ async fn a_store_of_layout_2_opens_is_brought_up_to_its_journal_and_holds_what_i
 async fn make_the_fixture() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
-    let options = Options { journal_bytes: 64 * 1024, ..Options::default() };
+    let options = RedbOptions { journal_bytes: 64 * 1024, ..RedbOptions::default() };
     let [first, rest @ ..] = batches();
     let store = RedbStore::open(&path, options).unwrap();
     store.commit(first).await.unwrap();
     store.compact().unwrap();
     for batch in rest {
         let outcomes = store.commit(batch).await.unwrap();
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { .. })));
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
     }
     expect_contents(&store).await;
     copy_store(&path, &fixtures().join("format-2.redb"));

@@ -6,12 +6,12 @@ use std::error::Error;
 use std::path::Path;
 
 use ordo_store::Fault;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::TableDefinition;
 use tempfile::TempDir;
 
 fn open(path: &Path) -> Result<RedbStore, Fault> {
-    RedbStore::open(path, Options::default())
+    RedbStore::open(path, RedbOptions::default())
 }
 
 fn damage(fault: Result<RedbStore, Fault>) -> String {
@@ -115,7 +115,7 @@ fn a_store_of_a_newer_layout_is_refused_and_says_which() {
 }
 
 #[test]
-fn a_folder_that_is_missing_and_a_folder_in_place_of_a_file_are_told_apart() {
+fn a_missing_folder_and_a_folder_in_place_of_a_file_have_their_own_errors() {
     let folder = TempDir::new().unwrap();
     let missing = advice(open(&folder.path().join("no/such/folder/ordo.redb")));
     assert!(missing.contains("folder does not exist"), "{missing}");

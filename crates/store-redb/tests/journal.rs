@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, JournalStats, Outcome, Store};
-use ordo_store_redb::simdisk::{Failing, Op, Rng, SimDisk};
-use ordo_store_redb::{Options, RedbStore, StoreFile};
+use ordo_store::{Batch, CommitOutcome, Fault, JournalStats, Store};
+use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
+use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 use tempfile::TempDir;
 
 mod common;
@@ -27,7 +27,7 @@ fn journal(store: &RedbStore) -> JournalStats {
 }
 
 fn open_on(disk: &SimDisk) -> Result<RedbStore, Fault> {
-    RedbStore::open_inline_on(disk.clone(), Options { journal_bytes: 256 * 1024, ..Options::default() })
+    RedbStore::open_inline_on(disk.clone(), RedbOptions { journal_bytes: 256 * 1024, ..RedbOptions::default() })
 }
 
 fn damage(opened: Result<RedbStore, Fault>) -> String {
@@ -43,7 +43,7 @@ fn crashed_after(batches: usize) -> SimDisk {
     let store = open_on(&disk).unwrap();
     let mut workload = Workload::new(7);
     (0..batches).for_each(|_| commit(&store, workload.batch()).unwrap());
-    let crashed = disk.crash(&mut Rng::new(7));
+    let crashed = disk.crash(&mut DiskRng::new(7));
     drop(store);
     crashed
 }
@@ -51,11 +51,11 @@ fn crashed_after(batches: usize) -> SimDisk {
 #[test]
 fn a_commit_costs_one_sync() {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), Options::default()).unwrap();
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
     now(store.commit(one(0))).unwrap();
     let before = disk.syncs();
     for number in 1..=50 {
-        assert!(matches!(now(store.commit(one(number))).unwrap().as_slice(), [Outcome::Committed { .. }]));
+        assert!(matches!(now(store.commit(one(number))).unwrap().as_slice(), [CommitOutcome::Committed { .. }]));
     }
     assert_eq!(disk.syncs() - before, 50);
 }
@@ -65,7 +65,7 @@ fn a_recovery_says_what_it_replayed_and_how_long_it_took() {
     static MICROS: AtomicU64 = AtomicU64::new(0);
     let right = right_contents(7, 9);
     let micros = || MICROS.fetch_add(1_000, Ordering::Relaxed);
-    let options = Options { journal_bytes: 256 * 1024, micros, ..Options::default() };
+    let options = RedbOptions { journal_bytes: 256 * 1024, micros, ..RedbOptions::default() };
     let store = RedbStore::open_inline_on(crashed_after(9), options).unwrap();
     let found = journal(&store);
     assert_eq!((found.recovered_records, found.recovery_micros), (9, 1_000));
@@ -81,7 +81,7 @@ fn what_redb_holds_beyond_its_last_checkpoint_is_not_replayed() {
     let store = open_on(&disk).unwrap();
     let mut workload = Workload::new(7);
     (0..5).for_each(|_| commit(&store, workload.batch()).unwrap());
-    disk.fail(Failing { op: Op::Sync, after: 0, kind: ErrorKind::Other });
+    disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     assert!(matches!(commit(&store, workload.batch()), Err(Fault::Unavailable { .. })));
     disk.heal();
     assert!(right[5..].contains(&dump(&store).unwrap()));
@@ -92,12 +92,12 @@ fn what_redb_holds_beyond_its_last_checkpoint_is_not_replayed() {
 fn a_store_that_was_closed_leaves_nothing_to_replay_and_needs_no_journal() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     (0..20).for_each(|number| drop(now(store.commit(one(number))).unwrap()));
     assert!(journal(&store).pending_bytes > 0);
     drop(store);
     std::fs::remove_dir_all(folder.path().join("ordo.redb-journal")).unwrap();
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     assert_eq!(now(store.stats()).unwrap().entities, 20);
     assert_eq!(journal(&store), JournalStats::default());
 }
@@ -105,7 +105,7 @@ fn a_store_that_was_closed_leaves_nothing_to_replay_and_needs_no_journal() {
 #[test]
 fn the_journal_is_bounded_by_checkpoints() {
     const BYTES: u64 = 64 * 1024;
-    let options = Options { journal_bytes: BYTES as usize, ..Options::default() };
+    let options = RedbOptions { journal_bytes: BYTES as usize, ..RedbOptions::default() };
     let disk = SimDisk::new(3);
     let store = RedbStore::open_inline_on(disk.clone(), options).unwrap();
     for number in 0..200 {
@@ -120,7 +120,7 @@ fn the_journal_is_bounded_by_checkpoints() {
     for seq in 0..3 {
         now(store.commit(Batch { items: Vec::new(), chunks: vec![chunk(seq)] })).unwrap();
     }
-    let crashed = RedbStore::open_inline_on(disk.crash(&mut Rng::new(3)), options).unwrap();
+    let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(3)), options).unwrap();
     assert_eq!(now(crashed.stats()).unwrap().chunks, 3);
 }
 
@@ -149,10 +149,10 @@ fn a_store_whose_journal_is_gone_says_so() {
     assert!(what.contains("the journal is missing"), "{what}");
     let folder = TempDir::new().unwrap();
     let (path, killed) = (folder.path().join("ordo.redb"), folder.path().join("killed.redb"));
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     now(store.commit(one(0))).unwrap();
     std::fs::copy(&path, &killed).unwrap();
-    let what = damage(RedbStore::open_file_inline(&killed, Options::default()));
+    let what = damage(RedbStore::open_file_inline(&killed, RedbOptions::default()));
     assert!(what.contains("killed.redb-journal is missing"), "{what}");
     assert!(!folder.path().join("killed.redb-journal").exists());
 }
@@ -174,16 +174,16 @@ fn a_segment_that_a_crash_left_shorter_goes_on_where_its_next_record_belongs() {
     for (len, kept) in [(BLOCK + 1_024, 1), (BLOCK, 0), (512, 0)] {
         let folder = TempDir::new().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let store = RedbStore::open_file_inline(path("first"), Options::default()).unwrap();
+        let store = RedbStore::open_file_inline(path("first"), RedbOptions::default()).unwrap();
         now(store.commit(one(0))).unwrap();
         copy_of_files(&path("first"), &path("second"));
         let segment = std::fs::File::options().write(true).open(path("second-journal/segment-0")).unwrap();
         segment.set_len(len).unwrap();
-        let store = RedbStore::open_file_inline(path("second"), Options::default()).unwrap();
+        let store = RedbStore::open_file_inline(path("second"), RedbOptions::default()).unwrap();
         assert_eq!(journal(&store).recovered_records, kept, "{len}");
         (1..=3).for_each(|number| drop(now(store.commit(one(number))).unwrap()));
         copy_of_files(&path("second"), &path("third"));
-        let store = RedbStore::open_file_inline(path("third"), Options::default()).unwrap();
+        let store = RedbStore::open_file_inline(path("third"), RedbOptions::default()).unwrap();
         assert_eq!(now(store.stats()).unwrap().entities, 3 + kept, "{len}");
     }
 }
@@ -193,25 +193,25 @@ fn a_backup_put_in_place_is_not_brought_up_to_the_journal_of_what_was_there() {
     let folder = TempDir::new().unwrap();
     let (path, backup) = (folder.path().join("ordo.redb"), folder.path().join("backup.redb"));
     let killed = folder.path().join("killed.redb");
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     now(store.commit(one(1))).unwrap();
     store.backup(&backup, &mut |_, _| {}).unwrap();
     now(store.commit(one(2))).unwrap();
     copy_of_files(&path, &killed);
     // Somebody restores by hand, and leaves the journal where it is.
     std::fs::copy(&backup, &killed).unwrap();
-    let restored = RedbStore::open_file_inline(&killed, Options::default()).unwrap();
+    let restored = RedbStore::open_file_inline(&killed, RedbOptions::default()).unwrap();
     assert_eq!(now(restored.stats()).unwrap().entities, 1);
     now(restored.commit(one(3))).unwrap();
     drop(restored);
-    assert_eq!(now(RedbStore::open_file_inline(&killed, Options::default()).unwrap().stats()).unwrap().entities, 2);
+    assert_eq!(now(RedbStore::open_file_inline(&killed, RedbOptions::default()).unwrap().stats()).unwrap().entities, 2);
 }
 
 #[test]
 fn an_older_copy_of_the_file_beside_a_newer_journal_is_refused() {
     let folder = TempDir::new().unwrap();
     let (path, old) = (folder.path().join("ordo.redb"), folder.path().join("old.redb"));
-    let options = Options { journal_bytes: 64 * 1024, ..Options::default() };
+    let options = RedbOptions { journal_bytes: 64 * 1024, ..RedbOptions::default() };
     let store = RedbStore::open_file_inline(&path, options).unwrap();
     now(store.commit(one(0))).unwrap();
     copy_of_files(&path, &old);
@@ -230,17 +230,17 @@ fn an_older_copy_of_the_file_beside_a_newer_journal_is_refused() {
 fn a_store_is_read_through_a_copy_with_what_its_journal_holds() {
     let folder = TempDir::new().unwrap();
     let (path, killed) = (folder.path().join("ordo.redb"), folder.path().join("killed.redb"));
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     (0..5).for_each(|number| drop(now(store.commit(one(number))).unwrap()));
     copy_of_files(&path, &killed);
     let before: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     let room = TempDir::new().unwrap();
-    let copy = RedbStore::open_copy(&killed, room.path(), Options::default()).unwrap();
+    let copy = RedbStore::open_copy(&killed, room.path(), RedbOptions::default()).unwrap();
     assert_eq!(now(copy.stats()).unwrap().entities, 5);
     assert_eq!(journal(&copy).recovered_records, 5);
     let after: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(before, after);
-    let held = RedbStore::open_copy(&path, TempDir::new().unwrap().path(), Options::default());
+    let held = RedbStore::open_copy(&path, TempDir::new().unwrap().path(), RedbOptions::default());
     assert!(matches!(held, Err(Fault::Held { .. })), "{held:?}");
 }
 
@@ -248,17 +248,17 @@ fn a_store_is_read_through_a_copy_with_what_its_journal_holds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_a_reader_saw_is_there_after_a_crash() {
     let disk = SimDisk::new(5);
-    let store = Arc::new(RedbStore::open_on(disk.clone(), Options::default()).unwrap());
+    let store = Arc::new(RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap());
     let writer = Arc::clone(&store);
     let writing = tokio::spawn(async move {
         for number in 0..300 {
             writer.commit(one(number)).await.unwrap();
         }
     });
-    let mut rng = Rng::new(5);
+    let mut rng = DiskRng::new(5);
     while !writing.is_finished() {
         let seen = store.stats().await.unwrap().entities;
-        let crashed = RedbStore::open_inline_on(disk.crash(&mut rng), Options::default()).unwrap();
+        let crashed = RedbStore::open_inline_on(disk.crash(&mut rng), RedbOptions::default()).unwrap();
         assert!(now(crashed.stats()).unwrap().entities >= seen);
         tokio::task::yield_now().await;
     }

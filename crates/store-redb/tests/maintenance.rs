@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_store::conformance::given::{item, job};
 use ordo_store::{Batch, Fault, Store};
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, ReadableTable, TableDefinition};
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ use common::{Workload, commit, dump};
 
 fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
     let path = folder.path().join("ordo.redb");
-    let store = RedbStore::open_file_inline(&path, Options::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
     let mut workload = Workload::new(7);
     for _ in 0..batches {
         commit(&store, workload.batch()).unwrap();
@@ -25,15 +25,15 @@ fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
 }
 
 #[test]
-fn a_backup_holds_what_the_store_holds_and_tells_its_progress() {
+fn a_backup_holds_what_the_store_holds_and_reports_its_progress() {
     let folder = TempDir::new().unwrap();
     let (_, store) = filled(&folder, 30);
     let to = folder.path().join("backup.redb");
-    let mut told = Vec::new();
-    store.backup(&to, &mut |done, total| told.push((done, total))).unwrap();
-    let (done, total) = *told.last().unwrap();
-    assert!(done == total && total > 100, "{told:?}");
-    let copy = RedbStore::open_file_inline(&to, Options::default()).unwrap();
+    let mut progress = Vec::new();
+    store.backup(&to, &mut |done, total| progress.push((done, total))).unwrap();
+    let (done, total) = *progress.last().unwrap();
+    assert!(done == total && total > 100, "{progress:?}");
+    let copy = RedbStore::open_file_inline(&to, RedbOptions::default()).unwrap();
     assert_eq!(dump(&copy).unwrap(), dump(&store).unwrap());
     assert_eq!(copy.verify().unwrap().findings, Vec::<String>::new());
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -66,7 +66,7 @@ fn a_backup_that_fails_leaves_the_store_at_work() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_made_while_others_write_is_one_moment_of_the_store() {
     let folder = TempDir::new().unwrap();
-    let store = Arc::new(RedbStore::open(folder.path().join("ordo.redb"), Options::default()).unwrap());
+    let store = Arc::new(RedbStore::open(folder.path().join("ordo.redb"), RedbOptions::default()).unwrap());
     let writer = Arc::clone(&store);
     // Each batch moves two entities together: a backup with one of them alone would not be one moment.
     let writing = tokio::spawn(async move {
@@ -78,7 +78,7 @@ async fn a_backup_made_while_others_write_is_one_moment_of_the_store() {
     for number in 0..5 {
         let to = folder.path().join(format!("backup-{number}.redb"));
         store.backup(&to, &mut |_, _| {}).unwrap();
-        let copy = RedbStore::open_file_inline(&to, Options::default()).unwrap();
+        let copy = RedbStore::open_file_inline(&to, RedbOptions::default()).unwrap();
         let versions: Vec<_> =
             copy.load(&[job(1), job(2)]).await.unwrap().into_iter().map(|found| found.map(|s| s.version)).collect();
         assert_eq!(versions[0], versions[1]);
@@ -156,7 +156,7 @@ fn verification_finds_what_does_not_agree() {
         tamper(&transaction);
         transaction.commit().unwrap();
         drop(database);
-        let verified = RedbStore::open_file_inline(&path, Options::default()).unwrap().verify().unwrap();
+        let verified = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap().verify().unwrap();
         assert!(verified.findings.iter().any(|found| found.contains(finding)), "{finding}: {:?}", verified.findings);
     }
 }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, Fault, Outcome, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use ordo_store_redb::simdisk::SimDisk;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ fn one(number: u128) -> Batch {
 async fn many_waiting_batches_share_few_transactions() {
     const BATCHES: u128 = 2_000;
     let disk = SimDisk::new(1);
-    let store = Arc::new(RedbStore::open_on(disk.clone(), Options::default()).unwrap());
+    let store = Arc::new(RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap());
     let before = disk.syncs();
     let tasks: Vec<_> = (0..BATCHES)
         .map(|number| {
@@ -28,7 +28,7 @@ async fn many_waiting_batches_share_few_transactions() {
         })
         .collect();
     for task in tasks {
-        assert!(matches!(task.await.unwrap().as_slice(), [Outcome::Committed { version: 1, .. }]));
+        assert!(matches!(task.await.unwrap().as_slice(), [CommitOutcome::Committed { version: 1, .. }]));
     }
     let syncs = disk.syncs() - before;
     assert!(syncs < BATCHES as u64, "{syncs} syncs for {BATCHES} batches");
@@ -40,7 +40,7 @@ async fn damage_at_one_entity_does_not_keep_others_from_being_written() {
     const SNAPSHOTS: TableDefinition<'_, &[u8; 17], &[u8]> = TableDefinition::new("snapshots");
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
-    let store = RedbStore::open(&path, Options::default()).unwrap();
+    let store = RedbStore::open(&path, RedbOptions::default()).unwrap();
     store.commit(one(0)).await.unwrap();
     drop(store);
     let database = Database::open(&path).unwrap();
@@ -49,7 +49,7 @@ async fn damage_at_one_entity_does_not_keep_others_from_being_written() {
     transaction.commit().unwrap();
     drop(database);
 
-    let store = Arc::new(RedbStore::open(&path, Options::default()).unwrap());
+    let store = Arc::new(RedbStore::open(&path, RedbOptions::default()).unwrap());
     let tasks: Vec<_> = (0..100)
         .map(|number| {
             let store = Arc::clone(&store);

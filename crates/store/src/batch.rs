@@ -95,7 +95,7 @@ pub struct Chunk {
 
 /// What became of one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommitOutcome {
     /// Durable. `version` is the stream's new version; `last` the position of its last event (None if it added none).
     Committed { version: Version, last: Option<Position> },
     /// The stream is at another version.

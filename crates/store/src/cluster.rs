@@ -1,7 +1,7 @@
-//! What nodes that share one store need besides the contract: the store's clock, who is there, who looks after which
+//! What nodes that share one store need besides the contract: the store's clock, which nodes are alive, which serves which
 //! partition, and a hint that something changed.
 //!
-//! Invariant: nothing here is needed for correctness. A lease tells who should look, a hint when; the version guard of
+//! Invariant: nothing here is needed for correctness. A lease says which node should scan, a hint when; the version guard of
 //! the commit decides who wins. All times are the store's own, so that clocks of nodes may differ.
 
 use async_trait::async_trait;
@@ -28,7 +28,7 @@ pub struct Node {
 
 /// A node says that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct NodeHeartbeat {
     pub generation: Uuid,
     pub name: String,
     pub about: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Beat {
     pub good_for: Millis,
 }
 
-/// Who looks after a partition.
+/// The node that serves a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub partition: Partition,
@@ -55,7 +55,7 @@ pub enum Hint {
     Lost,
 }
 
-/// Hints as they come. Answers None when the store is closed.
+/// Hints as they come. Returns None when the store is closed.
 #[async_trait]
 pub trait Hints: Send {
     async fn next(&mut self) -> Option<Hint>;
@@ -67,20 +67,20 @@ pub trait Cluster: Send + Sync + 'static {
     /// What time it is, for all nodes.
     async fn now(&self) -> Result<Timestamp, Fault>;
 
-    /// Registers a node or renews its registration. Answers all nodes, itself among them, by name and generation;
+    /// Registers a node or renews its registration. Returns all nodes, itself among them, by name and generation;
     /// nodes that have been silent for a day are forgotten.
-    async fn beat(&self, beat: &Beat) -> Result<Vec<Node>, Fault>;
+    async fn beat(&self, beat: &NodeHeartbeat) -> Result<Vec<Node>, Fault>;
 
     async fn nodes(&self) -> Result<Vec<Node>, Fault>;
 
-    /// Tells a node (by name, all its generations) to give its work to others, or to take work again. How many heard it.
+    /// Asks a node (by name, all its generations) to leave work to others, or to take it again. Returns how many there are.
     async fn drain(&self, name: &str, draining: bool) -> Result<usize, Fault>;
 
     /// Takes a node off the list and frees its partitions at once: the last word of an orderly shutdown.
     async fn leave(&self, generation: Uuid) -> Result<(), Fault>;
 
     /// Takes or renews leases of those of `wanted` that are free, expired, or held by this generation already, for `good_for`
-    /// from now. Answers all leases this generation holds now, in order of partition: what is not among them is not its own.
+    /// from now. Returns all leases this generation holds now, in order of partition: what is not among them is not its own.
     async fn take_leases(&self, generation: Uuid, wanted: &[Partition], good_for: Millis) -> Result<Vec<Lease>, Fault>;
 
     /// Gives leases back, so that others need not wait for their end.
@@ -102,7 +102,7 @@ pub trait Cluster: Send + Sync + 'static {
     /// slow or dead leaves them to the next. A commit of the entity ends the claim.
     async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
 
-    /// Listens for commits of other nodes. The store itself tells them after each commit, at most every few
+    /// Listens for commits of other nodes. The store itself notifies them after each commit, at most every few
     /// milliseconds, on a connection of its own.
     fn hints(&self) -> Box<dyn Hints>;
 }

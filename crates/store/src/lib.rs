@@ -17,12 +17,12 @@ mod partition;
 mod transfer;
 mod view;
 
-pub use batch::{Alarm, Batch, Chunk, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Outcome, Trim};
-pub use cluster::{Beat, Cluster, Hint, Hints, Lease, Node};
+pub use batch::{Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Trim};
+pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
-pub use view::{KeyRange, Order, Row, RowWrite, View};
+pub use view::{Direction, KeyRange, Row, RowWrite, View};
 
 /// How many events a stream has had. 0: the stream does not exist.
 pub type Version = u64;
@@ -30,14 +30,14 @@ pub type Version = u64;
 /// A place in the log of all events. Opaque: only the driver that made it can read it. Empty: before the first event.
 ///
 /// A reader that goes on after the position of the last event it got from [`Store::events`] misses no event and sees
-/// none twice. The position that [`Store::history`] or an outcome tells is that of one event alone: going on after it
+/// none twice. The position that [`Store::history`] or an outcome returns is that of one event alone: going on after it
 /// misses nothing and does not see that event again, but may see other entities' events that are older.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Position(pub String);
 
 /// An event as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct StoredEvent {
     pub entity: EntityId,
     pub version: Version,
     pub position: Position,
@@ -64,8 +64,8 @@ pub struct DueAlarm {
 
 /// A piece of one stream, in order. `oldest` is the version of the first event still kept (a checkpoint, after trimming).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct History {
-    pub events: Vec<Event>,
+pub struct StreamPage {
+    pub events: Vec<StoredEvent>,
     pub oldest: Version,
 }
 
@@ -108,24 +108,24 @@ pub struct JournalStats {
     pub recovery_micros: u64,
 }
 
-/// Reads see everything committed before they began. A read answers at most `limit` entries.
+/// Reads see everything committed before they began. A read returns at most `limit` entries.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
     /// Several items of one batch may concern one entity: they apply in order. Chunks are written before the items.
     /// An item that is both a duplicate and a conflict is answered as a duplicate.
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault>;
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault>;
 
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;
 
-    /// Events of one stream with version `from` and up. `oldest` is told even when no event is.
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault>;
+    /// Events of one stream with version `from` and up. `oldest` is returned even when no event is.
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault>;
 
     /// All events after a position, in an order that does not depend on how they are paged: those of one entity by
     /// version, those of different entities as the driver keeps them (about by time). A position that was trimmed or
     /// purged meanwhile is still good: the reader goes on with the next event that is kept.
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault>;
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault>;
 
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
@@ -138,7 +138,7 @@ pub trait Store: Send + Sync + 'static {
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault>;
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault>;
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault>;
 
     /// The values under many keys of one view, in one read: one per key, in order. A key may be given twice.
     async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault>;
@@ -148,7 +148,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault>;
 
@@ -158,7 +158,7 @@ pub trait Store: Send + Sync + 'static {
     /// What stands under a dedup key, if it has not expired at `now`.
     async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Forgets dedup keys that expired before `now`; answers how many.
+    /// Forgets dedup keys that expired before `now`; returns how many.
     async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault>;
 
     /// Empties every view, snapshot and alarm before a rebuild. Used offline. From here to [`Store::end_rebuild`]

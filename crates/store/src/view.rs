@@ -15,7 +15,7 @@ pub enum View {
     RunsByJob,
     /// status (all but completed), run → nothing
     RunsByStatus,
-    /// group, pool, tool, turn, rank, run → job and terms: runs that wait for a free place
+    /// group, pool, tool, turn, rank, run → job and terms: runs that wait for a free slot
     Queue,
     /// due time, job → nothing: jobs whose history is to be trimmed
     Retention,
@@ -72,7 +72,7 @@ pub struct KeyRange {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum Direction {
     Ascending,
     Descending,
 }

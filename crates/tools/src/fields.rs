@@ -35,10 +35,15 @@ impl InputError {
 
 /// An input whose field names are all known.
 #[derive(Debug)]
-pub(crate) struct Fields<'a>(&'a Map<String, Value>);
+pub(crate) struct InputFields<'a>(&'a Map<String, Value>);
 
-impl<'a> Fields<'a> {
-    pub(crate) fn of(tool: &str, input: &'a Value, known: &[&str], example: &str) -> Result<Fields<'a>, InputError> {
+impl<'a> InputFields<'a> {
+    pub(crate) fn of(
+        tool: &str,
+        input: &'a Value,
+        known: &[&str],
+        example: &str,
+    ) -> Result<InputFields<'a>, InputError> {
         let Value::Object(map) = input else {
             let example = example.to_owned();
             return Err(InputError::NotAnObject { tool: tool.to_owned(), example, found: kind(input) });
@@ -47,7 +52,7 @@ impl<'a> Fields<'a> {
             let hint = hint(field, known);
             return Err(InputError::UnknownField { tool: tool.to_owned(), field: field.clone(), hint });
         }
-        Ok(Fields(map))
+        Ok(InputFields(map))
     }
 
     pub(crate) fn value(&self, field: &str) -> Option<&'a Value> {
@@ -112,7 +117,7 @@ mod tests {
 
     fn refusal(input: &Value) -> String {
         let read = || {
-            let fields = Fields::of("shell", input, &["command", "args", "env"], r#"{"command": "echo"}"#)?;
+            let fields = InputFields::of("shell", input, &["command", "args", "env"], r#"{"command": "echo"}"#)?;
             Ok::<_, InputError>((fields.text("command")?, fields.texts("args")?, fields.text_map("env")?))
         };
         read().expect_err("refused").to_string()
@@ -132,7 +137,7 @@ mod tests {
     #[test]
     fn null_is_absent() {
         let input = json!({"command": null});
-        let fields = Fields::of("shell", &input, &["command"], "").unwrap();
+        let fields = InputFields::of("shell", &input, &["command"], "").unwrap();
         assert_eq!(fields.text("command").unwrap(), None);
     }
 }

@@ -21,7 +21,7 @@ pub use noop::Noop;
 pub use ordo_egress_guard::{Allowed, Forbidden, Lookup, Network, NotANetwork, NotAllowable, SystemLookup};
 pub use process::book::ProcessBook;
 pub use shell::environment::Environment;
-pub use shell::runner::{Invocation, Runner};
+pub use shell::runner::{Invocation, ProcessRunner};
 pub use shell::{Shell, ShellOptions};
 pub use template::{Template, TemplateError};
 pub use toolbox::{ToolOptions, Toolbox, ToolboxError};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, OUTPUT_TAIL_BYTES, REASON_MAX_BYTES, RESULT_MAX_BYTES};
 
-/// Between TERM and KILL to a process group that was told to stop.
+/// Between TERM and KILL to a process group that is stopped.
 pub const KILL_GRACE: Duration = Duration::from_secs(2);
 /// After a command ended, or was killed, its output may stay open this long.
 pub const OUTPUT_GRACE: Duration = Duration::from_secs(1);

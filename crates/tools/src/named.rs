@@ -12,9 +12,9 @@ use ordo_engine::tool::{Failure, Tool, Work};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fields::{Fields, InputError, kind};
+use crate::fields::{InputError, InputFields, kind};
 use crate::shell::environment::check_env;
-use crate::shell::runner::{Invocation, Runner};
+use crate::shell::runner::{Invocation, ProcessRunner};
 use crate::template::{Template, TemplateError};
 
 /// `[tools.named.NAME]` of the configuration. `args`, the values of `env` and `stdin` are templates.
@@ -46,14 +46,14 @@ pub struct NamedTool {
     env: BTreeMap<String, Template>,
     cwd: Option<PathBuf>,
     stdin: Option<Template>,
-    runner: Arc<Runner>,
+    runner: Arc<ProcessRunner>,
 }
 
 impl NamedTool {
     pub fn new(
         name: impl Into<String>,
         definition: NamedDefinition,
-        runner: Arc<Runner>,
+        runner: Arc<ProcessRunner>,
     ) -> Result<NamedTool, DefinitionError> {
         let NamedDefinition { command, args, env, cwd, stdin } = definition;
         check_env(&env)?;
@@ -97,7 +97,7 @@ impl NamedTool {
             return Ok(BTreeMap::new());
         }
         let known: Vec<&str> = wanted.iter().copied().collect();
-        let fields = Fields::of(&self.name, input, &known, &example(&known))?;
+        let fields = InputFields::of(&self.name, input, &known, &example(&known))?;
         wanted.into_iter().map(|name| Ok((name, self.value(name, fields.value(name))?))).collect()
     }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Field(String),
 }
@@ -28,36 +28,36 @@ pub enum TemplateError {
 impl Template {
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Field(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            TemplatePart::Field(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
     /// The field the text begins with, if it begins with one.
     pub(crate) fn leading_field(&self) -> Option<&str> {
         match self.0.first() {
-            Some(Part::Field(name)) => Some(name),
-            Some(Part::Text(_)) | None => None,
+            Some(TemplatePart::Field(name)) => Some(name),
+            Some(TemplatePart::Text(_)) | None => None,
         }
     }
 
     pub(crate) fn is_literally(&self, text: &str) -> bool {
-        matches!(self.0.as_slice(), [Part::Text(only)] if only == text)
+        matches!(self.0.as_slice(), [TemplatePart::Text(only)] if only == text)
     }
 
     /// Puts the values in their places. A field without a value stays empty; whoever calls has refused that before.
     pub(crate) fn fill(&self, values: &BTreeMap<&str, String>) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(name) => values.get(name.as_str()).cloned().unwrap_or_default(),
+        let part = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Field(name) => values.get(name.as_str()).cloned().unwrap_or_default(),
         };
         self.0.iter().map(part).collect()
     }
 
     fn add_text(&mut self, more: char) {
         match self.0.last_mut() {
-            Some(Part::Text(text)) => text.push(more),
-            Some(Part::Field(_)) | None => self.0.push(Part::Text(more.to_string())),
+            Some(TemplatePart::Text(text)) => text.push(more),
+            Some(TemplatePart::Field(_)) | None => self.0.push(TemplatePart::Text(more.to_string())),
         }
     }
 }
@@ -80,7 +80,7 @@ impl FromStr for Template {
                     if !is_name(name) {
                         return Err(TemplateError::Name(text.to_owned()));
                     }
-                    template.0.push(Part::Field(name.to_owned()));
+                    template.0.push(TemplatePart::Field(name.to_owned()));
                     rest = after;
                 }
                 '}' => return Err(TemplateError::Close(text.to_owned())),

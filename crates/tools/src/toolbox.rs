@@ -16,7 +16,7 @@ use crate::near::did_you_mean;
 use crate::noop::Noop;
 use crate::process::book::ProcessBook;
 use crate::shell::environment::Environment;
-use crate::shell::runner::Runner;
+use crate::shell::runner::ProcessRunner;
 use crate::shell::{Shell, ShellOptions};
 
 const BUILT_IN: [&str; 3] = ["http", "noop", "shell"];
@@ -51,7 +51,7 @@ pub struct Toolbox {
 
 impl Toolbox {
     pub fn builtin(options: ToolOptions, book: ProcessBook, environment: Environment) -> Result<Toolbox, ToolboxError> {
-        let runner = Arc::new(Runner::new(book.clone(), environment));
+        let runner = Arc::new(ProcessRunner::new(book.clone(), environment));
         let shell_is_off = !options.shell.enabled;
         let mut toolbox = Toolbox { tools: BTreeMap::new(), shell_is_off, book };
         toolbox.put("noop", Arc::new(Noop));
@@ -86,7 +86,7 @@ impl Toolbox {
         self.tools
     }
 
-    /// What to tell somebody who asks for a tool that is not here.
+    /// The message for a job with a tool that is not here.
     pub fn unknown(&self, name: &str) -> String {
         if name == "shell" && self.shell_is_off {
             return "the tool \"shell\" is switched off here (tools.shell.enabled in the configuration)".to_owned();

@@ -13,7 +13,7 @@ use crate::tree;
 /// What the flows need besides the binary.
 const NEEDED: [&str; 3] = ["node", "npm", "chromium"];
 
-/// Answers with a note when this machine cannot do it.
+/// Returns a note when this machine cannot do it.
 pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     if let Some(missing) = NEEDED.iter().find(|program| !is_here(program)) {
         return Ok(Some(format!("{missing} is not installed (tests/browser/run installs what it needs)")));

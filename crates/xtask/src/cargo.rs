@@ -46,7 +46,7 @@ fn command<S: AsRef<str>>(args: &[S]) -> Command {
     command
 }
 
-/// What `cargo run` tells us about ourselves; build scripts of others would take it for a change.
+/// What `cargo run` sets for this process; build scripts of others would take it for a change.
 fn describes_this_package(name: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|start| name.starts_with(start))
 }

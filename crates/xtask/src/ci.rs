@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::step::{Record, Step, table};
+use crate::step::{Step, StepRecord, table};
 use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sim, tree};
 
 const STEPS: [Step; 11] = [
@@ -20,7 +20,7 @@ const STEPS: [Step; 11] = [
 ];
 
 pub(crate) fn run() -> Result<()> {
-    let records: Vec<Record> = STEPS.iter().map(Step::run).collect();
+    let records: Vec<StepRecord> = STEPS.iter().map(Step::run).collect();
     println!("\n=== all steps ===\n{}", table(&records));
     let failed = records.iter().filter(|record| record.failed()).count();
     if failed > 0 {

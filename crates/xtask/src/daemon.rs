@@ -1,4 +1,4 @@
-//! `ordo serve` in a folder of its own, on a port of its own, until it is told to stop.
+//! `ordo serve` in a folder of its own, on a port of its own, until it is stopped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use serde_json::Value;
 const READY: &str = "ordo is ready at ";
 
 #[derive(Debug)]
-pub(crate) struct Daemon {
+pub(crate) struct DaemonProcess {
     binary: PathBuf,
     folder: PathBuf,
     url: String,
     child: Child,
-    /// Reads what the daemon says to its end; answers with what it should not have said.
+    /// Reads what the daemon says to its end; returns what it should not have logged.
     listener: Option<JoinHandle<Vec<String>>>,
 }
 
-impl Daemon {
-    pub(crate) fn start(binary: &Path) -> Result<Daemon> {
+impl DaemonProcess {
+    pub(crate) fn start(binary: &Path) -> Result<DaemonProcess> {
         let folder = std::env::temp_dir().join(format!("ordo-xtask-{}", std::process::id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         // Another build may put another binary in its place meanwhile.
@@ -37,7 +37,7 @@ impl Daemon {
             .spawn()
             .context("starting ordo serve")?;
         let said = child.stderr.take().context("ordo serve has no standard error")?;
-        let mut daemon = Daemon { binary: own, folder, url: String::new(), child, listener: None };
+        let mut daemon = DaemonProcess { binary: own, folder, url: String::new(), child, listener: None };
         let mut lines = BufReader::new(said);
         daemon.url = ready(&mut lines)?;
         daemon.listener = Some(std::thread::spawn(move || complaints(lines)));
@@ -69,7 +69,7 @@ impl Daemon {
     pub(crate) fn stop(mut self) -> Result<()> {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status().context("starting kill")?;
         if !asked.success() {
-            bail!("the daemon was gone before it was told to stop");
+            bail!("the daemon was gone before it was stopped");
         }
         let status = self.child.wait().context("waiting for the daemon")?;
         let listener = self.listener.take().map(JoinHandle::join);
@@ -81,7 +81,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for DaemonProcess {
     fn drop(&mut self) {
         // Already gone when it was stopped.
         drop(self.child.kill());

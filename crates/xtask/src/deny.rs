@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::cargo::{cargo, has};
 
-/// Answers with a note when the check, or a part of it, could not be made.
+/// Returns a note when the check, or a part of it, could not be made.
 pub(crate) fn check() -> Result<Option<String>> {
     if !has("deny") {
         return Ok(Some("cargo-deny is not installed (`cargo install --locked cargo-deny`)".to_owned()));

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::cargo;
-use crate::daemon::Daemon;
+use crate::daemon::DaemonProcess;
 use crate::{tree, venv};
 
 /// Another version makes up other requests.
@@ -23,7 +23,7 @@ const SEED_IN_CI: &str = "1";
 /// Writes a file wherever the request says; its answers are held against the description by the tests of the server.
 const LEFT_OUT: &str = "/v1/store/backup";
 
-/// Answers with a note when this machine cannot do it.
+/// Returns a note when this machine cannot do it.
 pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     let seed = args.first().map_or(SEED_IN_CI, String::as_str);
     let Some(python) = venv::python() else {
@@ -31,13 +31,13 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     };
     let schemathesis = venv::with(&python, &target().join("schemathesis"), VERSION)?.join("schemathesis");
     cargo(&["build", "--quiet", "--package", "ordo"])?;
-    let daemon = Daemon::start(&target().join("debug").join("ordo"))?;
+    let daemon = DaemonProcess::start(&target().join("debug").join("ordo"))?;
     let fuzzed = fuzz(&schemathesis, &daemon, seed);
     daemon.stop()?;
     fuzzed.map(|()| None)
 }
 
-fn fuzz(schemathesis: &Path, daemon: &Daemon, seed: &str) -> Result<()> {
+fn fuzz(schemathesis: &Path, daemon: &DaemonProcess, seed: &str) -> Result<()> {
     let config = daemon.folder().join("schemathesis.toml");
     std::fs::write(&config, known_ids(daemon)?).context("writing schemathesis.toml")?;
     let description = format!("{}/openapi.json", daemon.url());
@@ -60,7 +60,7 @@ fn fuzz(schemathesis: &Path, daemon: &Daemon, seed: &str) -> Result<()> {
 
 /// Random ids name nothing: most requests get those of a job and of a run that are there. (A job to be cancelled does
 /// not: the others would find it cancelled.)
-fn known_ids(daemon: &Daemon) -> Result<String> {
+fn known_ids(daemon: &DaemonProcess) -> Result<String> {
     let job = daemon.ordo(&["job", "add", "known", "--every", "1h", "--tool", "noop"], "/id")?;
     let run = daemon.ordo(&["job", "trigger", &job], "/run_id")?;
     let rule = |operations: &str, parameter: &str, value: &str| {

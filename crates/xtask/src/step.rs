@@ -8,60 +8,60 @@ use anyhow::Result;
 
 pub(crate) struct Step {
     pub(crate) name: &'static str,
-    /// Does the work; answers with a note when it could not be done here.
+    /// Does the work; returns a note when it could not be done here.
     pub(crate) work: fn() -> Result<Option<String>>,
 }
 
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum StepEnd {
     Passed,
     Skipped(String),
     Failed(String),
 }
 
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct StepRecord {
     name: &'static str,
     took: Duration,
-    end: End,
+    end: StepEnd,
 }
 
 impl Step {
-    pub(crate) fn run(&self) -> Record {
+    pub(crate) fn run(&self) -> StepRecord {
         println!("\n=== {} ===", self.name);
         let (took, result) = timed(self.work);
         let end = match result {
-            Ok(None) => End::Passed,
-            Ok(Some(note)) => End::Skipped(note),
-            Err(error) => End::Failed(format!("{error:#}")),
+            Ok(None) => StepEnd::Passed,
+            Ok(Some(note)) => StepEnd::Skipped(note),
+            Err(error) => StepEnd::Failed(format!("{error:#}")),
         };
-        if let End::Failed(reason) = &end {
+        if let StepEnd::Failed(reason) = &end {
             println!("{reason}");
         }
-        let record = Record { name: self.name, took, end };
+        let record = StepRecord { name: self.name, took, end };
         println!("{}", record.line());
         record
     }
 }
 
-impl Record {
+impl StepRecord {
     pub(crate) fn failed(&self) -> bool {
-        matches!(self.end, End::Failed(_))
+        matches!(self.end, StepEnd::Failed(_))
     }
 
     fn line(&self) -> String {
         let end = match &self.end {
-            End::Passed => "passed".to_owned(),
-            End::Skipped(note) => format!("skipped: {note}"),
-            End::Failed(reason) => format!("FAILED: {}", reason.lines().next().unwrap_or_default()),
+            StepEnd::Passed => "passed".to_owned(),
+            StepEnd::Skipped(note) => format!("skipped: {note}"),
+            StepEnd::Failed(reason) => format!("FAILED: {}", reason.lines().next().unwrap_or_default()),
         };
         format!("{:<14}{:>8.1} s  {end}", self.name, self.took.as_secs_f64())
     }
 }
 
-pub(crate) fn table(records: &[Record]) -> String {
+pub(crate) fn table(records: &[StepRecord]) -> String {
     let total: f64 = records.iter().map(|record| record.took.as_secs_f64()).sum();
-    let mut lines: Vec<String> = records.iter().map(Record::line).collect();
+    let mut lines: Vec<String> = records.iter().map(StepRecord::line).collect();
     lines.push(format!("{:<14}{total:>8.1} s", "all"));
     lines.join("\n")
 }
@@ -77,16 +77,16 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 mod tests {
     use super::*;
 
-    fn ended(name: &'static str, end: End) -> Record {
-        Record { name, took: Duration::from_millis(1_250), end }
+    fn ended(name: &'static str, end: StepEnd) -> StepRecord {
+        StepRecord { name, took: Duration::from_millis(1_250), end }
     }
 
     #[test]
     fn the_table_lists_every_step_with_its_seconds_and_its_end() {
         let records = [
-            ended("format", End::Passed),
-            ended("lint", End::Failed("cargo clippy: exit status: 101\nmore".to_owned())),
-            ended("deny", End::Skipped("not installed".to_owned())),
+            ended("format", StepEnd::Passed),
+            ended("lint", StepEnd::Failed("cargo clippy: exit status: 101\nmore".to_owned())),
+            ended("deny", StepEnd::Skipped("not installed".to_owned())),
         ];
         let expected = "\
 format             1.2 s  passed
@@ -98,7 +98,7 @@ all                3.8 s";
 
     #[test]
     fn only_a_failed_step_counts_as_failed() {
-        assert!(ended("lint", End::Failed(String::new())).failed());
-        assert!(!ended("deny", End::Skipped(String::new())).failed());
+        assert!(ended("lint", StepEnd::Failed(String::new())).failed());
+        assert!(!ended("deny", StepEnd::Skipped(String::new())).failed());
     }
 }

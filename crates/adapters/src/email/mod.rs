@@ -5,7 +5,7 @@ pub mod sender;
 
 use lettre::message::Mailbox;
 use lettre::{AsyncSmtpTransport, Tokio1Executor};
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 use serde::Deserialize;
 
 use sender::{EmailSender, TIMEOUT};
@@ -21,7 +21,7 @@ pub struct SmtpOptions {
     pub from: String,
     #[serde(default)]
     pub to: Vec<String>,
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
 }
 
 impl std::fmt::Debug for SmtpOptions {

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message as Mail, Tokio1Executor};
-use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
+use ordo_engine::sender::{OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::Millis;
 use ordo_model::notification::{Message, Notification};
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 
 use super::html;
 use crate::message::{event_type, words};
@@ -24,8 +24,8 @@ pub struct EmailSender {
     pub transport: AsyncSmtpTransport<Tokio1Executor>,
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
-    /// Which events are told.
-    pub events: Vec<Pattern>,
+    /// Which events are sent.
+    pub events: Vec<EventPattern>,
 }
 
 #[async_trait]
@@ -39,7 +39,7 @@ impl Sender for EmailSender {
         self.events.iter().any(|pattern| pattern.fits(name)) || self.called(message).is_some()
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let mail = self.mail(outgoing.message).map_err(|error| SendError::permanent(error.to_string()))?;
         match self.transport.send(mail).await {
             Ok(answer) => Ok(Sent { note: Some(answer.code().to_string()), remember: None }),

@@ -1,6 +1,6 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
-use ordo_model::incident::{By, IncidentEvent, Link, Status};
+use ordo_model::incident::{By, IncidentEvent, IncidentStatus, Link};
 use ordo_model::notification::IncidentSubject;
 
 use super::{Mood, Phrase, Topic, Words};
@@ -30,8 +30,8 @@ fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Opti
         IncidentEvent::NoteAdded { text, by } => (who(by).then(" added a note"), Some(text.clone()), Mood::Neutral),
         IncidentEvent::Linked { link, by } => (who(by).then(format!(" linked {}", named(*link))), None, Mood::Neutral),
         IncidentEvent::Escalated { step, notify, .. } => {
-            let told = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
-            (told.then_person(notify), None, Mood::Bad)
+            let call = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
+            (call.then_person(notify), None, Mood::Bad)
         }
         IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => {
             (Phrase::text(format!("it is {}", incident.card.status)), None, Mood::Neutral)
@@ -51,20 +51,20 @@ fn assigned(by: &By, assignee: Option<&str>) -> Phrase {
     }
 }
 
-fn moved(status: Status) -> &'static str {
+fn moved(status: IncidentStatus) -> &'static str {
     match status {
-        Status::Open => "opened it again",
-        Status::Mitigating => "is mitigating it",
-        Status::Resolved => "resolved it",
-        Status::Declined => "declined it",
+        IncidentStatus::Open => "opened it again",
+        IncidentStatus::Mitigating => "is mitigating it",
+        IncidentStatus::Resolved => "resolved it",
+        IncidentStatus::Declined => "declined it",
     }
 }
 
-const fn mood(status: Status) -> Mood {
+const fn mood(status: IncidentStatus) -> Mood {
     match status {
-        Status::Open => Mood::Bad,
-        Status::Mitigating => Mood::Worrying,
-        Status::Resolved | Status::Declined => Mood::Good,
+        IncidentStatus::Open => Mood::Bad,
+        IncidentStatus::Mitigating => Mood::Worrying,
+        IncidentStatus::Resolved | IncidentStatus::Declined => Mood::Good,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Mood, Phrase, Topic, Words};
 
 pub(super) fn words(job: &JobSubject, notice: &Notice, at: Timestamp) -> Words {
     let run = ("Run", notice.run_id().to_string());
-    let told = |happening: String, mood: Mood| Words {
+    let about_job = |happening: String, mood: Mood| Words {
         topic: Topic::Job(job.label.clone()),
         happening: Phrase::text(happening),
         quote: None,
@@ -18,19 +18,19 @@ pub(super) fn words(job: &JobSubject, notice: &Notice, at: Timestamp) -> Words {
     };
     match notice {
         Notice::Failed { reason, failures_in_row, .. } => {
-            Words { quote: Some(reason.clone()), ..told(failed(*failures_in_row), Mood::Bad) }
+            Words { quote: Some(reason.clone()), ..about_job(failed(*failures_in_row), Mood::Bad) }
         }
-        Notice::Recovered { failures, missed, .. } => told(recovered(*failures, *missed), Mood::Good),
+        Notice::Recovered { failures, missed, .. } => about_job(recovered(*failures, *missed), Mood::Good),
         Notice::Late { due_at, timeliness, .. } => {
-            told(late(*timeliness, at.since(*due_at)), Mood::Worrying).with("Due", moment(*due_at))
+            about_job(late(*timeliness, at.since(*due_at)), Mood::Worrying).with("Due", moment(*due_at))
         }
-        Notice::Skipped { reason, gap, .. } => skipped(told, *reason, *gap),
+        Notice::Skipped { reason, gap, .. } => skipped(about_job, *reason, *gap),
         Notice::Overran { started_at, .. } => {
             let since = rough(at.since(*started_at));
-            told(format!("runs longer than its interval: for {since} by now"), Mood::Worrying)
+            about_job(format!("runs longer than its interval: for {since} by now"), Mood::Worrying)
                 .with("Running since", moment(*started_at))
         }
-        Notice::Ended { status, .. } => told(format!("has ended: {status}"), Mood::Neutral),
+        Notice::Ended { status, .. } => about_job(format!("has ended: {status}"), Mood::Neutral),
     }
 }
 
@@ -65,7 +65,7 @@ fn late(timeliness: Timeliness, by: Millis) -> String {
     }
 }
 
-fn skipped(told: impl Fn(String, Mood) -> Words, reason: SkipReason, gap: Option<Gap>) -> Words {
+fn skipped(about_job: impl Fn(String, Mood) -> Words, reason: SkipReason, gap: Option<Gap>) -> Words {
     let why = match reason {
         SkipReason::Misfire => "it was too late, and its misfire policy is to do nothing",
         SkipReason::CatchUpLimit => "more occurrences were due at once than are caught up with",
@@ -77,10 +77,10 @@ fn skipped(told: impl Fn(String, Mood) -> Words, reason: SkipReason, gap: Option
         SkipReason::Held => "it is held and was not released yet",
     };
     match gap.filter(|gap| gap.count > 1) {
-        None => told(format!("did not run: {why}"), Mood::Bad),
+        None => about_job(format!("did not run: {why}"), Mood::Bad),
         Some(gap) => {
             let least = if gap.exact { "" } else { "at least " };
-            told(format!("did not run {least}{} times: {why}", gap.count), Mood::Bad)
+            about_job(format!("did not run {least}{} times: {why}", gap.count), Mood::Bad)
                 .with("To", moment(gap.to))
                 .with("From", moment(gap.from))
         }

@@ -11,7 +11,7 @@ mod phrase;
 use ordo_model::notification::{Message, Subject};
 
 pub use name::{EVENT_TYPES, event_type};
-pub use phrase::{Phrase, Piece};
+pub use phrase::{Phrase, PhrasePiece};
 
 /// A message in words.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 //! Invariant: whatever a user wrote goes through `mrkdwn`; what looks like markup here is ours.
 
 use ordo_model::Timestamp;
-use ordo_model::incident::{Severity, Status};
+use ordo_model::incident::{IncidentStatus, Severity};
 use ordo_model::notification::IncidentSubject;
 use serde_json::{Value, json};
 
 use super::interactions::{ACKNOWLEDGE, ASSIGN_TO_ME, SEVERITY, STATUS, choice};
 use super::mrkdwn::{self, code_block, line, plain, text};
-use crate::message::{Mood, Phrase, Piece, Words};
+use crate::message::{Mood, Phrase, PhrasePiece, Words};
 
 /// As Slack counts, after escaping: a header has at most 150 characters, an icon among them, a section 3,000.
 const TITLE_MAX_CHARS: usize = 140;
@@ -121,9 +121,9 @@ fn with_quote(text: String, words: &Words) -> String {
 }
 
 fn phrase(phrase: &Phrase) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(said) => text(said, QUOTE_MAX_CHARS),
-        Piece::Person(name) => person(name),
+    let piece = |piece: &PhrasePiece| match piece {
+        PhrasePiece::Text(said) => text(said, QUOTE_MAX_CHARS),
+        PhrasePiece::Person(name) => person(name),
     };
     phrase.pieces().iter().map(piece).collect()
 }
@@ -144,11 +144,11 @@ fn date(at: Timestamp) -> String {
 
 fn mood(incident: &IncidentSubject) -> Mood {
     match incident.card.status {
-        Status::Open if incident.card.acknowledged_by.is_some() => Mood::Worrying,
-        Status::Open => Mood::Bad,
-        Status::Mitigating => Mood::Worrying,
-        Status::Resolved => Mood::Good,
-        Status::Declined => Mood::Neutral,
+        IncidentStatus::Open if incident.card.acknowledged_by.is_some() => Mood::Worrying,
+        IncidentStatus::Open => Mood::Bad,
+        IncidentStatus::Mitigating => Mood::Worrying,
+        IncidentStatus::Resolved => Mood::Good,
+        IncidentStatus::Declined => Mood::Neutral,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What Slack tells at `/slack/events`, in our words.
+//! What Slack sends to `/slack/events`, in Ordo's terms.
 //!
 //! Invariant: reading changes nothing and asks nobody; what is not meant for us is [`SlackEvent::Nothing`], never an error,
 //! because Slack switches an endpoint off that answers with errors.
@@ -47,14 +47,14 @@ enum Envelope {
     },
     EventCallback {
         event_id: String,
-        event: Event,
+        event: EventForm,
     },
     #[serde(other)]
     Other,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct EventForm {
     r#type: String,
     #[serde(default)]
     channel: String,
@@ -77,7 +77,7 @@ pub fn read(body: &[u8]) -> Result<SlackEvent, NotAnEvent> {
     }
 }
 
-fn about(event_id: String, event: Event) -> SlackEvent {
+fn about(event_id: String, event: EventForm) -> SlackEvent {
     if event.r#type != "app_mention" {
         return SlackEvent::Nothing("a kind of event that is not used");
     }

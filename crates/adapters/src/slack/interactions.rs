@@ -33,7 +33,7 @@ pub enum InteractionAction {
 pub struct NotAnInteraction(String);
 
 #[derive(Deserialize)]
-struct Payload {
+struct InteractionPayload {
     r#type: String,
     user: User,
     #[serde(default)]
@@ -51,11 +51,11 @@ struct Action {
     action_id: String,
     #[serde(default)]
     value: String,
-    selected_option: Option<Chosen>,
+    selected_option: Option<SelectedOption>,
 }
 
 #[derive(Deserialize)]
-struct Chosen {
+struct SelectedOption {
     value: String,
 }
 
@@ -63,7 +63,8 @@ struct Chosen {
 pub fn read(body: &[u8]) -> Result<Vec<Interaction>, NotAnInteraction> {
     let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
     let (_, payload) = payload.ok_or_else(|| NotAnInteraction("the form has no field \"payload\"".to_owned()))?;
-    let payload: Payload = serde_json::from_str(&payload).map_err(|error| NotAnInteraction(error.to_string()))?;
+    let payload: InteractionPayload =
+        serde_json::from_str(&payload).map_err(|error| NotAnInteraction(error.to_string()))?;
     if payload.r#type != "block_actions" {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Slack: what it tells us, and what we tell it.
+//! Slack: what it sends to Ordo, and what Ordo posts to it.
 
 pub mod api;
 mod card;
@@ -9,7 +9,7 @@ pub mod receiver;
 pub mod sender;
 pub mod signature;
 
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 use serde::Deserialize;
 
 use api::{Api, NoApi};
@@ -27,7 +27,7 @@ pub struct SlackOptions {
     pub signing_secret: String,
     #[serde(default)]
     pub channel: String,
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
 }
 
 impl std::fmt::Debug for SlackOptions {
@@ -41,14 +41,14 @@ impl std::fmt::Debug for SlackOptions {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlackUnusable {
-    #[error("slack.bot_token is given, but slack.channel is not: in which channel are incidents told?")]
+    #[error("slack.bot_token is given, but slack.channel is not: in which channel are incidents posted?")]
     NoChannel,
     #[error(transparent)]
     Api(#[from] NoApi),
 }
 
 impl SlackOptions {
-    /// Who tells Slack, if there is a token.
+    /// The sender for Slack, if there is a token.
     pub fn sender(&self) -> Result<Option<SlackSender>, SlackUnusable> {
         if self.bot_token.is_empty() {
             return Ok(None);

@@ -5,7 +5,9 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, Source, Start, Status};
+use ordo_model::incident::{
+    By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, IncidentStatus, StartIncident,
+};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{Millis, Timestamp};
@@ -40,13 +42,13 @@ pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid
     }
 }
 
-fn start(engine: &Engine, mention: &Mention) -> Start {
+fn start(engine: &Engine, mention: &Mention) -> StartIncident {
     let text = mention.text.as_str();
     let first = text.lines().next().unwrap_or_default().trim();
     let title = if first.is_empty() { "An incident in Slack" } else { cut(first, INCIDENT_TITLE_MAX_BYTES) };
     // A title that says it all needs no description.
     let description = if title == text { "" } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
-    Start {
+    StartIncident {
         title: title.to_owned(),
         description: description.to_owned(),
         severity: Default::default(),
@@ -68,7 +70,7 @@ pub async fn pressed(engine: &Engine, pressed: &Interaction) -> Result<(), Incid
             IncidentCommand::SetSeverity { severity: known("severity", word.parse().ok())?, by }
         }
         InteractionAction::Status(word) => {
-            IncidentCommand::UpdateStatus { status: known("status", Status::named(word))?, message: None, by }
+            IncidentCommand::UpdateStatus { status: known("status", IncidentStatus::named(word))?, message: None, by }
         }
     };
     engine.command::<Incident>(pressed.incident, command).await.map(drop)
@@ -80,7 +82,7 @@ fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
 }
 
 fn by(user: &str) -> By {
-    By::new(format!("slack:{}", cut(user, 100)), Source::Slack)
+    By::new(format!("slack:{}", cut(user, 100)), IncidentSource::Slack)
 }
 
 fn extras(event_id: &str, now: Timestamp) -> CommitExtras {

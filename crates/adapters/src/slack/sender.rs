@@ -1,13 +1,13 @@
-//! Tells Slack: one card for each incident, kept up to date in its place, and its timeline in the card's thread.
+//! Posts to Slack: one card for each incident, kept up to date in place, and its timeline in the card's thread.
 //!
 //! Invariant: where the card stands is remembered with the incident, so it survives a restart; every call may be made
 //! again. A card that somebody deleted is posted anew.
 
 use async_trait::async_trait;
-use ordo_engine::sender::{Outgoing, SendError, Sender, Sent};
+use ordo_engine::sender::{OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::Millis;
 use ordo_model::notification::{IncidentSubject, Message, Subject};
-use ordo_model::subscription::Pattern;
+use ordo_model::subscription::EventPattern;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -20,15 +20,15 @@ pub const NAME: &str = "slack";
 #[derive(Debug)]
 pub struct SlackSender {
     pub api: Api,
-    /// Where incidents are told that began elsewhere.
+    /// The channel of incidents that began elsewhere.
     pub channel: String,
-    /// Which events are told.
-    pub events: Vec<Pattern>,
+    /// Which events are sent.
+    pub events: Vec<EventPattern>,
 }
 
 /// Where the card of an incident stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct CardLocation {
     channel: String,
     /// The card.
     ts: String,
@@ -47,7 +47,7 @@ impl Sender for SlackSender {
         self.events.iter().any(|pattern| pattern.fits(name))
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         match &outgoing.message.subject {
             Subject::Incident { incident, .. } => self.incident(incident, outgoing).await,
             Subject::Job { .. } => self.news(outgoing.message).await,
@@ -66,17 +66,17 @@ impl Sender for SlackSender {
 }
 
 impl SlackSender {
-    async fn incident(&self, incident: &IncidentSubject, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
-        let place = outgoing.remembered.and_then(|value| Place::deserialize(value).ok());
+    async fn incident(&self, incident: &IncidentSubject, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
+        let place = outgoing.remembered.and_then(|value| CardLocation::deserialize(value).ok());
         let place = match place {
             None => return self.post_card(incident).await.map(|place| sent(&place)).map_err(|error| failure(&error)),
             Some(place) => self.update_card(incident, place).await.map_err(|error| failure(&error))?,
         };
-        self.tell_in_thread(outgoing.message, &place).await.map_err(|error| failure(&error))?;
+        self.post_in_thread(outgoing.message, &place).await.map_err(|error| failure(&error))?;
         Ok(sent(&place))
     }
 
-    async fn post_card(&self, incident: &IncidentSubject) -> Result<Place, CallError> {
+    async fn post_card(&self, incident: &IncidentSubject) -> Result<CardLocation, CallError> {
         let thread = thread_of(incident);
         let channel = thread.map_or(self.channel.as_str(), |(channel, _)| channel);
         let mut arguments = json!({
@@ -94,10 +94,10 @@ impl SlackSender {
         let ts = text("ts").ok_or_else(|| no_place("chat.postMessage"))?;
         let thread = thread.map_or_else(|| ts.clone(), |(_, thread)| thread.to_owned());
         // Updates want the id of the channel, whatever name it was found by.
-        Ok(Place { channel: text("channel").unwrap_or_else(|| channel.to_owned()), ts, thread })
+        Ok(CardLocation { channel: text("channel").unwrap_or_else(|| channel.to_owned()), ts, thread })
     }
 
-    async fn update_card(&self, incident: &IncidentSubject, place: Place) -> Result<Place, CallError> {
+    async fn update_card(&self, incident: &IncidentSubject, place: CardLocation) -> Result<CardLocation, CallError> {
         let arguments = json!({
             "channel": place.channel,
             "ts": place.ts,
@@ -113,12 +113,12 @@ impl SlackSender {
         }
     }
 
-    async fn tell_in_thread(&self, message: &Message, place: &Place) -> Result<(), CallError> {
+    async fn post_in_thread(&self, message: &Message, place: &CardLocation) -> Result<(), CallError> {
         let mut text = card::timeline(&words(message));
         if let Some(channel) = message.notify(NAME).and_then(as_channel) {
             let news = json!({ "channel": channel, "text": card::news(&words(message)), "unfurl_links": false });
             self.api.call("chat.postMessage", &news).await?;
-            text.push_str("\n(told there too)");
+            text.push_str("\n(posted there too)");
         }
         let arguments =
             json!({ "channel": place.channel, "thread_ts": place.thread, "text": text, "unfurl_links": false });
@@ -132,7 +132,7 @@ impl SlackSender {
     }
 }
 
-fn sent(place: &Place) -> Sent {
+fn sent(place: &CardLocation) -> Sent {
     let note = Some(format!("{} {}", place.channel, place.ts));
     Sent { note, remember: Some(json!(place)) }
 }
@@ -150,7 +150,7 @@ fn failure(error: &CallError) -> SendError {
     }
 }
 
-/// An incident that was started in a thread is told there: `slack:<channel>:<thread>`.
+/// An incident that was started in a thread is posted there: `slack:<channel>:<thread>`.
 fn thread_of(incident: &IncidentSubject) -> Option<(&str, &str)> {
     incident.identifier.as_deref()?.strip_prefix("slack:")?.split_once(':')
 }

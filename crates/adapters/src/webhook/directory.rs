@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ordo_engine::change_hint::ChangeHint;
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::queries::Queries;
 use ordo_engine::sender::Senders;
 use ordo_engine::{Engine, SubmitError};
@@ -34,7 +34,7 @@ impl Directory {
 
     /// Registers all there are. Before the engine starts: a notification whose sender is not there is dead-lettered.
     pub async fn load(&self, queries: &Queries) -> Result<usize, Fault> {
-        let found = queries.objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
+        let found = queries.objects::<Subscription>(&IndexRange::all(0, SUBSCRIPTIONS_MAX)).await?;
         let count = found.items.len();
         for kept in found.items {
             self.put(kept.id, Some(kept.value));

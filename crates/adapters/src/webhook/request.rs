@@ -10,7 +10,7 @@ use ordo_engine::sender::SendError;
 use ordo_model::Millis;
 use reqwest::{Response, StatusCode, Url};
 
-use super::signing::Signed;
+use super::signing::SignatureHeaders;
 
 /// How long a receiver may take to answer.
 pub const TIMEOUT: Duration = Duration::from_secs(15);
@@ -28,7 +28,7 @@ pub enum NotTaken {
 }
 
 /// The status that the receiver took it with.
-pub async fn post(guarded: &Guarded, url: &str, signed: &Signed, body: Vec<u8>) -> Result<u16, NotTaken> {
+pub async fn post(guarded: &Guarded, url: &str, signed: &SignatureHeaders, body: Vec<u8>) -> Result<u16, NotTaken> {
     let failed = |error: SendError| NotTaken::Failed(error);
     let url = Url::parse(url).map_err(|error| failed(SendError::permanent(format!("not a URL: {error}"))))?;
     guarded.check(&url).map_err(|error| failed(SendError::permanent(error.to_string())))?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ordo_egress_guard::Guarded;
 use ordo_engine::clock::SharedClock;
 use ordo_engine::secrets::Vault;
-use ordo_engine::sender::{Outgoing, Retries, SendError, Sender, Sent};
+use ordo_engine::sender::{OutgoingMessage, Retries, SendError, Sender, Sent};
 use ordo_model::notification::{Message, Notification};
 use ordo_model::subscription::Subscription;
 use ordo_model::{Millis, Timestamp};
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::payload;
 use super::request::{NotTaken, TIMEOUT, post};
 use super::schedule::{WAITS, wait_after};
-use super::signing::{Signed, SigningKey};
+use super::signing::{SignatureHeaders, SigningKey};
 use crate::message::event_type;
 
 /// What all subscriptions have in common.
@@ -24,7 +24,7 @@ pub struct WebhookTransport {
     /// Where signing secrets are read when a message is signed; they are kept nowhere else.
     pub vault: Vault,
     pub clock: SharedClock,
-    /// Whom to tell that a receiver wants no more: the subscription, and what it said.
+    /// Receives the subscription whose receiver wants no more, and what it said.
     pub gone: UnboundedSender<(Uuid, String)>,
 }
 
@@ -56,7 +56,7 @@ impl WebhookSender {
     async fn attempt(&self, id: &str, body: Vec<u8>) -> Result<u16, SendError> {
         let now = self.transport.clock.now();
         let keys = self.keys(now).await?;
-        let signed = Signed::new(&keys, id, now, &body);
+        let signed = SignatureHeaders::new(&keys, id, now, &body);
         match post(&self.transport.guarded, &self.subscription.terms.url, &signed, body).await {
             Ok(status) => Ok(status),
             Err(NotTaken::Failed(error)) => Err(error),
@@ -94,7 +94,7 @@ impl Sender for WebhookSender {
         self.subscription.wants(event_type(message), message.label())
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let notification = Notification::id(outgoing.message, &self.name);
         match self.attempt(&message_id(notification), payload::body(outgoing.message)).await {
             Ok(status) => Ok(Sent { note: Some(status.to_string()), remember: None }),
@@ -107,7 +107,7 @@ impl Sender for WebhookSender {
     }
 
     fn timeout(&self) -> Millis {
-        // A second more than the request has, so that its own error is the one that is told.
+        // A second more than the request has, so that its own error is the one that is reported.
         Millis::from_secs(TIMEOUT.as_secs() + 1)
     }
 

@@ -65,19 +65,19 @@ impl SigningKey {
 
 /// The three headers of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
+pub struct SignatureHeaders {
     pub id: String,
     pub timestamp: String,
     /// One signature for each key, the newest first: while a secret is being replaced there are two.
     pub signature: String,
 }
 
-impl Signed {
-    pub fn new(keys: &[SigningKey], id: &str, at: Timestamp, body: &[u8]) -> Signed {
+impl SignatureHeaders {
+    pub fn new(keys: &[SigningKey], id: &str, at: Timestamp, body: &[u8]) -> SignatureHeaders {
         debug_assert!(!id.contains('.'), "an id with a full stop could pass for another message");
         let seconds = at.ms() / 1_000;
         let signatures: Vec<String> = keys.iter().map(|key| key.sign(id, seconds, body)).collect();
-        Signed { id: id.to_owned(), timestamp: seconds.to_string(), signature: signatures.join(" ") }
+        SignatureHeaders { id: id.to_owned(), timestamp: seconds.to_string(), signature: signatures.join(" ") }
     }
 
     pub fn headers(&self) -> [(&'static str, &str); 3] {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_published_vector_is_reproduced() {
-        let signed = Signed::new(&[SigningKey::parse(SECRET).unwrap()], ID, at(), BODY);
+        let signed = SignatureHeaders::new(&[SigningKey::parse(SECRET).unwrap()], ID, at(), BODY);
         assert_eq!(
             signed.headers(),
             [("webhook-id", ID), ("webhook-timestamp", "1614265330"), ("webhook-signature", SIGNATURE),]
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn while_a_secret_is_replaced_both_sign() {
         let (new, old) = (SigningKey::of(vec![7; 32]).unwrap(), SigningKey::parse(SECRET).unwrap());
-        let both = Signed::new(&[new.clone(), old], ID, at(), BODY).signature;
-        let alone = Signed::new(&[new], ID, at(), BODY).signature;
+        let both = SignatureHeaders::new(&[new.clone(), old], ID, at(), BODY).signature;
+        let alone = SignatureHeaders::new(&[new], ID, at(), BODY).signature;
         assert_eq!(both, format!("{alone} {SIGNATURE}"));
     }
 

@@ -1,7 +1,7 @@
 //! Every message as people read it.
 
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
-use ordo_model::incident::{By, Card, IncidentEvent, Link, Severity, Source, Status};
+use ordo_model::incident::{By, Card, IncidentEvent, IncidentSource, IncidentStatus, Link, Severity};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
 use ordo_model::notification::{IncidentSubject, JobSubject, Message, Subject};
 use ordo_model::schedule::Gap;
@@ -34,7 +34,7 @@ fn job(notice: Notice) -> Message {
 fn incident(event: &IncidentEvent) -> Message {
     let card = Card {
         severity: Severity::Sev2,
-        status: Status::Open,
+        status: IncidentStatus::Open,
         assignee: Some("slack:U2".into()),
         acknowledged_by: None,
     };
@@ -56,7 +56,7 @@ fn incident(event: &IncidentEvent) -> Message {
 }
 
 fn anna() -> By {
-    By::new("anna", Source::Api)
+    By::new("anna", IncidentSource::Api)
 }
 
 fn jobs() -> Vec<Message> {
@@ -95,8 +95,8 @@ fn incidents() -> Vec<Message> {
     };
     let assigned =
         |assignee: Option<&str>| IncidentEvent::AssigneeSet { assignee: assignee.map(str::to_owned), by: anna() };
-    let by_job = By::new("nightly-report", Source::Job);
-    let clock = By::new("escalation", Source::Escalation);
+    let by_job = By::new("nightly-report", IncidentSource::Job);
+    let clock = By::new("escalation", IncidentSource::Escalation);
     [
         IncidentEvent::IncidentStarted {
             title: "Checkout is down".into(),
@@ -113,10 +113,10 @@ fn incidents() -> Vec<Message> {
         assigned(Some("slack:U2")),
         assigned(Some("anna")),
         assigned(None),
-        status(Status::Mitigating, None),
-        status(Status::Resolved, Some("rolled back")),
-        status(Status::Declined, None),
-        status(Status::Open, None),
+        status(IncidentStatus::Mitigating, None),
+        status(IncidentStatus::Resolved, Some("rolled back")),
+        status(IncidentStatus::Declined, None),
+        status(IncidentStatus::Open, None),
         IncidentEvent::Acknowledged { expires_at: None, by: anna() },
         IncidentEvent::AcknowledgementExpired { escalate_at: None, by: clock.clone() },
         IncidentEvent::NoteAdded { text: "it is the database\nagain".into(), by: anna() },
@@ -146,7 +146,8 @@ fn every_message_has_a_type_that_people_can_ask_for() {
 
 #[test]
 fn a_title_of_many_lines_stays_one_line() {
-    let mut message = incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", Source::Api) });
+    let mut message =
+        incident(&IncidentEvent::NoteAdded { text: "x".into(), by: By::new("a\nb", IncidentSource::Api) });
     let Subject::Incident { incident, .. } = &mut message.subject else { panic!() };
     incident.title = "a\r\nb\u{7}c".into();
     assert_eq!(words(&message).line(), "a b c: a b added a note");

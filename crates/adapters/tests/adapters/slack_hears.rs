@@ -6,7 +6,7 @@ use ordo_adapters::slack::receiver;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::sender::Senders;
-use ordo_model::incident::{IncidentEvent, IncidentRefusal, Severity, Source, Status};
+use ordo_model::incident::{IncidentEvent, IncidentRefusal, IncidentSource, IncidentStatus, Severity};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
     assert_eq!(receiver::mentioned(&world.engine, &down).await.unwrap(), None, "Slack delivers again");
     let incident = world.read(id).await;
     assert_eq!((incident.title.as_str(), incident.description.as_str()), ("server down!", ""));
-    assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", Source::Slack));
+    assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", IncidentSource::Slack));
     assert_eq!(incident.identifier.as_deref(), Some("slack:C1:17.5"));
 
     let more = mention("Ev2", "18.0", Some("17.5"), "it is the database");
@@ -78,7 +78,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
     let incident = world.read(id).await;
     assert_eq!(incident.acknowledged.unwrap().by.actor, "slack:U2");
     assert_eq!(incident.assignee.as_deref(), Some("slack:U2"));
-    assert_eq!((incident.severity, incident.status), (Severity::Sev1, Status::Mitigating));
+    assert_eq!((incident.severity, incident.status), (Severity::Sev1, IncidentStatus::Mitigating));
     assert_eq!(world.engine.queries().timeline(id).await.unwrap().len(), 5, "the second time changes nothing");
 }
 
@@ -101,5 +101,5 @@ async fn what_is_not_possible_is_refused() {
     assert!(matches!(refused(press(id, InteractionAction::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
     receiver::pressed(&world.engine, &press(id, InteractionAction::Status("resolved".into()))).await.unwrap();
     let ended = refused(press(id, InteractionAction::Acknowledge)).await;
-    assert!(matches!(ended, IncidentRefusal::Ended { status: Status::Resolved }));
+    assert!(matches!(ended, IncidentRefusal::Ended { status: IncidentStatus::Resolved }));
 }

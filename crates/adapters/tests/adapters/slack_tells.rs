@@ -1,4 +1,4 @@
-//! What Slack is told: one card kept up to date, the timeline in its thread, whatever goes wrong on the way.
+//! What Slack shows: one card kept up to date, the timeline in its thread, whatever goes wrong on the way.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ordo_adapters::slack::api::Api;
 use ordo_adapters::slack::sender::SlackSender;
 use ordo_engine::clock::Stopwatch;
 use ordo_model::Millis;
-use ordo_model::incident::{IncidentCommand, Severity, Status};
+use ordo_model::incident::{IncidentCommand, IncidentStatus, Severity};
 use serde_json::Value;
 
 use crate::double::Mischief;
@@ -29,22 +29,22 @@ fn only(mut cards: Vec<Value>) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_incident_has_one_card_that_follows_it_and_a_thread_that_tells_of_it() {
+async fn an_incident_has_one_card_that_follows_it_and_a_thread_with_its_timeline() {
     let (slack, world) = world().await;
     let id = world.incident("Checkout is down", None).await;
     world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
     world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
     world.tell(id, IncidentCommand::AddNote { text: "rolled back <@U1>".into(), by: anna() }).await;
-    let resolved = IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: anna() };
+    let resolved = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() };
     world.tell(id, resolved).await;
     assert!(world.settled(5).await.iter().all(is_delivered));
 
     let card = only(slack.cards());
     let began = world.read(id).await.created_at;
-    let told = serde_json::to_string_pretty(&card["blocks"]).unwrap().replace(&id.to_string(), "[incident]");
-    let told = told.replace(&(began.ms() / 1_000).to_string(), "[seconds]");
-    let told = told.replace(&began.to_jiff().strftime("%Y-%m-%d %H:%M").to_string(), "[time]");
-    insta::assert_snapshot!("card_resolved", told);
+    let shown = serde_json::to_string_pretty(&card["blocks"]).unwrap().replace(&id.to_string(), "[incident]");
+    let shown = shown.replace(&(began.ms() / 1_000).to_string(), "[seconds]");
+    let shown = shown.replace(&began.to_jiff().strftime("%Y-%m-%d %H:%M").to_string(), "[time]");
+    insta::assert_snapshot!("card_resolved", shown);
     let thread = slack.thread(card["ts"].as_str().unwrap());
     insta::assert_json_snapshot!("thread", thread);
     let (methods, channels): (Vec<_>, Vec<_>) =
@@ -70,7 +70,7 @@ async fn the_card_is_found_again_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_incident_that_began_in_a_thread_is_told_there() {
+async fn an_incident_that_began_in_a_thread_is_reported_there() {
     let (slack, world) = world().await;
     let id = world.incident("server down!", Some("slack:C123:17.5")).await;
     world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;

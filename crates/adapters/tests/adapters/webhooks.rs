@@ -11,7 +11,7 @@ use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::notification::{Notification, NotificationState};
-use ordo_model::subscription::{State, Subscription, SubscriptionCommand, Terms};
+use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionStatus, SubscriptionTerms};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ impl Office {
     async fn allowing(allow: &[&str]) -> Office {
         let senders = Senders::default();
         let world = World::with(senders.clone()).await;
-        let (gone, told) = mpsc::unbounded_channel();
+        let (gone, removals) = mpsc::unbounded_channel();
         let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
         let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", allow)),
@@ -42,7 +42,7 @@ impl Office {
             gone,
         };
         let directory = Directory::new(senders, transport);
-        tokio::spawn(directory.clone().follow(world.engine.clone(), told));
+        tokio::spawn(directory.clone().follow(world.engine.clone(), removals));
         Office { world, directory }
     }
 
@@ -52,7 +52,7 @@ impl Office {
         let name = format!("webhook.{id}.1");
         self.world.engine.secrets().put(&name, &SecretText::new(secret.clone())).await.unwrap();
         let events = events.iter().map(|text| text.parse().unwrap()).collect();
-        let terms = Terms { url: url.to_owned(), description: None, events, label: None };
+        let terms = SubscriptionTerms { url: url.to_owned(), description: None, events, label: None };
         self.order(id, SubscriptionCommand::Add { terms, secret: name }).await;
         (id, secret)
     }
@@ -130,8 +130,8 @@ async fn one_who_wants_no_more_is_disabled() {
     let notification = office.world.settled(1).await.remove(0);
     assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
     let reason = eventually("it is disabled", async || match office.subscription(id).await.state {
-        State::Disabled { reason } => Some(reason),
-        State::Enabled | State::Removed => None,
+        SubscriptionStatus::Disabled { reason } => Some(reason),
+        SubscriptionStatus::Enabled | SubscriptionStatus::Removed => None,
     })
     .await;
     assert!(reason.contains("410"), "{reason}");
@@ -191,7 +191,8 @@ async fn no_message_goes_into_a_private_network_unless_the_configuration_says_so
     assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
     assert!(notification.last_error.unwrap().contains("webhooks.allow in the configuration can allow it"));
     let port = url.rsplit(':').next().unwrap();
-    let named = Terms { url: format!("http://localhost:{port}/hook"), ..office.subscription(id).await.terms };
+    let named =
+        SubscriptionTerms { url: format!("http://localhost:{port}/hook"), ..office.subscription(id).await.terms };
     office.order(id, SubscriptionCommand::Change { terms: named }).await;
     let sender = office.directory.sender(id, office.subscription(id).await);
     assert!(sender.test(new_id()).await.unwrap_err().text.contains("loopback"));

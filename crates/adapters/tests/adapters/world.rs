@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
-use ordo_engine::secrets::{FixedKeys, Key};
+use ordo_engine::secrets::{FixedKeys, SealingKey};
 use ordo_engine::sender::{Sender, Senders};
-use ordo_engine::{CommitExtras, Engine, Options, Tools};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start};
+use ordo_engine::{CommitExtras, Engine, EngineOptions, Tools};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::{Millis, Timestamp};
 use ordo_store_redb::RedbStore;
@@ -44,7 +44,7 @@ impl World {
     }
 
     pub(crate) async fn incident(&self, title: &str, identifier: Option<&str>) -> Uuid {
-        let start = Start {
+        let start = StartIncident {
             title: title.into(),
             description: "500 from <!channel> & more".into(),
             severity: Severity::Sev2,
@@ -95,7 +95,7 @@ pub(crate) fn is_delivered(notification: &Notification) -> bool {
 }
 
 pub(crate) fn anna() -> By {
-    By::new("anna", Source::Api)
+    By::new("anna", IncidentSource::Api)
 }
 
 pub(crate) fn now() -> Timestamp {
@@ -104,8 +104,9 @@ pub(crate) fn now() -> Timestamp {
 
 async fn start(folder: &tempfile::TempDir, senders: &Senders) -> Engine {
     let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
-    let keys = Arc::new(FixedKeys(vec![Key::of([7; 32])]));
-    let options = Options { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..Options::default() };
+    let keys = Arc::new(FixedKeys(vec![SealingKey::of([7; 32])]));
+    let options =
+        EngineOptions { tick_rate: Millis::from_ms(200), senders: senders.clone(), keys, ..EngineOptions::default() };
     Engine::start(Arc::new(store), Tools::new(), Arc::new(SystemClock), options).await.unwrap()
 }
 

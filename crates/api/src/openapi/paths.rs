@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{component, parameters};
 use crate::code::Code;
 use crate::operation::Operation;
-use crate::route::{Answer, Body, Content, Media, Need, Route, page_name};
+use crate::route::{Content, Media, Need, Route, RouteBody, RouteResponse, page_name};
 
 pub(super) fn all() -> Value {
     let mut paths: Map<String, Value> = Map::new();
@@ -40,7 +40,7 @@ fn operation(route: &Route) -> Value {
     form
 }
 
-fn request(body: &Body) -> Value {
+fn request(body: &RouteBody) -> Value {
     let (kind, schema) = match &body.content {
         Content::Json { shape, .. } => ("application/json", component(&shape.name)),
         Content::Form(shape) => ("application/x-www-form-urlencoded", component(&shape.name)),
@@ -58,7 +58,7 @@ fn responses(route: &Route) -> Map<String, Value> {
     answers.chain(refused.iter().map(|(status, codes)| (status.to_string(), refusal(codes)))).collect()
 }
 
-fn success(answer: &Answer) -> Value {
+fn success(answer: &RouteResponse) -> Value {
     let mut form = json!({ "description": answer.description });
     for media in &answer.media {
         let (kind, schema) = content(media);

@@ -188,7 +188,7 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// A default is told in words: some generators take a field with a `default` for one that is always there, and others
+/// A default is described in words: some generators take a field with a `default` for one that is always there, and others
 /// send it, which for null would take something away.
 fn say_default(fields: &mut Map<String, Value>) {
     let Some(default) = fields.remove("default") else { return };

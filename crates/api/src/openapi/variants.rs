@@ -1,4 +1,4 @@
-//! Alternatives that are told apart by `type`: each becomes a component of its own, and the whole says how to choose.
+//! Alternatives that are distinguished by `type`: each becomes a component of its own, and the whole says how to choose.
 //! Generators make a class of each; without a name they would make one up, or give up.
 
 use serde_json::{Value, json};

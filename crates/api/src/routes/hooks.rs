@@ -65,7 +65,7 @@ pub(crate) fn read() -> Route {
 
 pub(crate) fn update() -> Route {
     route(Patch, "/v1/hooks/{slug}", HOOKS)
-        .summary("Change what a hook asks of its callers")
+        .summary("Change how a hook verifies and filters")
         .saying(
             "A merge patch: what is left out stays. `\"verify\": null` is the only way to drop the verification; an \
              event says so. `verify` and `filter` are replaced whole.",

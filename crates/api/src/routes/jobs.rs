@@ -78,7 +78,7 @@ pub(crate) fn list() -> Route {
         )
         .query("label", text(), "Exactly this label. Not together with `search`, `label_prefix`.")
         .query("label_prefix", part.clone(), "The label begins with this.")
-        .query("search", part, "The label contains this, in capitals or small letters.")
+        .query("search", part, "The label contains this, ignoring case.")
         .query("state", reference("JobState"), "Where the job stands.")
         .query("status", reference("JobState"), "The same as `state`.")
         .query("trigger", json!({ "type": "string", "enum": Trigger::NAMES }), "What makes it run.")

@@ -29,7 +29,7 @@ use Method::{Delete, Get, Patch, Post, Put};
 
 /// What the header `Idempotency-Replayed` says.
 const REPLAYED: &str = "`true` when an earlier request with the same key did it.";
-/// What whoever needs the key for secrets may be told.
+/// The errors of an operation that needs the key for secrets.
 const SEALS: &[Code] = &[Code::SecretsUnavailable];
 
 fn text() -> Value {

@@ -14,7 +14,7 @@ fn route(path: &'static str) -> Route {
 }
 
 pub(crate) fn events() -> Route {
-    route("/slack/events").summary("What Slack tells the app").answers_as(
+    route("/slack/events").summary("Receive events from Slack").answers_as(
         200,
         "It is kept; Slack's question whether somebody is there is answered with its `challenge`.",
         vec![Media::AnyObject],

@@ -30,7 +30,7 @@ pub(crate) fn list() -> Route {
 
 pub(crate) fn create() -> Route {
     route(Post, "/v1/subscriptions", ADMIN)
-        .summary("Have a URL told of events")
+        .summary("Send events to a URL")
         .saying("The signing secret is in this answer and in no other.")
         .body::<NewSubscription>()
         .answers::<SubscriptionView>(201, "The subscription, with its secret.")

@@ -21,7 +21,7 @@ pub(crate) fn alive() -> Route {
 
 pub(crate) fn ready() -> Route {
     server("/readyz", OPEN)
-        .summary("Whether the server takes work")
+        .summary("Whether the server is ready")
         .answers::<Health>(200, "It does.")
         .refuses(&[Code::NotReady])
 }
@@ -66,7 +66,7 @@ pub(crate) fn drain() -> Route {
         .summary("Have a node leave its work to the others")
         .saying("What runs there goes on; nothing new begins. `{\"draining\": false}` takes it back.")
         .body_or_none::<DrainNode>()
-        .answers::<NodeDraining>(200, "It was told.")
+        .answers::<NodeDraining>(200, "The node was asked to drain, or to stop draining.")
         .refuses(&[Code::NodeNotFound, Code::MaintenanceRefused])
         .refuses(READS)
 }

@@ -4,29 +4,29 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ordo_api::executors::HeldRun;
-use ordo_model::{RunId, Token};
+use ordo_model::{FencingToken, RunId};
 use tokio::sync::Notify;
 
 use super::work::Cancel;
 
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct HeldRuns {
     capacity: usize,
-    held: Mutex<HashMap<RunId, (Token, Cancel)>>,
+    held: Mutex<HashMap<RunId, (FencingToken, Cancel)>>,
     changed: Notify,
 }
 
-impl Books {
-    pub(super) fn new(capacity: usize) -> Books {
-        Books { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
+impl HeldRuns {
+    pub(super) fn new(capacity: usize) -> HeldRuns {
+        HeldRuns { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
     }
 
-    pub(super) fn begin(&self, run_id: RunId, token: Token, cancel: Cancel) {
+    pub(super) fn begin(&self, run_id: RunId, token: FencingToken, cancel: Cancel) {
         self.lock().insert(run_id, (token, cancel));
     }
 
     /// The run is over. A newer attempt of it keeps its own entry.
-    pub(super) fn end(&self, run_id: RunId, token: Token) {
+    pub(super) fn end(&self, run_id: RunId, token: FencingToken) {
         let mut held = self.lock();
         if held.get(&run_id).is_some_and(|(current, _)| *current == token) {
             held.remove(&run_id);
@@ -74,7 +74,7 @@ impl Books {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, (Token, Cancel)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, (FencingToken, Cancel)>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

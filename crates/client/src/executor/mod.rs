@@ -5,15 +5,15 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, Executor, Log, Offer, Outcome, handler};
+//! use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
 //! use serde_json::json;
 //!
-//! let offer = Offer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
-//! let send = handler(|run: Assigned, log: Log| async move {
+//! let offer = ExecutorOffer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
+//! let send = handler(|run: Assigned, log: RunLog| async move {
 //!     log.line(&format!("to {}", run.tool_input["to"]));
-//!     Outcome::Completed(json!({ "sent": true }))
+//!     RunOutcome::Completed(json!({ "sent": true }))
 //! });
-//! Executor::new(client, offer).run(send, std::future::pending()).await
+//! RemoteExecutor::new(client, offer).run(send, std::future::pending()).await
 //! # }
 //! ```
 
@@ -30,12 +30,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{Client, Error};
-use books::Books;
-use outgoing::Outgoing;
+use books::HeldRuns;
+use outgoing::OutgoingLogs;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
 pub use ordo_api::reports::LogStream;
-pub use work::{Assigned, Cancel, Log};
+pub use work::{Assigned, Cancel, RunLog};
 
 /// How long a poll waits for work.
 const POLL_WAIT_MS: u64 = 20_000;
@@ -43,12 +43,12 @@ const POLL_WAIT_MS: u64 = 20_000;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long the answer to the last poll is waited for.
 const LAST_POLL: Duration = Duration::from_secs(10);
-/// How long what runs may take to finish when the executor leaves, unless told.
+/// How long what runs may take to finish when the executor leaves, unless set otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// What the executor offers.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct ExecutorOffer {
     /// How people know it; best unique.
     pub name: String,
     /// Jobs of this group are its own.
@@ -61,7 +61,7 @@ pub struct Offer {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The work is done; the result is kept with the run.
     Completed(Value),
     /// The work was not done, for this reason.
@@ -71,22 +71,22 @@ pub enum Outcome {
 }
 
 /// The future of one run.
-pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type RunFuture = Pin<Box<dyn Future<Output = RunOutcome> + Send>>;
 
 /// Does the work of one run.
 pub trait Handler: Send + Sync + 'static {
     /// Runs it. Returns soon after `run.cancel` says so; its outcome does not matter then.
-    fn run(&self, run: Assigned, log: Log) -> Running;
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture;
 }
 
 struct FnHandler<F>(F);
 
 impl<F, R> Handler for FnHandler<F>
 where
-    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
-    R: Future<Output = Outcome> + Send + 'static,
+    F: Fn(Assigned, RunLog) -> R + Send + Sync + 'static,
+    R: Future<Output = RunOutcome> + Send + 'static,
 {
-    fn run(&self, run: Assigned, log: Log) -> Running {
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture {
         Box::pin(self.0(run, log))
     }
 }
@@ -94,23 +94,23 @@ where
 /// A handler made of an async function.
 pub fn handler<F, R>(work: F) -> impl Handler
 where
-    F: Fn(Assigned, Log) -> R + Send + Sync + 'static,
-    R: Future<Output = Outcome> + Send + 'static,
+    F: Fn(Assigned, RunLog) -> R + Send + Sync + 'static,
+    R: Future<Output = RunOutcome> + Send + 'static,
 {
     FnHandler(work)
 }
 
 /// A remote executor.
 #[derive(Debug, Clone)]
-pub struct Executor {
+pub struct RemoteExecutor {
     client: Client,
-    offer: Offer,
+    offer: ExecutorOffer,
     version: Option<String>,
     grace: Duration,
 }
 
 /// Why a generation of the executor ended.
-enum End {
+enum GenerationEnd {
     /// It was asked to leave, here or by the server.
     Leaving,
     /// The server does not know it any more.
@@ -124,22 +124,22 @@ enum Drain {
     Known,
 }
 
-impl Executor {
+impl RemoteExecutor {
     /// An executor that will register with this offer.
-    pub fn new(client: Client, offer: Offer) -> Executor {
-        Executor { client, offer, version: None, grace: GRACE }
+    pub fn new(client: Client, offer: ExecutorOffer) -> RemoteExecutor {
+        RemoteExecutor { client, offer, version: None, grace: GRACE }
     }
 
     /// How long what runs may take to finish when it leaves.
     #[must_use]
-    pub fn with_grace(self, grace: Duration) -> Executor {
-        Executor { grace, ..self }
+    pub fn with_grace(self, grace: Duration) -> RemoteExecutor {
+        RemoteExecutor { grace, ..self }
     }
 
     /// The version that is shown in the list of executors.
     #[must_use]
-    pub fn with_version(self, version: impl Into<String>) -> Executor {
-        Executor { version: Some(version.into()), ..self }
+    pub fn with_version(self, version: impl Into<String>) -> RemoteExecutor {
+        RemoteExecutor { version: Some(version.into()), ..self }
     }
 
     /// Works until `leave` is ready, or the server asks it to leave; then takes nothing new, finishes what it has, and leaves.
@@ -154,8 +154,8 @@ impl Executor {
                 () = &mut leave => return Ok(()),
             };
             match self.live(&registered, &handler, leave.as_mut()).await? {
-                End::Leaving => return Ok(()),
-                End::Forgotten => {}
+                GenerationEnd::Leaving => return Ok(()),
+                GenerationEnd::Forgotten => {}
             }
         }
     }
@@ -186,10 +186,10 @@ impl Executor {
         registered: &Registered,
         handler: &Arc<dyn Handler>,
         mut leave: Pin<&mut impl Future<Output = ()>>,
-    ) -> Result<End, Error> {
-        let books = Arc::new(Books::new(self.offer.capacity));
+    ) -> Result<GenerationEnd, Error> {
+        let books = Arc::new(HeldRuns::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
-        let outgoing = tokio::spawn(Outgoing::new(self.client.clone(), receive).run());
+        let outgoing = tokio::spawn(OutgoingLogs::new(self.client.clone(), receive).run());
         let leaving = Cancel::default();
         let end = {
             let polling = self.poll(registered, &books, handler, &send, &leaving);
@@ -197,9 +197,9 @@ impl Executor {
             let (end, polls) = tokio::select! {
                 end = self.beat(registered, &books, Drain::Heeded) => (end?, true),
                 end = &mut polling => (end?, false),
-                () = &mut leave => (End::Leaving, true),
+                () = &mut leave => (GenerationEnd::Leaving, true),
             };
-            if let End::Leaving = end {
+            if let GenerationEnd::Leaving = end {
                 leaving.fire();
                 self.leave(registered).await;
                 if polls {
@@ -211,21 +211,21 @@ impl Executor {
         };
         match end {
             // Whatever runs has been settled by the server: its reports would be refused.
-            End::Forgotten => books.cancel_all(),
-            End::Leaving => self.wind_up(registered, &books).await,
+            GenerationEnd::Forgotten => books.cancel_all(),
+            GenerationEnd::Leaving => self.wind_up(registered, &books).await,
         }
         books.idle().await;
         drop(send);
         // It ends when the last report was taken.
         drop(outgoing.await);
-        if let End::Leaving = end {
+        if let GenerationEnd::Leaving = end {
             self.leave(registered).await;
         }
         Ok(end)
     }
 
     /// Lets what runs finish within the grace, and ends the rest.
-    async fn wind_up(&self, registered: &Registered, books: &Arc<Books>) {
+    async fn wind_up(&self, registered: &Registered, books: &Arc<HeldRuns>) {
         let finished = async {
             tokio::select! {
                 () = books.idle() => true,
@@ -243,7 +243,7 @@ impl Executor {
     }
 
     /// Lets itself be heard until the server has forgotten it, or wants it to leave.
-    async fn beat(&self, registered: &Registered, books: &Arc<Books>, drain: Drain) -> Result<End, Error> {
+    async fn beat(&self, registered: &Registered, books: &Arc<HeldRuns>, drain: Drain) -> Result<GenerationEnd, Error> {
         let path = format!("/v1/executors/{}/heartbeat", registered.id);
         let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -253,10 +253,10 @@ impl Executor {
                 Ok(beat) => {
                     beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(*run));
                     if beat.drain && drain == Drain::Heeded {
-                        return Ok(End::Leaving);
+                        return Ok(GenerationEnd::Leaving);
                     }
                 }
-                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -267,16 +267,16 @@ impl Executor {
     async fn poll(
         &self,
         registered: &Registered,
-        books: &Arc<Books>,
+        books: &Arc<HeldRuns>,
         handler: &Arc<dyn Handler>,
         send: &mpsc::UnboundedSender<outgoing::Parcel>,
         leaving: &Cancel,
-    ) -> Result<End, Error> {
+    ) -> Result<GenerationEnd, Error> {
         let path = format!("/v1/executors/{}/poll", registered.id);
         loop {
             let free = tokio::select! {
                 biased;
-                () = leaving.cancelled() => return Ok(End::Leaving),
+                () = leaving.cancelled() => return Ok(GenerationEnd::Leaving),
                 free = books.free() => free,
             };
             let wanted = Poll { max: Some(free.min(1_000)), wait_ms: POLL_WAIT_MS };
@@ -286,10 +286,10 @@ impl Executor {
                         work::begin(run, handler, books, send);
                     }
                     if polled.drain {
-                        return Ok(End::Leaving);
+                        return Ok(GenerationEnd::Leaving);
                     }
                 }
-                Err(error) if is_forgotten(&error) => return Ok(End::Forgotten),
+                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
                 Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(error),
             }

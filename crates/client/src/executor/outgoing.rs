@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
-use ordo_model::{RunId, Token};
+use ordo_model::{FencingToken, RunId};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -24,20 +24,20 @@ const LOG_TRIES: u32 = 5;
 
 #[derive(Debug)]
 pub(super) enum Parcel {
-    Line { run_id: RunId, token: Token, line: NewLogLine },
+    Line { run_id: RunId, token: FencingToken, line: NewLogLine },
     Report(Report),
 }
 
-pub(super) struct Outgoing {
+pub(super) struct OutgoingLogs {
     client: Client,
     receive: mpsc::UnboundedReceiver<Parcel>,
     /// The next chunk of each attempt.
-    seqs: HashMap<(RunId, Token), u64>,
+    seqs: HashMap<(RunId, FencingToken), u64>,
 }
 
-impl Outgoing {
-    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> Outgoing {
-        Outgoing { client, receive, seqs: HashMap::new() }
+impl OutgoingLogs {
+    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> OutgoingLogs {
+        OutgoingLogs { client, receive, seqs: HashMap::new() }
     }
 
     pub(super) async fn run(mut self) {
@@ -56,7 +56,7 @@ impl Outgoing {
     }
 
     async fn send(&mut self, parcels: Vec<Parcel>) {
-        let mut lines: HashMap<(RunId, Token), Vec<NewLogLine>> = HashMap::new();
+        let mut lines: HashMap<(RunId, FencingToken), Vec<NewLogLine>> = HashMap::new();
         let mut reports = Vec::new();
         for parcel in parcels {
             match parcel {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ordo_api::executors::Assignment;
 use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
-use ordo_model::{Millis, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp};
 use tokio::sync::{mpsc, watch};
 
-use super::books::Books;
+use super::books::HeldRuns;
 use super::outgoing::Parcel;
-use super::{Handler, Outcome};
+use super::{Handler, RunOutcome};
 
 /// Says when to stop. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -58,13 +58,13 @@ impl std::ops::Deref for Assigned {
 
 /// Where a run puts its lines; they are sent while it runs.
 #[derive(Debug, Clone)]
-pub struct Log {
+pub struct RunLog {
     run_id: RunId,
-    token: Token,
+    token: FencingToken,
     send: mpsc::UnboundedSender<Parcel>,
 }
 
-impl Log {
+impl RunLog {
     /// A line of standard output.
     pub fn line(&self, text: &str) {
         self.put(LogStream::Stdout, text, None);
@@ -80,12 +80,12 @@ impl Log {
 pub(super) fn begin(
     assignment: Assignment,
     handler: &Arc<dyn Handler>,
-    books: &Arc<Books>,
+    books: &Arc<HeldRuns>,
     send: &mpsc::UnboundedSender<Parcel>,
 ) {
     let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());
     books.begin(run_id, token, cancel.clone());
-    let log = Log { run_id, token, send: send.clone() };
+    let log = RunLog { run_id, token, send: send.clone() };
     let run = Assigned { assignment, cancel: cancel.clone() };
     let (handler, books, send) = (handler.clone(), books.clone(), send.clone());
     tokio::spawn(async move {
@@ -97,7 +97,7 @@ pub(super) fn begin(
     });
 }
 
-async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &Cancel) -> ReportStatus {
+async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: RunLog, cancel: &Cancel) -> ReportStatus {
     let failed = |reason: String| ReportStatus::Failed { reason };
     let timeout = run.timeout;
     let mut task = tokio::spawn(async move { handler.run(run, log).await });
@@ -110,10 +110,10 @@ async fn status_of(run: Assigned, handler: Arc<dyn Handler>, log: Log, cancel: &
         }
     };
     match outcome {
-        Ok(Outcome::Completed(result)) => ReportStatus::Completed { result },
-        Ok(Outcome::Failed(_)) if cancel.is_cancelled() => ReportStatus::Cancelled {},
-        Ok(Outcome::Failed(reason)) => failed(reason),
-        Ok(Outcome::GivenBack(delay)) => {
+        Ok(RunOutcome::Completed(result)) => ReportStatus::Completed { result },
+        Ok(RunOutcome::Failed(_)) if cancel.is_cancelled() => ReportStatus::Cancelled {},
+        Ok(RunOutcome::Failed(reason)) => failed(reason),
+        Ok(RunOutcome::GivenBack(delay)) => {
             let delay = Millis::from_ms(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
             ReportStatus::Nack { delay: Some(delay), reason: None }
         }

@@ -12,7 +12,7 @@ use crate::time::partitions::Ownership;
 
 use super::Reviewer;
 
-/// Tells the core, those who watch, and whoever minds what runs here. Ends with the store.
+/// Passes hints to the core, to followers, and to the reviewer of what runs here. Ends with the store.
 pub(crate) async fn follow(
     store: Arc<dyn Store>,
     ours: watch::Receiver<Ownership>,

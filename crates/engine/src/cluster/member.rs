@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ordo_model::{Incarnation, Timestamp};
-use ordo_store::{Beat, Cluster, Fault, Node, Partition, Store};
+use ordo_store::{Cluster, Fault, Node, NodeHeartbeat, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use super::{About, BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
+use super::{BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
 use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
@@ -18,19 +18,19 @@ use crate::time::partitions::{Ownership, PartitionSet};
 /// How long a starting node waits for a former generation of its name to be counted out.
 const NAME_PATIENCE: u32 = 20;
 
-pub(crate) struct Member {
+pub(crate) struct ClusterMember {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) me: Incarnation,
-    pub(crate) about: About,
+    pub(crate) about: NodeDetails,
     pub(crate) core: mpsc::UnboundedSender<Input>,
     pub(crate) ours: watch::Sender<Ownership>,
     pub(crate) reviewer: Reviewer,
 }
 
 /// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent.
-pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &About) -> Result<(), Fault> {
+pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &NodeDetails) -> Result<(), Fault> {
     for patience in (0..=NAME_PATIENCE).rev() {
         let nodes = cluster.nodes().await?;
         let taken =
@@ -54,7 +54,7 @@ pub(crate) async fn hand_over(store: &dyn Store, name: &str) {
     if let Some(cluster) = store.cluster()
         && let Err(fault) = cluster.drain(name, true).await
     {
-        tracing::warn!(error = %chain(&fault), "the other nodes could not be told to take over");
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be asked to take over");
     }
 }
 
@@ -63,16 +63,16 @@ pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     if let Some(cluster) = store.cluster()
         && let Err(fault) = cluster.leave(generation).await
     {
-        tracing::warn!(error = %chain(&fault), "the other nodes could not be told; they find out in a few seconds");
+        tracing::warn!(error = %chain(&fault), "the other nodes could not be informed; they find out in a few seconds");
     }
 }
 
-fn beat(me: &Incarnation, about: &About) -> Beat {
+fn beat(me: &Incarnation, about: &NodeDetails) -> NodeHeartbeat {
     let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
-    Beat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
+    NodeHeartbeat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
 
-impl Member {
+impl ClusterMember {
     pub(crate) async fn run(self) {
         let mut every = tokio::time::interval(BEAT_EVERY.to_std());
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -111,7 +111,7 @@ impl Member {
     async fn take_partitions(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
         let keepers: Vec<Uuid> = nodes
             .iter()
-            .filter(|node| node.is_alive && !node.draining && About::of(node).roles.timekeeper)
+            .filter(|node| node.is_alive && !node.draining && NodeDetails::of(node).roles.timekeeper)
             .map(|node| node.generation)
             .collect();
         let wanted: Vec<Partition> =

@@ -1,4 +1,4 @@
-//! One node among several on one store: who is there, who looks after which partitions, what became of those who left.
+//! One node among several on one store: which nodes are alive, which serves which partitions, what became of those that left.
 //!
 //! Invariant: nothing here is needed for correctness; the version guard of the commit is. Without it work would be late
 //! or done in vain, never doubled or lost.
@@ -11,8 +11,8 @@ mod review;
 use ordo_model::Millis;
 
 pub(crate) use hints::follow;
-pub(crate) use member::{Member, hand_over, join, leave};
-pub use node::{About, NodeView, Roles};
+pub(crate) use member::{ClusterMember, hand_over, join, leave};
+pub use node::{NodeDetails, NodeView, Roles};
 pub(crate) use review::Reviewer;
 
 /// How often a node says that it is there and looks at who else is.

@@ -1,4 +1,4 @@
-//! What nodes tell each other about themselves.
+//! What nodes publish about themselves.
 
 use ordo_model::Timestamp;
 use ordo_store::{Fault, Node, PARTITIONS, Store};
@@ -30,7 +30,7 @@ impl Roles {
 
 /// Stands beside a node's heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct NodeDetails {
     #[serde(default)]
     pub roles: Roles,
     #[serde(default)]
@@ -40,9 +40,9 @@ pub struct About {
     pub url: Option<String>,
 }
 
-impl About {
+impl NodeDetails {
     /// What a node of another version says may be more, or less.
-    pub(super) fn of(node: &Node) -> About {
+    pub(super) fn of(node: &Node) -> NodeDetails {
         serde_json::from_slice(&node.about).unwrap_or_default()
     }
 }
@@ -59,7 +59,7 @@ pub struct NodeView {
     pub state: &'static str,
     pub joined_at: Timestamp,
     pub seen_at: Timestamp,
-    /// How many partitions it looks after.
+    /// How many partitions it serves.
     pub partitions: usize,
 }
 
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Tells a node to leave new work to the others, or to take some again. None: there are no others.
+    /// Asks a node to leave new work to the others, or to take some again. None: there are no others.
     pub async fn drain_node(&self, name: &str, draining: bool) -> Result<Option<usize>, Fault> {
         match self.queries().store().cluster() {
             Some(cluster) => cluster.drain(name, draining).await.map(Some),
@@ -101,7 +101,7 @@ async fn nodes(store: &dyn Store) -> Result<Option<Vec<NodeView>>, Fault> {
     let partitions =
         |generation: Uuid| leases.iter().filter(|lease| lease.generation == generation && lease.until > now).count();
     let views = nodes.into_iter().map(|node| {
-        let about = About::of(&node);
+        let about = NodeDetails::of(&node);
         let state = match (node.is_alive, node.draining) {
             (false, _) => "silent",
             (true, true) => "draining",

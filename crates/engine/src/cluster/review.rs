@@ -24,7 +24,7 @@ impl Reviewer {
         Reviewer { store, runner, wanted: Arc::default() }
     }
 
-    /// Something changed somewhere: look soon. Nudges that come while a look is under way become one more look.
+    /// Something changed somewhere: review soon. Nudges that come during a review become one more review.
     pub(crate) fn nudge(&self) {
         self.wanted.notify_one();
     }

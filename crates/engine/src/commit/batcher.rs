@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use ordo_store::{Chunk, Fault, Outcome, Store};
+use ordo_store::{Chunk, CommitOutcome, Fault, Store};
 use tokio::sync::{broadcast, mpsc};
 
 use super::command::Submission;
@@ -23,7 +23,7 @@ use crate::time::clock::{SharedClock, Stopwatch};
 const FAULT_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum BatcherMessage {
     /// Commands that came together are decided together, as far as a round takes them.
     Commands(Vec<Submission>),
     Chunks {
@@ -37,13 +37,13 @@ pub(crate) struct Batcher {
     pub(crate) rounds: Rounds,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: SharedClock,
-    pub(crate) queue: mpsc::UnboundedReceiver<Message>,
+    pub(crate) queue: mpsc::UnboundedReceiver<BatcherMessage>,
     pub(crate) core: mpsc::UnboundedSender<Input>,
     pub(crate) hints: broadcast::Sender<ChangeHint>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
-type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, Result<Vec<Outcome>, Fault>)> + Send>>;
+type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, Result<Vec<CommitOutcome>, Fault>)> + Send>>;
 
 impl Batcher {
     pub(crate) async fn run(mut self) {
@@ -81,13 +81,13 @@ impl Batcher {
     }
 
     /// Whether it is the last.
-    fn take(&mut self, message: Message) -> bool {
+    fn take(&mut self, message: BatcherMessage) -> bool {
         match message {
-            Message::Commands(submissions) => {
+            BatcherMessage::Commands(submissions) => {
                 submissions.into_iter().for_each(|submission| self.rounds.push(submission));
             }
-            Message::Chunks { chunks, reply } => self.rounds.push_chunks(chunks, reply),
-            Message::Stop => return true,
+            BatcherMessage::Chunks { chunks, reply } => self.rounds.push_chunks(chunks, reply),
+            BatcherMessage::Stop => return true,
         }
         false
     }
@@ -111,7 +111,7 @@ impl Batcher {
     }
 
     /// Lets everybody know what became of a round. Returns whether the store failed.
-    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: Result<Vec<Outcome>, Fault>) -> bool {
+    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: Result<Vec<CommitOutcome>, Fault>) -> bool {
         let commands = flight.len();
         let Settled { changes, hints, fault } = self.rounds.settle(flight, outcomes);
         self.metrics.round(commands, watch.elapsed_micros());

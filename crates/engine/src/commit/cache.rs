@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use ordo_model::job::{Command, Definition, Order, decide};
+    use ordo_model::job::{Command, Definition, SlottedCommand, decide};
     use ordo_model::{JobId, Timestamp};
     use uuid::Uuid;
 
@@ -60,7 +60,7 @@ mod tests {
         let definition: Definition = serde_json::from_value(form).unwrap();
         let command = Command::Schedule { definition: Box::new(definition), held: false };
         let id = JobId(Uuid::from_u128(number));
-        Arc::new(decide(id, None, Order { command, reservation: None }, Timestamp::MIN).unwrap().job)
+        Arc::new(decide(id, None, SlottedCommand { command, reservation: None }, Timestamp::MIN).unwrap().job)
     }
 
     #[test]

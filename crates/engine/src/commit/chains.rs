@@ -25,7 +25,7 @@ impl Queries {
 /// Refuses an order that would chain a job to what is not there, or into a ring; marks those it will follow.
 pub(crate) async fn prepare(engine: &Engine, request: &Request) -> Result<(), SubmitError> {
     let id = request.job_id;
-    let after = match &request.order.command {
+    let after = match &request.slotted.command {
         Command::Schedule { definition, .. } => definition.after.clone(),
         Command::Update { patch, .. } if patch.contains_key("after") => match engine.job(id).await.map_err(stored)? {
             Some(job) => job.definition.patched(patch).map_err(Refusal::from)?.after,

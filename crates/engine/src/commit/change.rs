@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ordo_model::job::Pool;
-use ordo_model::{EntityId, Incarnation, JobId, Millis, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{EntityId, FencingToken, Incarnation, JobId, Millis, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -13,14 +13,14 @@ use crate::run::tool::Shard;
 
 /// Where a slot was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum SlotLocation {
     /// In a pool of this process.
-    Here(Pool),
+    Local(Pool),
     /// In this generation of a remote executor.
-    There(Uuid),
+    Remote(Uuid),
 }
 
-/// One entity after the orders of one round.
+/// One entity after the commands of one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub entity: EntityId,
@@ -29,20 +29,20 @@ pub struct Change {
     /// The pool that runs the job.
     pub pool: Pool,
     /// Attempts that may begin now.
-    pub assignments: Vec<Assignment>,
-    /// Seats that were offered and not taken.
-    pub returned: Vec<Place>,
-    /// `Start` and `Broadcast` orders that were carried out or refused.
+    pub assignments: Vec<StartedAttempt>,
+    /// Reserved slots that were not used.
+    pub returned: Vec<SlotLocation>,
+    /// `RunStart` and `Broadcast` commands that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
     pub cancel: Vec<RunId>,
     /// Runs whose attempt came to its end.
     pub ended: Vec<RunId>,
     /// Runs that could start if there were a place.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingRun>,
     /// Entities that have something to do now, without waiting for their alarm.
     pub reconcile: Vec<EntityId>,
-    /// The orders could not be committed at all.
+    /// The commands could not be committed at all.
     pub failed: bool,
 }
 
@@ -67,14 +67,14 @@ impl Change {
 
 /// An attempt, with all that is needed to execute it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Assignment {
-    pub place: Place,
+pub struct StartedAttempt {
+    pub location: SlotLocation,
     pub executor: Incarnation,
     pub job_id: JobId,
     pub run_id: RunId,
     pub label: String,
     pub attempt: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
     /// The delivery whose payload goes extras.
@@ -86,9 +86,9 @@ pub struct Assignment {
     pub traceparent: Option<TraceParent>,
 }
 
-/// A run that waits for a place, in the order of its turn.
+/// A run that waits for a slot, in the order of its turn.
 #[derive(Debug, Clone)]
-pub struct Waiting {
+pub struct WaitingRun {
     /// See `Job::turn_of`.
     pub turn: Timestamp,
     pub rank: u8,
@@ -97,28 +97,28 @@ pub struct Waiting {
     pub requirements: Arc<Requirements>,
 }
 
-impl Waiting {
+impl WaitingRun {
     fn order(&self) -> (Timestamp, u8, RunId) {
         (self.turn, self.rank, self.run_id)
     }
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for WaitingRun {
+    fn eq(&self, other: &WaitingRun) -> bool {
         self.order() == other.order()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingRun {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for WaitingRun {
+    fn partial_cmp(&self, other: &WaitingRun) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> Ordering {
+impl Ord for WaitingRun {
+    fn cmp(&self, other: &WaitingRun) -> Ordering {
         self.order().cmp(&other.order())
     }
 }

@@ -2,7 +2,7 @@
 
 use ordo_model::job::{Event, Job, Run, Unfoldable};
 use ordo_model::{JobId, Timestamp};
-use ordo_store::{Event as Stored, Fault, NewEvent};
+use ordo_store::{Fault, NewEvent, StoredEvent as Stored};
 use serde::Deserialize;
 use serde_json::Value;
 

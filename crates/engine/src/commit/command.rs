@@ -8,7 +8,7 @@ use ordo_model::{EntityId, Timestamp};
 use ordo_store::Fault;
 
 use super::change::Change;
-use super::planner::Work;
+use super::planner::EntityWork;
 use crate::read::change_hint::ChangeHint;
 use crate::read::metrics::Metrics;
 
@@ -78,7 +78,7 @@ pub(crate) trait PendingCommand: Send + Sync {
     /// Decides on the entity as the round has left it so far. False: it cannot be decided beside what is in the round
     /// already, and comes again in a later one. May be called again if the commit was lost. `is_shared`: other nodes
     /// write to the store too.
-    fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool;
+    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool;
 
     /// What the engine gets back if nothing came of the round.
     fn undo(&self, change: &mut Change);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::change::Change;
 use super::command::{Announcements, Lost, PendingCommand, SubmitError};
 use super::kinds::Stored;
-use super::planner::Work;
+use super::planner::EntityWork;
 use super::rounds::CONTENTION_MAX;
 use super::state::{Versioned, encode_event, typed};
 use crate::read::change_hint::ChangeHint;
@@ -31,14 +31,14 @@ pub struct Committed<T: Object> {
     pub events: Vec<T::Event>,
 }
 
-type Answer<T> = Result<Committed<T>, SubmitError<<T as Object>::Refusal>>;
+type EntityReply<T> = Result<Committed<T>, SubmitError<<T as Object>::Refusal>>;
 
 pub(crate) struct EntityCommand<T: Stored> {
     id: Uuid,
     command: T::Command,
     extras: CommitExtras,
-    decided: Option<Answer<T>>,
-    reply: oneshot::Sender<Answer<T>>,
+    decided: Option<EntityReply<T>>,
+    reply: oneshot::Sender<EntityReply<T>>,
 }
 
 impl<T: Stored> EntityCommand<T> {
@@ -46,12 +46,12 @@ impl<T: Stored> EntityCommand<T> {
         id: Uuid,
         command: T::Command,
         extras: CommitExtras,
-    ) -> (EntityCommand<T>, oneshot::Receiver<Answer<T>>) {
+    ) -> (EntityCommand<T>, oneshot::Receiver<EntityReply<T>>) {
         let (reply, answer) = oneshot::channel();
         (EntityCommand { id, command, extras, decided: None, reply }, answer)
     }
 
-    fn consider(&self, before: Option<&Versioned<T>>, now: Timestamp) -> Answer<T> {
+    fn consider(&self, before: Option<&Versioned<T>>, now: Timestamp) -> EntityReply<T> {
         let value = before.map(|state| &state.value);
         let events = T::decide(self.id, value, self.command.clone(), now).map_err(SubmitError::Refused)?;
         let mut value = value.cloned();
@@ -81,7 +81,7 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
         false
     }
 
-    fn decide(&mut self, work: &mut Work, now: Timestamp, _is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, _is_shared: bool) -> bool {
         if work.is_gone() || self.extras.dedup.iter().any(|dedup| work.claims(&dedup.key)) {
             return false;
         }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Order, Refusal, Run, decide};
+use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, SlottedCommand, decide};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{Assignment, Change, Place};
+use super::change::{Change, SlotLocation, StartedAttempt};
 use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
-use super::planner::Work;
+use super::planner::EntityWork;
 use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
 use super::state;
 use crate::read::change_hint::ChangeHint;
@@ -21,27 +21,33 @@ use crate::run::tool::Shard;
 #[derive(Debug)]
 pub struct Request {
     pub job_id: JobId,
-    pub order: Order,
+    pub slotted: SlottedCommand,
     /// Where the order's slot was reserved.
-    pub place: Option<Place>,
+    pub location: Option<SlotLocation>,
     pub claim: Option<Claim>,
     pub extra: Extra,
 }
 
 impl Request {
     pub fn new(job_id: JobId, command: Command) -> Request {
-        Request { job_id, order: Order { command, reservation: None }, place: None, claim: None, extra: Extra::Nothing }
+        Request {
+            job_id,
+            slotted: SlottedCommand { command, reservation: None },
+            location: None,
+            claim: None,
+            extra: Extra::Nothing,
+        }
     }
 
     /// On its way, and where its answer comes.
-    pub fn answered(self) -> (Submission, oneshot::Receiver<Answer>) {
+    pub fn answered(self) -> (Submission, oneshot::Receiver<JobReply>) {
         let (reply, answer) = oneshot::channel();
-        (Submission::new(JobCommand::new(self, Some(reply))), answer)
+        (Submission::new(PendingJobCommand::new(self, Some(reply))), answer)
     }
 
     /// On its way; nobody waits for the answer.
     pub fn unanswered(self) -> Submission {
-        Submission::new(JobCommand::new(self, None))
+        Submission::new(PendingJobCommand::new(self, None))
     }
 }
 
@@ -110,51 +116,51 @@ impl Accepted {
     }
 }
 
-pub type Answer = Result<Accepted, SubmitError>;
+pub type JobReply = Result<Accepted, SubmitError>;
 
-struct JobCommand {
+struct PendingJobCommand {
     job_id: JobId,
     /// None once it was decided; what is decided anew is made of `kept`.
-    order: Option<Order>,
+    slotted: Option<SlottedCommand>,
     kept: Option<Command>,
-    place: Option<Place>,
+    location: Option<SlotLocation>,
     /// The run that it starts.
     start: Option<RunId>,
     claim: Option<Claim>,
     extra: Extra,
     is_report: bool,
     can_wait: bool,
-    answer: Option<Answer>,
-    reply: Option<oneshot::Sender<Answer>>,
+    answer: Option<JobReply>,
+    reply: Option<oneshot::Sender<JobReply>>,
 }
 
-impl JobCommand {
-    fn new(request: Request, reply: Option<oneshot::Sender<Answer>>) -> JobCommand {
-        let Request { job_id, order, place, claim, extra } = request;
-        let start = match order.command {
+impl PendingJobCommand {
+    fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> PendingJobCommand {
+        let Request { job_id, slotted, location, claim, extra } = request;
+        let start = match slotted.command {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
             _ => None,
         };
         // A report must reach the store however often that takes: its attempt cannot be run again to find out.
-        let is_report = matches!(order.command, Command::Report { .. });
-        let can_wait = is_report || matches!(order.command, Command::Wake | Command::Start { .. });
-        let (order, kept, answer) = (Some(order), None, None);
-        JobCommand { job_id, order, kept, place, start, claim, extra, is_report, can_wait, answer, reply }
+        let is_report = matches!(slotted.command, Command::Report { .. });
+        let can_wait = is_report || matches!(slotted.command, Command::Wake | Command::Start { .. });
+        let (slotted, kept, answer) = (Some(slotted), None, None);
+        PendingJobCommand { job_id, slotted, kept, location, start, claim, extra, is_report, can_wait, answer, reply }
     }
 
     /// What is decided anew if others were faster: reports; commands with a key, which meet their like in one round;
     /// and, where other nodes write too, everybody's: losing to one of them is no reason to refuse.
     fn keep(&mut self, command: &Command, is_shared: bool) {
-        let plain = self.place.is_none() && matches!(self.extra, Extra::Nothing);
+        let plain = self.location.is_none() && matches!(self.extra, Extra::Nothing);
         if self.is_report || (plain && (is_shared || self.claim.is_some())) {
             self.kept = Some(command.clone());
         }
     }
 
-    fn lay_on(&mut self, work: &mut Work, now: Timestamp, order: Order) -> Answer {
-        let place = self.place;
-        let refused = |work: &mut Work, refusal: Refusal| {
-            work.change().returned.extend(place);
+    fn lay_on(&mut self, work: &mut EntityWork, now: Timestamp, slotted: SlottedCommand) -> JobReply {
+        let location = self.location;
+        let refused = |work: &mut EntityWork, refusal: Refusal| {
+            work.change().returned.extend(location);
             Err(SubmitError::Refused(refusal))
         };
         if work.is_gone() {
@@ -173,11 +179,11 @@ impl JobCommand {
             work.purge(rows, forget);
             return Ok(Accepted { job, runs: Vec::new(), events: Vec::new() });
         }
-        let decided = match decide(self.job_id, before.as_deref().cloned(), order, now) {
+        let decided = match decide(self.job_id, before.as_deref().cloned(), slotted, now) {
             Ok(decided) => decided,
             Err(refusal) => return refused(work, refusal),
         };
-        note(work.change(), &decided, place);
+        note(work.change(), &decided, location);
         work.claim(self.claim.iter().map(|claim| claim.fulfilled(&decided.events, now)));
         let Decided { job, events, runs } = decided;
         let job = Arc::new(job);
@@ -187,7 +193,7 @@ impl JobCommand {
     }
 }
 
-impl PendingCommand for JobCommand {
+impl PendingCommand for PendingJobCommand {
     fn entity(&self) -> EntityId {
         self.job_id.into()
     }
@@ -200,23 +206,23 @@ impl PendingCommand for JobCommand {
         self.can_wait
     }
 
-    fn decide(&mut self, work: &mut Work, now: Timestamp, is_shared: bool) -> bool {
-        let order = match (self.order.take(), self.kept.take()) {
-            (Some(order), _) => order,
-            (None, Some(command)) => Order { command, reservation: None },
+    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool {
+        let slotted = match (self.slotted.take(), self.kept.take()) {
+            (Some(slotted), _) => slotted,
+            (None, Some(command)) => SlottedCommand { command, reservation: None },
             (None, None) => return true,
         };
-        self.keep(&order.command, is_shared);
+        self.keep(&slotted.command, is_shared);
         work.change().answered.extend(self.start);
         if self.key().is_some_and(|key| work.claims(key)) {
-            self.order = Some(order);
+            self.slotted = Some(slotted);
             return false;
         }
         let extra = match &mut self.extra {
             Extra::Trim { trim, rows, forget } => Some((trim.take(), std::mem::take(rows), std::mem::take(forget))),
             Extra::Nothing | Extra::Purge { .. } => None,
         };
-        let answer = self.lay_on(work, now, order);
+        let answer = self.lay_on(work, now, slotted);
         if let Some((trim, rows, forget)) = extra.filter(|_| answer.is_ok()) {
             work.trim(trim, rows, forget);
         }
@@ -225,17 +231,17 @@ impl PendingCommand for JobCommand {
     }
 
     fn undo(&self, change: &mut Change) {
-        change.returned.extend(self.place);
+        change.returned.extend(self.location);
         change.answered.extend(self.start);
     }
 
     fn rewind(&mut self) {
-        self.place = None;
+        self.location = None;
     }
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
         let most = if self.is_report || self.claim.is_some() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
-        let is_kept = self.kept.is_some() || self.order.is_some();
+        let is_kept = self.kept.is_some() || self.slotted.is_some();
         match lost {
             Lost::Contended => is_kept && tries < most,
             Lost::Store(_) => is_kept && self.is_report,
@@ -263,11 +269,13 @@ impl PendingCommand for JobCommand {
 }
 
 /// What the engine must act on after these events.
-fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
+fn note(change: &mut Change, decided: &Decided, mut location: Option<SlotLocation>) {
     for event in &decided.events {
         match event {
             Event::JobStarted { run_id, .. } => {
-                change.assignments.extend(place.take().and_then(|place| assignment(&decided.job, *run_id, place)));
+                change
+                    .assignments
+                    .extend(location.take().and_then(|location| assignment(&decided.job, *run_id, location)));
             }
             Event::RunCancelRequested { run_id, .. } => change.cancel.push(*run_id),
             Event::JobExecuted { run_id, .. }
@@ -297,14 +305,14 @@ fn note(change: &mut Change, decided: &Decided, mut place: Option<Place>) {
     let over = decided.runs.iter().filter(|run| run.status.is_terminal());
     let deliveries = over.filter_map(|run| run.cause.delivery());
     change.reconcile.extend(deliveries.map(|id| EntityId { kind: Kind::Delivery, id }));
-    change.returned.extend(place);
+    change.returned.extend(location);
 }
 
-fn assignment(job: &Job, run_id: RunId, place: Place) -> Option<Assignment> {
+fn assignment(job: &Job, run_id: RunId, location: SlotLocation) -> Option<StartedAttempt> {
     let run = job.active_run(run_id)?;
     let attempt = run.attempt()?;
-    Some(Assignment {
-        place,
+    Some(StartedAttempt {
+        location,
         executor: attempt.executor.clone(),
         job_id: job.id,
         run_id,

@@ -8,8 +8,8 @@ use ordo_model::job::{JobState, Routing};
 use ordo_model::{JobId, Kind, RunId, Timestamp};
 use uuid::Uuid;
 
-use crate::commit::change::Waiting;
-use crate::dispatch::requirements::{QueueName, Requirements, Terms};
+use crate::commit::change::WaitingRun;
+use crate::dispatch::requirements::{QueueName, Requirements, RunTerms};
 
 /// Ends a text inside a key; texts have no control characters.
 const END: u8 = 0;
@@ -52,13 +52,13 @@ pub(crate) fn queue_prefix(queue: &QueueName) -> Vec<u8> {
     [queue.group.as_bytes(), &[END, queue.pool.code()], queue.tool.as_bytes(), &[END]].concat()
 }
 
-pub(crate) fn queue(waiting: &Waiting) -> Vec<u8> {
+pub(crate) fn queue(waiting: &WaitingRun) -> Vec<u8> {
     let turn = waiting.turn.ms().to_be_bytes();
     [queue_prefix(&waiting.requirements.queue).as_slice(), &turn, &[waiting.rank], waiting.run_id.0.as_bytes()].concat()
 }
 
-/// The job, and what the run asks for if that is anything but the default.
-pub(crate) fn queue_value(waiting: &Waiting) -> Vec<u8> {
+/// The job, and what the run requires if that is anything but the default.
+pub(crate) fn queue_value(waiting: &WaitingRun) -> Vec<u8> {
     let mut value = waiting.job_id.0.as_bytes().to_vec();
     if waiting.requirements.terms != PLAIN {
         value.extend(serde_json::to_vec(&waiting.requirements.terms).expect("terms are plain data"));
@@ -66,16 +66,16 @@ pub(crate) fn queue_value(waiting: &Waiting) -> Vec<u8> {
     value
 }
 
-const PLAIN: Terms = Terms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
+const PLAIN: RunTerms = RunTerms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
 
 /// Reads back what `queue` and `queue_value` wrote.
-pub(crate) fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<Waiting> {
+pub(crate) fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<WaitingRun> {
     let rest = key.strip_prefix(queue_prefix(queue).as_slice())?;
     let (turn, rest) = rest.split_at_checked(8)?;
     let (rank, run) = rest.split_first()?;
     let (job, terms) = value.split_at_checked(16)?;
     let terms = if terms.is_empty() { PLAIN } else { serde_json::from_slice(terms).ok()? };
-    Some(Waiting {
+    Some(WaitingRun {
         turn: Timestamp::from_ms(i64::from_be_bytes(turn.try_into().ok()?)).ok()?,
         rank: *rank,
         run_id: RunId(Uuid::from_slice(run).ok()?),
@@ -135,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_queue_row_reads_back_and_sorts_by_turn() {
-        let waiting = |ms, rank, terms: Terms| Waiting {
+        let waiting = |ms, rank, terms: RunTerms| WaitingRun {
             turn: Timestamp::from_ms(ms).unwrap(),
             rank,
             run_id: RunId(Uuid::from_u128(1)),
             job_id: JobId(Uuid::from_u128(2)),
             requirements: Arc::new(Requirements { queue: queue_name("default", "shell"), terms }),
         };
-        let lru = Terms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
+        let lru = RunTerms { routing: Routing::Lru, meant_for: Some(Uuid::from_u128(3)), ..PLAIN };
         for terms in [PLAIN, lru] {
             let one = waiting(1_000, 4, terms);
             let read = read_queue(&one.requirements.queue, &queue(&one), &queue_value(&one)).unwrap();

@@ -14,13 +14,13 @@ use uuid::Uuid;
 
 use super::change::Change;
 use super::command::Submission;
-use super::state::{SharedState, State};
+use super::state::{EntityState, SharedState};
 
 /// What is known of each entity before the round.
 pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;
 
 #[derive(Default)]
-pub(crate) struct Plan {
+pub(crate) struct RoundPlan {
     pub(crate) batch: Batch,
     /// For each item of the batch, the entity it is about.
     pub(crate) item_entities: Vec<EntityId>,
@@ -31,18 +31,18 @@ pub(crate) struct Plan {
     pub(crate) decided: Vec<bool>,
 }
 
-pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> Plan {
-    let mut works: BTreeMap<EntityId, Work> =
-        states.into_iter().map(|(entity, state)| (entity, Work::new(entity, state))).collect();
-    let mut plan = Plan::default();
+pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> RoundPlan {
+    let mut works: BTreeMap<EntityId, EntityWork> =
+        states.into_iter().map(|(entity, state)| (entity, EntityWork::new(entity, state))).collect();
+    let mut plan = RoundPlan::default();
     for submission in submissions {
         let entity = submission.command.entity();
-        let work = works.entry(entity).or_insert_with(|| Work::new(entity, None));
+        let work = works.entry(entity).or_insert_with(|| EntityWork::new(entity, None));
         plan.decided.push(submission.command.decide(work, now, is_shared));
     }
     for (entity, work) in works {
         plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
-        let Finished { item, change, chunks } = work.finish(now);
+        let PlannedChange { item, change, chunks } = work.finish(now);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
@@ -54,12 +54,12 @@ pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestam
 }
 
 /// An entity while the commands of a round are laid on it.
-pub(crate) struct Work {
+pub(crate) struct EntityWork {
     entity: EntityId,
     before: Option<SharedState>,
     now: Option<SharedState>,
     events: Vec<NewEvent>,
-    /// The runs of a job that were touched, each as it looks after the last command.
+    /// The runs of a job that were touched, each as it is after the last command.
     runs: Vec<Run>,
     dedup: Vec<Dedup>,
     chunks: Vec<Chunk>,
@@ -73,15 +73,15 @@ pub(crate) struct Work {
     change: Change,
 }
 
-struct Finished {
+struct PlannedChange {
     item: Option<Item>,
     change: Change,
     chunks: Vec<Chunk>,
 }
 
-impl Work {
-    fn new(entity: EntityId, state: Option<SharedState>) -> Work {
-        Work {
+impl EntityWork {
+    fn new(entity: EntityId, state: Option<SharedState>) -> EntityWork {
+        EntityWork {
             entity,
             now: state.clone(),
             before: state,
@@ -119,7 +119,7 @@ impl Work {
         &mut self.change
     }
 
-    pub(crate) fn advance(&mut self, state: Arc<impl State>, events: impl Iterator<Item = NewEvent>) {
+    pub(crate) fn advance(&mut self, state: Arc<impl EntityState>, events: impl Iterator<Item = NewEvent>) {
         self.owners.extend(state.chunk_owners());
         self.now = Some(state);
         self.events.extend(events);
@@ -154,17 +154,17 @@ impl Work {
         self.forget.extend(forget);
     }
 
-    fn finish(mut self, now: Timestamp) -> Finished {
+    fn finish(mut self, now: Timestamp) -> PlannedChange {
         let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
         let chunks = std::mem::take(&mut self.chunks);
-        let Some(state) = self.now.take() else { return Finished { item: None, change, chunks } };
+        let Some(state) = self.now.take() else { return PlannedChange { item: None, change, chunks } };
         let is_gone = self.is_purged || state.is_over();
         match is_gone {
             true => change.rank = state.rank(),
             false => state.describe(!self.events.is_empty(), &mut change),
         }
         let has_item = !self.events.is_empty() || self.is_purged;
-        Finished { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
+        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
     }
 
     fn item(mut self, state: &SharedState, is_gone: bool, now: Timestamp) -> Item {

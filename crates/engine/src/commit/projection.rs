@@ -10,7 +10,7 @@ use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
 use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
-use crate::commit::change::Waiting;
+use crate::commit::change::WaitingRun;
 use crate::commit::codec;
 use crate::commit::keys;
 use crate::dispatch::requirements::Requirements;
@@ -43,8 +43,8 @@ pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
 }
 
 /// Runs of the job that could start if there were a place for them.
-pub(crate) fn waiting(job: &Job) -> impl Iterator<Item = Waiting> {
-    job.startable().map(|run| Waiting {
+pub(crate) fn waiting(job: &Job) -> impl Iterator<Item = WaitingRun> {
+    job.startable().map(|run| WaitingRun {
         turn: job.turn_of(run),
         rank: job.rank(),
         run_id: run.id,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Batch, Chunk, Fault, Outcome, Snapshot, Store};
+use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Snapshot, Store};
 use tokio::sync::oneshot;
 
 use super::cache::Cache;
@@ -17,7 +17,7 @@ use super::change::Change;
 use super::command::{Announcements, Lost, Submission};
 use super::deferred::Deferred;
 use super::kinds;
-use super::planner::{Plan, States, plan};
+use super::planner::{RoundPlan, States, plan};
 use crate::read::change_hint::ChangeHint;
 use crate::read::metrics::Metrics;
 
@@ -64,7 +64,7 @@ pub struct Gathered {
     known: States,
     /// Entities whose snapshots are wanted.
     pub missing: Vec<EntityId>,
-    /// Keys of commands that lost once: one round tells of one key that was used before; looking for the others spares
+    /// Keys of commands that lost once: one round reports one key that was used before; looking for the others spares
     /// each of them a round of its own.
     pub keys: Vec<Vec<u8>>,
     has_deferred: bool,
@@ -87,7 +87,7 @@ pub struct Flight {
     has_deferred: bool,
     /// Entities that must wait until it is settled.
     holds: Vec<EntityId>,
-    plan: Result<Plan, Fault>,
+    plan: Result<RoundPlan, Fault>,
 }
 
 impl std::fmt::Debug for Gathered {
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Gathered {
     }
 }
 
-impl std::fmt::Debug for Plan {
+impl std::fmt::Debug for RoundPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Plan").field("items", &self.item_entities).finish_non_exhaustive()
     }
@@ -259,7 +259,7 @@ impl Rounds {
     }
 
     /// Joins a round with what became of its commit.
-    pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<Outcome>, Fault>) -> Settled {
+    pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<CommitOutcome>, Fault>) -> Settled {
         let Flight { submissions, chunk_replies, has_deferred, holds: held_back, plan } = flight;
         if has_deferred {
             self.deferred.landed();
@@ -285,14 +285,14 @@ impl Rounds {
         settled
     }
 
-    fn settle_plan(&mut self, plan: Plan, submissions: Vec<Submission>, outcomes: Vec<Outcome>) -> Settled {
+    fn settle_plan(&mut self, plan: RoundPlan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
         let tainted = plan.states.keys().filter(|entity| self.tainted.contains(entity));
-        let mut lost: BTreeMap<EntityId, Outcome> =
-            tainted.map(|entity| (*entity, Outcome::Conflict { actual: 0 })).collect();
+        let mut lost: BTreeMap<EntityId, CommitOutcome> =
+            tainted.map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })).collect();
         for (entity, outcome) in plan.item_entities.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Committed { .. } => {}
-                Outcome::Conflict { .. } | Outcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
+                CommitOutcome::Committed { .. } => {}
+                CommitOutcome::Conflict { .. } | CommitOutcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
             }
         }
         lost.keys().for_each(|entity| self.lose(*entity));
@@ -301,7 +301,7 @@ impl Rounds {
         for (submission, is_decided) in submissions.into_iter().zip(plan.decided) {
             let loss = match lost.get(&submission.command.entity()) {
                 None => (!is_decided).then_some(Lost::Contended),
-                Some(Outcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
+                Some(CommitOutcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
                     Some(Lost::Duplicate(value.clone()))
                 }
                 Some(_) => Some(Lost::Contended),
@@ -373,7 +373,7 @@ impl Rounds {
 }
 
 /// Commits a batch; an empty one needs no commit.
-pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
     if batch.items.is_empty() && batch.chunks.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
 }
 
@@ -409,7 +409,7 @@ pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> B
 
 /// Nothing of it happened: slots go back, the wake is tried again.
 fn undone(change: Change) -> Change {
-    let assigned = change.assignments.iter().map(|assignment| assignment.place);
+    let assigned = change.assignments.iter().map(|assignment| assignment.location);
     let returned = change.returned.into_iter().chain(assigned).collect();
     Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }

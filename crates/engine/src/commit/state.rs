@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Pool, Run};
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Event, Fault, NewEvent, RowWrite, Snapshot, Trim, Version};
+use ordo_store::{Alarm, Fault, NewEvent, RowWrite, Snapshot, StoredEvent, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -39,9 +39,9 @@ impl<T: Stored> Versioned<T> {
     }
 }
 
-pub(crate) type SharedState = Arc<dyn State>;
+pub(crate) type SharedState = Arc<dyn EntityState>;
 
-pub(crate) trait State: Any + Send + Sync {
+pub(crate) trait EntityState: Any + Send + Sync {
     fn version(&self) -> Version;
     fn rank(&self) -> u8;
     fn alarm(&self) -> Option<Alarm>;
@@ -64,7 +64,7 @@ pub(crate) trait State: Any + Send + Sync {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-impl State for Job {
+impl EntityState for Job {
     fn version(&self) -> Version {
         self.version
     }
@@ -128,7 +128,7 @@ impl State for Job {
     }
 }
 
-impl<T: Stored> State for Versioned<T> {
+impl<T: Stored> EntityState for Versioned<T> {
     fn version(&self) -> Version {
         self.version
     }
@@ -210,7 +210,7 @@ pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Res
     Ok(Arc::new(read::<T>(entity.id, snapshot)?))
 }
 
-pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &Event) -> Result<SharedState, Fault> {
+pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &StoredEvent) -> Result<SharedState, Fault> {
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
         let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
@@ -224,7 +224,7 @@ pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &Event) ->
 }
 
 /// The event as it was decided.
-pub(crate) fn decode_event<E: serde::de::DeserializeOwned>(stored: &Event) -> Result<E, Fault> {
+pub(crate) fn decode_event<E: serde::de::DeserializeOwned>(stored: &StoredEvent) -> Result<E, Fault> {
     let broken = |e: serde_json::Error| {
         Fault::damaged(format!("event {} of {} ({}) cannot be read: {e}", stored.version, stored.entity, stored.kind))
     };

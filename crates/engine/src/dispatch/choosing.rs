@@ -6,28 +6,28 @@
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, Routing, SlotReservation};
-use ordo_model::routing::{Asked, Candidate, Choice, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
 use ordo_model::{Incarnation, JobId, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
-use super::keys::Verdict;
+use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
-use crate::commit::change::{Place, Waiting};
+use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct RunStart {
     pub job_id: JobId,
     pub command: Command,
     /// None for a run that goes to all.
-    pub reservation: Option<(SlotReservation, Place)>,
+    pub reservation: Option<(SlotReservation, SlotLocation)>,
 }
 
 impl Dispatcher {
     /// Waiting runs for which there is a place now.
-    pub fn take_startable(&mut self, now: Timestamp) -> Vec<Start> {
+    pub fn take_startable(&mut self, now: Timestamp) -> Vec<RunStart> {
         let mut starts = Vec::new();
         let mut closed: BTreeSet<QueueName> = BTreeSet::new();
         if self.stopped || self.resting {
@@ -55,15 +55,15 @@ impl Dispatcher {
         heads.min_by_key(|(head, _)| *head).map(|(_, name)| name.clone())
     }
 
-    /// Starts the run or puts it aside; gives it back if nobody of its queue has a free place.
-    fn dispatch(&mut self, waiting: Waiting, now: Timestamp) -> Result<Option<Start>, Waiting> {
+    /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
+    fn dispatch(&mut self, waiting: WaitingRun, now: Timestamp) -> Result<Option<RunStart>, WaitingRun> {
         match self.keys.judge(&waiting.requirements.terms, now) {
-            Verdict::Free => {}
-            Verdict::Busy(key) => {
+            KeyVerdict::Free => {}
+            KeyVerdict::Busy(key) => {
                 self.park(Blocker::Key(key), waiting);
                 return Ok(None);
             }
-            Verdict::Until(key, at) => {
+            KeyVerdict::Until(key, at) => {
                 self.parking.wake_at(&key, at);
                 self.park(Blocker::Rate(key), waiting);
                 return Ok(None);
@@ -76,7 +76,7 @@ impl Dispatcher {
         let choice = match meant_for {
             Some(place) if candidates[place].free > 0 => Choice::Take(place),
             Some(place) => Choice::WaitFor(place),
-            None => choose(requirements.terms.routing, &candidates, Asked { job: waiting.job_id, draw }),
+            None => choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw }),
         };
         let chosen = |place: usize| candidates[place].id;
         match choice {
@@ -120,7 +120,7 @@ impl Dispatcher {
         there
     }
 
-    fn start_at(&mut self, executor: Uuid, waiting: &Waiting, now: Timestamp) -> Start {
+    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
         let reservation = match self.remotes.get_mut(&executor) {
@@ -128,31 +128,31 @@ impl Dispatcher {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
                 remote.reserved += 1;
-                (remote.reservation(), Place::There(executor))
+                (remote.reservation(), SlotLocation::Remote(executor))
             }
             None => {
                 let pool = waiting.requirements.queue.pool;
                 self.chosen_here = (self.chosen_here.0 + 1, choices);
                 self.slots(pool).reserved += 1;
-                (self.me.clone(), Place::Here(pool))
+                (self.me.clone(), SlotLocation::Local(pool))
             }
         };
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
         self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
-        Start {
+        RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
             reservation: Some(reservation),
         }
     }
 
-    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &Waiting) -> Start {
+    fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &WaitingRun) -> RunStart {
         self.choices += 1;
         self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
-        Start { job_id: waiting.job_id, command, reservation: None }
+        RunStart { job_id: waiting.job_id, command, reservation: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Deliveries of webhooks: stored as they came, brought to every job that listens, kept until those are done.
 //!
 //! Invariant: a job gets exactly one run of a delivery, however often the process dies in between: the run and the
-//! key that says so are one commit. Nobody is told yes before the delivery is durable.
+//! key that says so are one commit. Nothing is acknowledged before the delivery is durable.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,18 +9,18 @@ use bytes::Bytes;
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
-use ordo_store::{Chunk, Fault, KeyRange, Order, View};
+use ordo_store::{Chunk, Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
-use crate::commit::job_command::Answer;
 use crate::commit::job_command::Claim;
+use crate::commit::job_command::JobReply;
 use crate::commit::keys;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
-use crate::run::tool::Payload;
+use crate::run::tool::DeliveryPayload;
 use crate::time::clock::new_id;
 
 /// A payload is kept in parts of this size.
@@ -134,7 +134,7 @@ impl Queries {
         let mut range = KeyRange::prefix(prefix);
         let mut jobs = Vec::new();
         loop {
-            let rows = self.store().rows(View::Index, &range, Order::Ascending, JOBS_PER_READ).await?;
+            let rows = self.store().rows(View::Index, &range, Direction::Ascending, JOBS_PER_READ).await?;
             jobs.extend(rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId));
             match rows.last().filter(|_| rows.len() == JOBS_PER_READ) {
                 Some(last) => range.from = [last.key.as_slice(), &[0]].concat(),
@@ -144,7 +144,7 @@ impl Queries {
     }
 
     /// What came with a delivery; None when it is no longer kept.
-    pub async fn payload(&self, delivery: Uuid) -> Result<Option<Payload>, Fault> {
+    pub async fn payload(&self, delivery: Uuid) -> Result<Option<DeliveryPayload>, Fault> {
         let Some(kept) = self.object::<Delivery>(delivery).await? else { return Ok(None) };
         let Some(owner) = kept.payload else { return Ok(None) };
         let chunks = self.store().chunks(owner, HEADERS_SEQ, CHUNKS_PER_READ).await?;
@@ -155,7 +155,7 @@ impl Queries {
         if body.len() as u64 != kept.bytes {
             return Err(Fault::damaged(format!("delivery {delivery}: {} of {} bytes", body.len(), kept.bytes)));
         }
-        Ok(Some(Payload { hook: kept.value.hook, delivery, headers, body: body.into() }))
+        Ok(Some(DeliveryPayload { hook: kept.value.hook, delivery, headers, body: body.into() }))
     }
 
     async fn fate(&self, run: RunId) -> Result<DeliveryOutcome, Fault> {
@@ -183,7 +183,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
             found.push(Bound { job: bound.job, outcome: engine.queries().fate(run).await? });
         }
     }
-    match engine.command::<Delivery>(id, DeliveryCommand::Look { found }).await {
+    match engine.command::<Delivery>(id, DeliveryCommand::Check { found }).await {
         Ok(_) | Err(SubmitError::Refused(_) | SubmitError::Stopped | SubmitError::Duplicate(_)) => Ok(()),
         Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
         Err(SubmitError::Contended | SubmitError::Overloaded) => {
@@ -220,7 +220,7 @@ async fn claimed(engine: &Engine, value: &[u8]) -> Result<DeliveryOutcome, Fault
     engine.queries().fate(run).await
 }
 
-async fn answered(engine: &Engine, answer: Answer) -> Result<DeliveryOutcome, Fault> {
+async fn answered(engine: &Engine, answer: JobReply) -> Result<DeliveryOutcome, Fault> {
     match answer {
         Ok(accepted) => {
             DeliveryCounts::add(&engine.metrics().deliveries.routed);

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use ordo_model::executor::Offer;
 use ordo_model::job::{Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use uuid::Uuid;
 
-use super::keys::{Keys, Verdict};
+use super::keys::{KeyVerdict, Keys};
 use super::parking::{Blocker, Freed, Parking};
-use super::remote::{Remote, Restored};
+use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{Assignment, Place, Waiting};
+use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
@@ -28,7 +28,7 @@ const FIND_PAGE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
     pub queue: QueueName,
-    pub after: Option<Waiting>,
+    pub after: Option<WaitingRun>,
     pub limit: usize,
 }
 
@@ -38,20 +38,20 @@ pub struct Overdue {
     pub executor: Uuid,
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
 }
 
-/// An attempt that occupies a place.
+/// An attempt that occupies a slot.
 #[derive(Debug)]
-pub(super) struct Held {
-    place: Place,
+pub(super) struct HeldSlot {
+    location: SlotLocation,
     job_id: JobId,
     key: Option<String>,
     /// Until when a remote executor must have taken it.
     offered_until: Option<Timestamp>,
 }
 
-/// A `Start` order under way.
+/// A `RunStart` order under way.
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
@@ -62,7 +62,7 @@ pub(super) struct Starting {
 pub struct Dispatcher {
     pub(super) me: SlotReservation,
     pub(super) pools: BTreeMap<Pool, Slots>,
-    pub(super) remotes: BTreeMap<Uuid, Remote>,
+    pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -70,8 +70,8 @@ pub struct Dispatcher {
     pub(super) known: HashSet<RunId>,
     pub(super) starting: HashMap<RunId, Starting>,
     /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
-    pub(super) running: BTreeMap<(RunId, Token), Held>,
-    offers: BTreeSet<(Timestamp, RunId, Token)>,
+    pub(super) running: BTreeMap<(RunId, FencingToken), HeldSlot>,
+    offers: BTreeSet<(Timestamp, RunId, FencingToken)>,
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
@@ -154,7 +154,7 @@ impl Dispatcher {
     // --- places -------------------------------------------------------------------------------------
 
     /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
-    pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, Place)> {
+    pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, SlotLocation)> {
         let name = self.pool_of(job);
         let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
         let others_wait = self.own_lines(name).any(|queue| !queue.runs.is_empty());
@@ -162,14 +162,14 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((self.me.clone(), Place::Here(name)))
+        Some((self.me.clone(), SlotLocation::Local(name)))
     }
 
     /// A reserved place was not needed.
-    pub fn give_back(&mut self, place: Place) {
-        match place {
-            Place::Here(pool) => self.slots(pool).give_back(),
-            Place::There(id) => {
+    pub fn give_back(&mut self, location: SlotLocation) {
+        match location {
+            SlotLocation::Local(pool) => self.slots(pool).give_back(),
+            SlotLocation::Remote(id) => {
                 // One that left took its places with it.
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.reserved = remote.reserved.saturating_sub(1);
@@ -179,20 +179,20 @@ impl Dispatcher {
         }
     }
 
-    /// A reserved place became a running attempt. Answers whether its executor is still there.
-    pub fn began(&mut self, assignment: &Assignment, now: Timestamp) -> bool {
+    /// A reserved slot became a running attempt. Returns whether its executor is still there.
+    pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
         self.known.remove(&assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
         let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
         let attempt = (assignment.run_id, assignment.token);
-        let mut held = Held { place: assignment.place, job_id: assignment.job_id, key, offered_until: None };
-        match assignment.place {
-            Place::Here(pool) => {
+        let mut held = HeldSlot { location: assignment.location, job_id: assignment.job_id, key, offered_until: None };
+        match assignment.location {
+            SlotLocation::Local(pool) => {
                 let slots = self.slots(pool);
                 slots.give_back();
                 slots.running += 1;
             }
-            Place::There(id) => {
+            SlotLocation::Remote(id) => {
                 let Some(remote) = self.remotes.get_mut(&id) else {
                     self.release_key(held.key);
                     return false;
@@ -209,20 +209,20 @@ impl Dispatcher {
     }
 
     /// The attempts of a run that are known here, with where they are.
-    pub fn places_of(&self, run: RunId) -> Vec<(Token, Place)> {
-        let attempts = self.running.range((run, Token(0))..=(run, Token(u64::MAX)));
-        attempts.map(|((_, token), held)| (*token, held.place)).collect()
+    pub fn locations_of(&self, run: RunId) -> Vec<(FencingToken, SlotLocation)> {
+        let attempts = self.running.range((run, FencingToken(0))..=(run, FencingToken(u64::MAX)));
+        attempts.map(|((_, token), held)| (*token, held.location)).collect()
     }
 
     /// An attempt is over, here or elsewhere; its place is free.
-    pub fn finished(&mut self, attempt: (RunId, Token)) {
+    pub fn finished(&mut self, attempt: (RunId, FencingToken)) {
         let Some(held) = self.running.remove(&attempt) else { return };
         if let Some(until) = held.offered_until {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
-        match held.place {
-            Place::Here(pool) => self.slots(pool).ended(),
-            Place::There(id) => {
+        match held.location {
+            SlotLocation::Local(pool) => self.slots(pool).ended(),
+            SlotLocation::Remote(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);
                 }
@@ -232,7 +232,7 @@ impl Dispatcher {
         self.release_key(held.key);
     }
 
-    /// A `Start` or `Broadcast` order was answered, one way or the other.
+    /// A `RunStart` or `Broadcast` order was answered, one way or the other.
     pub fn answered(&mut self, run: RunId) {
         self.known.remove(&run);
         if let Some(starting) = self.starting.remove(&run) {
@@ -256,7 +256,7 @@ impl Dispatcher {
     // --- executors ----------------------------------------------------------------------------------
 
     pub fn enrolled(&mut self, id: Uuid, offer: &Offer, now: Timestamp) {
-        self.remotes.insert(id, Remote::new(id, offer, now));
+        self.remotes.insert(id, RemoteSlots::new(id, offer, now));
         self.who_is_there_changed();
     }
 
@@ -267,7 +267,7 @@ impl Dispatcher {
     }
 
     /// A remote executor has fetched these attempts.
-    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, Token)]) {
+    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, FencingToken)]) {
         if let Some(remote) = self.remotes.get_mut(&id) {
             remote.missed = 0;
         }
@@ -300,7 +300,7 @@ impl Dispatcher {
                 remote.running += 1;
             }
             key.clone().into_iter().for_each(|key| self.keys.hold(key));
-            let held = Held { place: Place::There(executor), job_id, key, offered_until: None };
+            let held = HeldSlot { location: SlotLocation::Remote(executor), job_id, key, offered_until: None };
             self.running.insert((run_id, token), held);
         }
     }
@@ -312,7 +312,7 @@ impl Dispatcher {
             self.offers.remove(&(until, run_id, token));
             let Some(held) = self.running.get_mut(&(run_id, token)) else { continue };
             held.offered_until = None;
-            let Place::There(executor) = held.place else { continue };
+            let SlotLocation::Remote(executor) = held.location else { continue };
             overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
             if let Some(remote) = self.remotes.get_mut(&executor) {
                 remote.missed = remote.missed.saturating_add(1);
@@ -355,7 +355,7 @@ impl Dispatcher {
 
     // --- queues --------------------------------------------------------------------------------------
 
-    pub fn add_waiting(&mut self, waiting: Waiting, now: Timestamp) {
+    pub fn add_waiting(&mut self, waiting: WaitingRun, now: Timestamp) {
         // Not whether it runs: an attempt that was given up may go on here, and the next one must not wait for it.
         if self.resting
             || self.known.contains(&waiting.run_id)
@@ -371,7 +371,7 @@ impl Dispatcher {
         self.put(waiting);
     }
 
-    fn put(&mut self, waiting: Waiting) {
+    fn put(&mut self, waiting: WaitingRun) {
         let left = match self.queues.get_mut(&waiting.requirements.queue) {
             Some(queue) => queue.add(waiting),
             None => Some(waiting),
@@ -382,11 +382,11 @@ impl Dispatcher {
     }
 
     /// A key that is busy, with as many waiting for it as memory holds.
-    fn crowded(&mut self, waiting: &Waiting, now: Timestamp) -> Option<Blocker> {
+    fn crowded(&mut self, waiting: &WaitingRun, now: Timestamp) -> Option<Blocker> {
         let blocker = match self.keys.judge(&waiting.requirements.terms, now) {
-            Verdict::Free => return None,
-            Verdict::Busy(key) => Blocker::Key(key),
-            Verdict::Until(key, at) => {
+            KeyVerdict::Free => return None,
+            KeyVerdict::Busy(key) => Blocker::Key(key),
+            KeyVerdict::Until(key, at) => {
                 self.parking.wake_at(&key, at);
                 Blocker::Rate(key)
             }
@@ -394,7 +394,7 @@ impl Dispatcher {
         (!self.parking.has_room(&blocker)).then_some(blocker)
     }
 
-    pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) {
+    pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) {
         if let Some(left) = self.parking.park(blocker, waiting) {
             self.known.remove(&left.run_id);
         }
@@ -431,11 +431,11 @@ impl Dispatcher {
         Some(Find { queue: name.clone(), after: None, limit: FIND_PAGE })
     }
 
-    /// The store's answer: a page of waiting runs; `complete`: there are no more. Answers what to ask next.
+    /// The store's answer: a page of waiting runs; `complete`: there are no more. Returns what to read next.
     pub fn found_waiting(
         &mut self,
         name: &QueueName,
-        found: Vec<Waiting>,
+        found: Vec<WaitingRun>,
         complete: bool,
         now: Timestamp,
     ) -> Option<Find> {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use ordo_model::Timestamp;
 
-use super::requirements::{Rate, Terms};
+use super::requirements::{Rate, RunTerms};
 
 #[derive(Debug, Default)]
 pub(super) struct Keys {
@@ -17,7 +17,7 @@ pub(super) struct Keys {
 
 /// Whether a run may begin as far as its keys go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum KeyVerdict {
     Free,
     /// As many as may run with this key are running.
     Busy(String),
@@ -26,15 +26,15 @@ pub(super) enum Verdict {
 }
 
 impl Keys {
-    pub(super) fn judge(&mut self, terms: &Terms, now: Timestamp) -> Verdict {
+    pub(super) fn judge(&mut self, terms: &RunTerms, now: Timestamp) -> KeyVerdict {
         if let Some(limit) = &terms.concurrency
             && self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
         {
-            return Verdict::Busy(limit.key.clone());
+            return KeyVerdict::Busy(limit.key.clone());
         }
         match terms.rate.as_ref().and_then(|rate| Some((rate, self.next_start(rate, now)?))) {
-            Some((rate, at)) => Verdict::Until(rate.key.clone(), at),
-            None => Verdict::Free,
+            Some((rate, at)) => KeyVerdict::Until(rate.key.clone(), at),
+            None => KeyVerdict::Free,
         }
     }
 
@@ -47,7 +47,7 @@ impl Keys {
         starts.get(over).map(|first| first.plus(rate.per))
     }
 
-    pub(super) fn take(&mut self, terms: &Terms, now: Timestamp) {
+    pub(super) fn take(&mut self, terms: &RunTerms, now: Timestamp) {
         if let Some(limit) = &terms.concurrency {
             self.hold(limit.key.clone());
         }
@@ -78,7 +78,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::requirements::Concurrency;
+    use crate::dispatch::requirements::ConcurrencyLimit;
     use ordo_model::Millis;
 
     fn at(ms: i64) -> Timestamp {
@@ -87,40 +87,46 @@ mod tests {
 
     #[test]
     fn so_many_of_one_key_run_at_once() {
-        let limit =
-            |key: &str| Terms { concurrency: Some(Concurrency { key: key.into(), max: 2 }), ..Terms::default() };
+        let limit = |key: &str| RunTerms {
+            concurrency: Some(ConcurrencyLimit { key: key.into(), max: 2 }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         keys.take(&limit("a"), at(0));
         keys.take(&limit("a"), at(0));
-        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Busy("a".into()));
-        assert_eq!(keys.judge(&limit("b"), at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&limit("a"), at(0)), KeyVerdict::Busy("a".into()));
+        assert_eq!(keys.judge(&limit("b"), at(0)), KeyVerdict::Free);
         keys.release("a");
-        assert_eq!(keys.judge(&limit("a"), at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&limit("a"), at(0)), KeyVerdict::Free);
     }
 
     #[test]
     fn in_no_window_do_more_begin_than_the_limit() {
-        let terms =
-            Terms { rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }), ..Terms::default() };
+        let terms = RunTerms {
+            rate: Some(Rate { key: "a".into(), limit: 3, per: Millis::from_ms(100) }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         let mut begun: Vec<i64> = Vec::new();
         for ms in 0..1_000 {
-            if keys.judge(&terms, at(ms)) == Verdict::Free {
+            if keys.judge(&terms, at(ms)) == KeyVerdict::Free {
                 keys.take(&terms, at(ms));
                 begun.push(ms);
             }
         }
         assert_eq!(begun.len(), 30);
         assert!(begun.windows(4).all(|four| four[3] - four[0] >= 100), "{begun:?}");
-        assert_eq!(keys.judge(&terms, at(902)), Verdict::Until("a".into(), at(1_000)));
+        assert_eq!(keys.judge(&terms, at(902)), KeyVerdict::Until("a".into(), at(1_000)));
     }
 
     #[test]
     fn a_clock_that_was_set_back_does_not_close_a_key_for_long() {
-        let terms =
-            Terms { rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }), ..Terms::default() };
+        let terms = RunTerms {
+            rate: Some(Rate { key: "a".into(), limit: 1, per: Millis::from_secs(1) }),
+            ..RunTerms::default()
+        };
         let mut keys = Keys::default();
         keys.take(&terms, at(900_000));
-        assert_eq!(keys.judge(&terms, at(0)), Verdict::Free);
+        assert_eq!(keys.judge(&terms, at(0)), KeyVerdict::Free);
     }
 }

@@ -9,7 +9,7 @@ use ordo_model::Timestamp;
 use uuid::Uuid;
 
 use super::requirements::QueueName;
-use crate::commit::change::Waiting;
+use crate::commit::change::WaitingRun;
 
 /// How many runs one blocker holds in memory.
 const PARKED_MAX: usize = 200;
@@ -23,7 +23,7 @@ pub(super) enum Blocker {
 
 #[derive(Debug, Default)]
 struct Lot {
-    runs: BTreeSet<Waiting>,
+    runs: BTreeSet<WaitingRun>,
     /// Lines of runs that had no room here.
     overflowed: BTreeSet<QueueName>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Parking {
 /// What comes out when a blocker gives way.
 #[derive(Debug, Default)]
 pub(super) struct Freed {
-    pub(super) runs: Vec<Waiting>,
+    pub(super) runs: Vec<WaitingRun>,
     pub(super) queues: BTreeSet<QueueName>,
 }
 
@@ -47,8 +47,8 @@ impl Parking {
         self.lots.get(blocker).is_none_or(|lot| lot.runs.len() < PARKED_MAX)
     }
 
-    /// Holds the run; answers the one that has no room, if there is one.
-    pub(super) fn park(&mut self, blocker: Blocker, waiting: Waiting) -> Option<Waiting> {
+    /// Holds the run; returns the one that has no room, if there is one.
+    pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) -> Option<WaitingRun> {
         let lot = self.lots.entry(blocker).or_default();
         lot.runs.insert(waiting);
         if lot.runs.len() <= PARKED_MAX {

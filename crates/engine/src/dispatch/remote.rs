@@ -3,7 +3,7 @@
 use ordo_model::executor::Offer;
 use ordo_model::job::SlotReservation;
 use ordo_model::routing::Candidate;
-use ordo_model::{Incarnation, JobId, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, Incarnation, JobId, RunId, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::requirements::QueueName;
 
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(super) struct RemoteSlots {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) group: String,
@@ -31,15 +31,15 @@ pub(super) struct Remote {
 pub struct Restored {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub executor: Uuid,
     /// The concurrency key it holds.
     pub key: Option<String>,
 }
 
-impl Remote {
-    pub(super) fn new(id: Uuid, offer: &Offer, now: Timestamp) -> Remote {
-        Remote {
+impl RemoteSlots {
+    pub(super) fn new(id: Uuid, offer: &Offer, now: Timestamp) -> RemoteSlots {
+        RemoteSlots {
             id,
             name: offer.name.clone(),
             group: offer.group.clone(),

@@ -19,26 +19,26 @@ pub struct QueueName {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirements {
     pub queue: QueueName,
-    pub terms: Terms,
+    pub terms: RunTerms,
 }
 
 /// What a run asks for besides its queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Terms {
+pub struct RunTerms {
     #[serde(default)]
     pub routing: Routing,
     /// The executor that a shard is meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_for: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<Concurrency>,
+    pub concurrency: Option<ConcurrencyLimit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
 /// At most `max` attempts with this key at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Concurrency {
+pub struct ConcurrencyLimit {
     pub key: String,
     pub max: u32,
 }
@@ -60,11 +60,11 @@ impl Requirements {
         let whole = definition.routing == Routing::ShardingBroadcast && run.shard.is_none();
         let concurrency = definition.concurrency_key.as_ref().filter(|_| !whole);
         let rate = definition.rate_limit.as_ref().filter(|_| !whole);
-        let terms = Terms {
+        let terms = RunTerms {
             routing: if run.shard.is_some() { Routing::Round } else { definition.routing },
             meant_for: run.shard.map(|shard| shard.executor),
             concurrency: concurrency
-                .map(|limit| Concurrency { key: limit.key.of(&definition.label, input), max: limit.max }),
+                .map(|limit| ConcurrencyLimit { key: limit.key.of(&definition.label, input), max: limit.max }),
             rate: rate.map(|rate| Rate {
                 key: rate.key.of(&definition.label, input),
                 limit: rate.limit,

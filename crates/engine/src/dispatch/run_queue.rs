@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::commit::change::Waiting;
+use crate::commit::change::WaitingRun;
 
 #[derive(Debug)]
 pub(super) struct RunQueue {
-    pub(super) runs: BTreeSet<Waiting>,
+    pub(super) runs: BTreeSet<WaitingRun>,
     size: usize,
     /// There may be waiting runs that are not in memory. They are asked for when the queue has shrunk to this.
     refill_at: Option<usize>,
@@ -24,8 +24,8 @@ impl RunQueue {
         self.runs.len() >= self.size
     }
 
-    /// Takes the run in; answers the one that has no room, if there is one.
-    pub(super) fn add(&mut self, waiting: Waiting) -> Option<Waiting> {
+    /// Takes the run in; returns the one that has no room, if there is one.
+    pub(super) fn add(&mut self, waiting: WaitingRun) -> Option<WaitingRun> {
         self.runs.insert(waiting);
         if self.runs.len() <= self.size {
             return None;

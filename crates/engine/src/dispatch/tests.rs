@@ -6,14 +6,14 @@ use std::sync::Arc;
 use ordo_model::executor::Offer;
 use ordo_model::job::{Command, Pool, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::choosing::Start;
-use super::requirements::{Concurrency, QueueName, Rate, Requirements, Terms};
+use super::choosing::RunStart;
+use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, PoolSize, PoolSizes, Restored};
-use crate::commit::change::{Assignment, Place, Waiting};
+use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 const GROUP: &str = "default";
 
@@ -57,16 +57,22 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
-fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: Terms) -> Waiting {
-    Waiting { turn: now(), rank, run_id: run(n), job_id: job(n), requirements: Arc::new(Requirements { queue, terms }) }
+fn waiting_in(queue: QueueName, n: u128, rank: u8, terms: RunTerms) -> WaitingRun {
+    WaitingRun {
+        turn: now(),
+        rank,
+        run_id: run(n),
+        job_id: job(n),
+        requirements: Arc::new(Requirements { queue, terms }),
+    }
 }
 
-fn waiting(n: u128, rank: u8) -> Waiting {
-    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, Terms::default())
+fn waiting(n: u128, rank: u8) -> WaitingRun {
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, rank, RunTerms::default())
 }
 
-fn far(n: u128, routing: Routing) -> Waiting {
-    waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, Terms { routing, ..Terms::default() })
+fn far(n: u128, routing: Routing) -> WaitingRun {
+    waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, RunTerms { routing, ..RunTerms::default() })
 }
 
 fn offer(name: &str, capacity: u32) -> Offer {
@@ -92,15 +98,15 @@ fn with_executors(names: &[&str], capacity: u32) -> Dispatcher {
     dispatcher
 }
 
-fn started(n: u128, place: Place) -> Assignment {
-    Assignment {
-        place,
+fn started(n: u128, location: SlotLocation) -> StartedAttempt {
+    StartedAttempt {
+        location,
         executor: me(),
         job_id: job(n),
         run_id: run(n),
         label: String::new(),
         attempt: 1,
-        token: Token(1),
+        token: FencingToken(1),
         scheduled_for: None,
         timeout: Millis::from_secs(1),
         delivery: None,
@@ -112,33 +118,35 @@ fn started(n: u128, place: Place) -> Assignment {
 }
 
 fn finish(dispatcher: &mut Dispatcher, n: u128) {
-    dispatcher.finished((run(n), Token(1)));
+    dispatcher.finished((run(n), FencingToken(1)));
 }
 
 /// Carries out what was chosen; answers (run, where).
-fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, Place)> {
+fn carry_out(dispatcher: &mut Dispatcher, moment: Timestamp) -> Vec<(u128, SlotLocation)> {
     let mut begun = Vec::new();
     for start in dispatcher.take_startable(moment) {
-        let (Command::Start { run_id }, Some((_, place))) = (start.command, start.reservation) else { continue };
-        assert!(dispatcher.began(&started(run_id.0.as_u128(), place), moment));
-        begun.push((run_id.0.as_u128(), place));
+        let (Command::Start { run_id }, Some((_, location))) = (start.command, start.reservation) else { continue };
+        assert!(dispatcher.began(&started(run_id.0.as_u128(), location), moment));
+        begun.push((run_id.0.as_u128(), location));
     }
     begun
 }
 
-fn names(begun: &[(u128, Place)], known: &[&'static str]) -> Vec<&'static str> {
-    let name = |place: &Place| *known.iter().find(|name| Place::There(id(name)) == *place).unwrap_or(&"here");
-    begun.iter().map(|(_, place)| name(place)).collect()
+fn names(begun: &[(u128, SlotLocation)], known: &[&'static str]) -> Vec<&'static str> {
+    let name = |location: &SlotLocation| {
+        *known.iter().find(|name| SlotLocation::Remote(id(name)) == *location).unwrap_or(&"here")
+    };
+    begun.iter().map(|(_, location)| name(location)).collect()
 }
 
 // --- here -----------------------------------------------------------------------------------------
 
 #[test]
-fn a_place_is_reserved_taken_and_freed() {
+fn a_slot_is_reserved_taken_and_freed() {
     let mut dispatcher = dispatcher(1, 10);
     assert!(dispatcher.reserve(job(1)).is_some());
     assert!(dispatcher.reserve(job(2)).is_none(), "the only place is reserved");
-    dispatcher.began(&started(1, Place::Here(Pool::Fast)), now());
+    dispatcher.began(&started(1, SlotLocation::Local(Pool::Fast)), now());
     assert!(dispatcher.reserve(job(2)).is_none(), "and now it is taken");
     assert!(!dispatcher.is_idle());
     finish(&mut dispatcher, 1);
@@ -161,18 +169,18 @@ fn waiting_runs_start_by_rank_and_each_once() {
         dispatcher.add_waiting(waiting(n, rank), now());
         dispatcher.add_waiting(waiting(n, rank), now());
     }
-    let starts: Vec<JobId> = dispatcher.take_startable(now()).iter().map(|start: &Start| start.job_id).collect();
+    let starts: Vec<JobId> = dispatcher.take_startable(now()).iter().map(|start: &RunStart| start.job_id).collect();
     assert_eq!(starts, [job(2), job(3)]);
     dispatcher.add_waiting(waiting(2, 0), now());
     assert!(dispatcher.take_startable(now()).is_empty(), "it is on its way already, and no place is free");
 }
 
 #[test]
-fn a_start_that_was_refused_gives_its_place_back_and_may_wait_again() {
+fn a_start_that_was_refused_gives_its_slot_back_and_may_wait_again() {
     let mut dispatcher = dispatcher(1, 10);
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Local(Pool::Fast));
     dispatcher.answered(run(1));
     dispatcher.add_waiting(waiting(1, 0), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
@@ -191,7 +199,7 @@ fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
     }
     let find = dispatcher.wants_waiting().expect("half of it is gone");
     assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");
-    let rest: Vec<Waiting> = (2..6).map(|n| waiting(n, 0)).collect();
+    let rest: Vec<WaitingRun> = (2..6).map(|n| waiting(n, 0)).collect();
     assert_eq!(dispatcher.found_waiting(&find.queue, rest, true, now()), None);
     assert_eq!(dispatcher.wants_waiting(), None, "all of it is in memory now");
     assert_eq!(dispatcher.load()[0], (Pool::Fast, 0, 4));
@@ -212,13 +220,13 @@ fn one_of_a_better_turn_takes_the_room_of_the_last() {
 #[test]
 fn however_many_slow_runs_wait_the_fast_ones_come_into_memory() {
     let mut dispatcher = dispatcher(1, 4);
-    let slow = |n: u128| waiting_in(queue(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, Terms::default());
+    let slow = |n: u128| waiting_in(queue(GROUP, Pool::Slow, "noop"), 1_000 + n, 0, RunTerms::default());
     for n in 0..100u128 {
         dispatcher.add_waiting(slow(n), now());
     }
     dispatcher.add_waiting(waiting(1, 9), now());
     let begun = carry_out(&mut dispatcher, now());
-    assert!(begun.contains(&(1, Place::Here(Pool::Fast))), "{begun:?}");
+    assert!(begun.contains(&(1, SlotLocation::Local(Pool::Fast))), "{begun:?}");
 }
 
 #[test]
@@ -226,10 +234,10 @@ fn a_page_of_the_store_is_followed_by_the_next_while_there_is_room() {
     let mut dispatcher = dispatcher(0, 10);
     dispatcher.queues.values_mut().for_each(super::run_queue::RunQueue::must_refill);
     let find = dispatcher.wants_waiting().unwrap();
-    let page: Vec<Waiting> = (0..5).map(|n| waiting(n, 0)).collect();
+    let page: Vec<WaitingRun> = (0..5).map(|n| waiting(n, 0)).collect();
     let more = dispatcher.found_waiting(&find.queue, page, false, now()).expect("there is room for more");
     assert_eq!(more.after.unwrap().run_id, run(4));
-    let page: Vec<Waiting> = (5..12).map(|n| waiting(n, 0)).collect();
+    let page: Vec<WaitingRun> = (5..12).map(|n| waiting(n, 0)).collect();
     assert_eq!(dispatcher.found_waiting(&find.queue, page, false, now()), None, "now it is full");
 }
 
@@ -268,8 +276,8 @@ fn what_nobody_can_run_stays_in_the_store_and_is_read_when_somebody_comes() {
 #[test]
 fn an_executor_without_the_tool_or_of_another_group_gets_nothing() {
     let mut dispatcher = with_executors(&["a"], 9);
-    dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "sing"), 1, 0, Terms::default()), now());
-    dispatcher.add_waiting(waiting_in(queue("cpu", Pool::Fast, "render"), 2, 0, Terms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "sing"), 1, 0, RunTerms::default()), now());
+    dispatcher.add_waiting(waiting_in(queue("cpu", Pool::Fast, "render"), 2, 0, RunTerms::default()), now());
     assert!(dispatcher.take_startable(now()).is_empty());
 }
 
@@ -337,7 +345,7 @@ fn an_offer_that_was_taken_does_not_run_out() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     carry_out(&mut dispatcher, now());
     assert_eq!(dispatcher.next_wake(), Some(now().plus(LEASE)));
-    dispatcher.taken(id("a"), &[(run(1), Token(1))]);
+    dispatcher.taken(id("a"), &[(run(1), FencingToken(1))]);
     assert_eq!((dispatcher.next_wake(), dispatcher.overdue_offers(at(1_000_000))), (None, Vec::new()));
 }
 
@@ -347,8 +355,8 @@ fn an_attempt_for_an_executor_that_left_meanwhile_is_not_begun() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
     dispatcher.gone(id("a"));
-    assert!(!dispatcher.began(&started(1, Place::There(id("a"))), now()));
-    dispatcher.give_back(Place::There(id("a")));
+    assert!(!dispatcher.began(&started(1, SlotLocation::Remote(id("a"))), now()));
+    dispatcher.give_back(SlotLocation::Remote(id("a")));
 }
 
 #[test]
@@ -357,7 +365,7 @@ fn where_executors_share_the_group_of_this_process_runs_are_routed_among_all() {
     let shared = Offer { group: GROUP.into(), tools: BTreeSet::from(["noop".to_owned()]), ..offer("a", 9) };
     dispatcher.enrolled(id("a"), &shared, now());
     answer_all(&mut dispatcher);
-    assert!(dispatcher.reserve(job(1)).is_none(), "a free place here is no reason to run it here");
+    assert!(dispatcher.reserve(job(1)).is_none(), "a free slot here is no reason to run it here");
     for n in 1..=4 {
         dispatcher.add_waiting(waiting(n, 0), now());
     }
@@ -373,7 +381,7 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
     assert_eq!(executors.iter().map(|one| one.executor.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     dispatcher.answered(run(1));
     let shard = |n, name: &str| {
-        let terms = Terms { meant_for: Some(id(name)), ..Terms::default() };
+        let terms = RunTerms { meant_for: Some(id(name)), ..RunTerms::default() };
         waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms)
     };
     for waiting in [shard(2, "b"), shard(3, "b"), shard(4, "a"), shard(5, "gone")] {
@@ -389,7 +397,7 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
 fn what_runs_elsewhere_since_before_a_restart_counts() {
     let mut dispatcher = with_executors(&["a"], 1);
     let restored =
-        Restored { job_id: job(1), run_id: run(1), token: Token(1), executor: id("a"), key: Some("k".into()) };
+        Restored { job_id: job(1), run_id: run(1), token: FencingToken(1), executor: id("a"), key: Some("k".into()) };
     dispatcher.restored(vec![restored]);
     dispatcher.add_waiting(far(2, Routing::Round), now());
     assert!(carry_out(&mut dispatcher, now()).is_empty());
@@ -399,9 +407,9 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 
 // --- limits -----------------------------------------------------------------------------------------
 
-fn limited(n: u128, key: &str) -> Waiting {
-    let concurrency = Some(Concurrency { key: key.into(), max: 1 });
-    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, Terms { concurrency, ..Terms::default() })
+fn limited(n: u128, key: &str) -> WaitingRun {
+    let concurrency = Some(ConcurrencyLimit { key: key.into(), max: 1 });
+    waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, RunTerms { concurrency, ..RunTerms::default() })
 }
 
 #[test]
@@ -410,7 +418,7 @@ fn runs_that_share_a_key_go_one_by_one_and_others_pass_them() {
     for waiting in [limited(1, "k"), limited(2, "k"), limited(3, "other"), waiting(4, 9)] {
         dispatcher.add_waiting(waiting, now());
     }
-    let runs = |begun: Vec<(u128, Place)>| begun.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+    let runs = |begun: Vec<(u128, SlotLocation)>| begun.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
     assert_eq!(runs(carry_out(&mut dispatcher, now())), [1, 3, 4]);
     finish(&mut dispatcher, 3);
     assert!(carry_out(&mut dispatcher, now()).is_empty());
@@ -424,7 +432,7 @@ fn a_key_is_free_again_when_the_start_was_refused() {
     dispatcher.add_waiting(limited(1, "k"), now());
     dispatcher.add_waiting(limited(2, "k"), now());
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
-    dispatcher.give_back(Place::Here(Pool::Fast));
+    dispatcher.give_back(SlotLocation::Local(Pool::Fast));
     dispatcher.answered(run(1));
     assert_eq!(dispatcher.take_startable(now()).len(), 1);
 }
@@ -447,7 +455,7 @@ fn a_rate_lets_so_many_begin_and_the_next_at_its_time() {
     let mut dispatcher = dispatcher(9, 10);
     let rate = Some(Rate { key: "k".into(), limit: 2, per: Millis::from_secs(1) });
     for n in 1..=3 {
-        let terms = Terms { rate: rate.clone(), ..Terms::default() };
+        let terms = RunTerms { rate: rate.clone(), ..RunTerms::default() };
         dispatcher.add_waiting(waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms), now());
     }
     assert_eq!(carry_out(&mut dispatcher, now()).len(), 2);

@@ -3,9 +3,11 @@
 //! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
 //! its number, so whoever starts the next one meets everybody else who does in one stream.
 
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentRefusal, Severity, Start, Status};
+use ordo_model::incident::{
+    Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentStatus, Severity, StartIncident,
+};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Order, Version};
+use ordo_store::{Direction, Fault, Version};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
@@ -17,8 +19,8 @@ use crate::commit::kinds::incident::{
 use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
 use crate::engine::Engine;
-use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Entry, Page};
+use crate::read::object_queries::IndexRange;
+use crate::read::page::{Cursor, ListEntry, ListPage};
 use crate::read::queries::Queries;
 use crate::time::clock::new_id;
 
@@ -31,7 +33,7 @@ pub type IncidentError = SubmitError<IncidentRefusal>;
 /// Which incidents a list shows.
 #[derive(Debug, Clone, Default)]
 pub struct IncidentFilter {
-    pub status: Option<Status>,
+    pub status: Option<IncidentStatus>,
     pub severity: Option<Severity>,
     pub assignee: Option<String>,
     pub since: Option<Timestamp>,
@@ -55,10 +57,10 @@ pub struct Happened {
 
 impl Engine {
     /// Starts an incident, or finds the one of the same identifier that has not ended: then there are no events.
-    /// `along` is told the id that it would have.
+    /// `along` is given the id that the incident would have.
     pub async fn start_incident(
         &self,
-        start: Start,
+        start: StartIncident,
         extras: impl Fn(Uuid) -> CommitExtras,
     ) -> Result<Committed<Incident>, IncidentError> {
         let Some(identifier) = start.identifier.clone() else {
@@ -69,7 +71,7 @@ impl Engine {
         let mut generation = newest.map_or(1, |incident| incident.generation);
         for _ in 0..GENERATIONS_TRIED {
             let id = Incident::id(&identifier, generation);
-            let start = Start { generation, ..start.clone() };
+            let start = StartIncident { generation, ..start.clone() };
             match self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await {
                 Err(SubmitError::Refused(IncidentRefusal::Ended { .. })) => generation += 1,
                 answer => return answer,
@@ -92,11 +94,11 @@ impl Queries {
     /// The latest incident of an identifier.
     pub async fn newest_of(&self, identifier: &str) -> Result<Option<Versioned<Incident>>, Fault> {
         let prefix = identifier_prefix(identifier);
-        let section = Section {
+        let section = IndexRange {
             index: INCIDENTS_BY_IDENTIFIER,
             prefix: &prefix,
             after: None,
-            order: Order::Descending,
+            order: Direction::Descending,
             limit: 1,
         };
         Ok(self.objects::<Incident>(&section).await?.items.pop())
@@ -108,17 +110,17 @@ impl Queries {
         filter: &IncidentFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Incident>>, Fault> {
+    ) -> Result<ListPage<Versioned<Incident>>, Fault> {
         let (index, prefix) = match (filter.status, filter.severity) {
             (Some(status), _) => (INCIDENTS_BY_STATUS, vec![status.code()]),
             (None, Some(severity)) => (INCIDENTS_BY_SEVERITY, vec![severity.code()]),
             (None, None) => (INCIDENTS, Vec::new()),
         };
-        let section = Section { index, prefix: &prefix, after, order: Order::Descending, limit };
+        let section = IndexRange { index, prefix: &prefix, after, order: Direction::Descending, limit };
         let judge = |incident: Versioned<Incident>| match filter.since {
-            Some(since) if incident.created_at < since => Entry::End,
-            Some(_) | None if filter.shows(&incident) => Entry::Shown(incident),
-            Some(_) | None => Entry::Passed,
+            Some(since) if incident.created_at < since => ListEntry::End,
+            Some(_) | None if filter.shows(&incident) => ListEntry::Shown(incident),
+            Some(_) | None => ListEntry::Passed,
         };
         self.objects_judged(&section, judge).await
     }

@@ -24,8 +24,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::cluster::{self, About, Member, Reviewer};
-use crate::commit::batcher::{Batcher, Message, chain};
+use crate::cluster::{self, ClusterMember, NodeDetails, Reviewer};
+use crate::commit::batcher::{Batcher, BatcherMessage, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
@@ -57,7 +57,7 @@ pub use crate::engine::shell::Load;
 const MAINTENANCE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct EngineOptions {
     /// The name of this node; its executor is called the same.
     pub node: String,
     /// The group of this node's own executor.
@@ -67,24 +67,24 @@ pub struct Options {
     /// What secrets are sealed with.
     pub keys: Arc<dyn Keyring>,
     /// What this node says of itself to others on the same store.
-    pub about: About,
+    pub about: NodeDetails,
     /// The part of runs whose traces are recorded, where nobody else has decided.
     pub sampling: Sampling,
-    /// Who tells people outside; more may be registered later.
+    /// The senders of notifications; more may be registered later.
     pub senders: Senders,
     /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
     pub escalations: BTreeMap<String, Escalation>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
             node: "local".into(),
             group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
-            about: About::default(),
+            about: NodeDetails::default(),
             sampling: Sampling::ALL,
             senders: Senders::default(),
             escalations: BTreeMap::new(),
@@ -104,8 +104,8 @@ struct Shared {
     tools: Arc<Tools>,
     vault: Vault,
     me: Incarnation,
-    options: Options,
-    batcher: mpsc::UnboundedSender<Message>,
+    options: EngineOptions,
+    batcher: mpsc::UnboundedSender<BatcherMessage>,
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
     registry: Arc<ExecutorRegistry>,
@@ -117,7 +117,7 @@ struct Shared {
     admission: Arc<Semaphore>,
     stopping: CancellationToken,
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
-    /// They end by themselves when they are told to.
+    /// They end by themselves when they are cancelled.
     reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -133,7 +133,7 @@ impl Engine {
         store: Arc<dyn Store>,
         tools: Tools,
         clock: SharedClock,
-        options: Options,
+        options: EngineOptions,
     ) -> Result<Engine, Fault> {
         let tools = Arc::new(tools);
         sweep(&tools).await;
@@ -247,7 +247,7 @@ impl Engine {
         let live = self.shared.live.clone();
         self.keep_task(tokio::spawn(reviewer.clone().run()));
         self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
-        let member = Member { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
         self.keep_task(tokio::spawn(member.run()));
     }
 
@@ -263,7 +263,7 @@ impl Engine {
         &self.shared.queries
     }
 
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &EngineOptions {
         &self.shared.options
     }
 
@@ -329,7 +329,7 @@ impl Engine {
         &self.shared.admission
     }
 
-    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<Message> {
+    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<BatcherMessage> {
         &self.shared.batcher
     }
 
@@ -338,7 +338,7 @@ impl Engine {
         drop(self.shared.inputs.send(input));
     }
 
-    pub(crate) fn tell_core(&self, executor: Uuid, news: News) {
+    pub(crate) fn notify_core(&self, executor: Uuid, news: News) {
         self.tell(Input::Remote { executor, news });
     }
 
@@ -394,7 +394,7 @@ impl Engine {
             drop(self.shared.core.send(CoreMessage::StopRuns));
             drop(tokio::time::timeout(Duration::from_secs(10), done).await);
         }
-        drop(self.shared.batcher.send(Message::Stop));
+        drop(self.shared.batcher.send(BatcherMessage::Stop));
         let tasks: Vec<_> =
             std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let mut tasks = tasks.into_iter();
@@ -468,7 +468,7 @@ async fn maintain(engine: Engine) {
     loop {
         every.tick().await;
         if let Err(fault) = engine.keep().await {
-            tracing::warn!(error = %chain(&fault), "a keeper could not make its pass");
+            tracing::warn!(error = %chain(&fault), "a maintenance pass failed");
         }
     }
 }

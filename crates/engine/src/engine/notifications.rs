@@ -2,12 +2,12 @@
 
 use ordo_model::EntityId;
 use ordo_model::notification::Notification;
-use ordo_store::{Fault, Order};
+use ordo_store::{Direction, Fault};
 
 use crate::commit::kinds::notification::{NOTIFICATIONS_BY_ENTITY, NOTIFICATIONS_BY_STATE, entity_prefix};
 use crate::commit::state::Versioned;
-use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::object_queries::IndexRange;
+use crate::read::page::{Cursor, ListPage};
 use crate::read::queries::Queries;
 
 impl Queries {
@@ -17,10 +17,10 @@ impl Queries {
         state: u8,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Notification>>, Fault> {
+    ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = [state];
-        let order = Order::Descending;
-        self.objects(&Section { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
+        let order = Direction::Descending;
+        self.objects(&IndexRange { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
     /// Notifications about one entity, the newest event first.
@@ -29,9 +29,9 @@ impl Queries {
         entity: EntityId,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<Versioned<Notification>>, Fault> {
+    ) -> Result<ListPage<Versioned<Notification>>, Fault> {
         let prefix = entity_prefix(entity);
-        let order = Order::Descending;
-        self.objects(&Section { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
+        let order = Direction::Descending;
+        self.objects(&IndexRange { index: NOTIFICATIONS_BY_ENTITY, prefix: &prefix, after, order, limit }).await
     }
 }

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::job::{Command, Report};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::{EntityId, JobId};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::commit::batcher::{Message, chain};
-use crate::commit::change::Assignment;
+use crate::commit::batcher::{BatcherMessage, chain};
+use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
-use crate::core::{Core, Effect, Input, Ticketed};
+use crate::core::{Core, CoreCommand, Effect, Input};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::read::queries::waiting_runs;
@@ -53,14 +53,14 @@ pub struct Load {
     pub is_idle: bool,
 }
 
-/// How many jobs of the slow pool are told by name.
+/// How many jobs of the slow pool are listed by name.
 const SLOW_TOLD: usize = 100;
 
 pub(crate) struct CoreShell {
     pub(crate) core: Core,
     pub(crate) clock: SharedClock,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
     pub(crate) inputs: mpsc::UnboundedReceiver<Input>,
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
@@ -105,8 +105,11 @@ impl CoreShell {
             Effect::ScanAlarms(scan) => self.look(scan),
             Effect::FindWaiting(find) => self.find_waiting(find),
             Effect::Submit(orders) => {
-                let request =
-                    |Ticketed { job_id, order, place }| Request { order, place, ..Request::new(job_id, Command::Wake) };
+                let request = |CoreCommand { job_id, slotted, location }| Request {
+                    slotted,
+                    location,
+                    ..Request::new(job_id, Command::Wake)
+                };
                 self.submit(orders.into_iter().map(request));
             }
             Effect::Execute(assignment) => self.runner.execute(*assignment),
@@ -118,7 +121,7 @@ impl CoreShell {
             }
             Effect::Recall { executor, run_id } => {
                 if let Some(assignment) = self.registry.recall(executor, run_id) {
-                    self.report(&assignment, Report::Cancelled { started_at: None });
+                    self.report(&assignment, AttemptReport::Cancelled { started_at: None });
                 }
             }
             Effect::Forget { executor, run_id, token } => self.registry.forget(executor, run_id, token),
@@ -132,14 +135,14 @@ impl CoreShell {
     }
 
     fn submit(&self, requests: impl IntoIterator<Item = Request>) {
-        drop(self.batcher.send(Message::Commands(requests.into_iter().map(Request::unanswered).collect())));
+        drop(self.batcher.send(BatcherMessage::Commands(requests.into_iter().map(Request::unanswered).collect())));
     }
 
-    fn give_back(&self, assignment: &Assignment, why: &str) {
-        self.report(assignment, Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
+    fn give_back(&self, assignment: &StartedAttempt, why: &str) {
+        self.report(assignment, AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) });
     }
 
-    fn report(&self, assignment: &Assignment, report: Report) {
+    fn report(&self, assignment: &StartedAttempt, report: AttemptReport) {
         let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
         self.submit([Request::new(assignment.job_id, command)]);
     }
@@ -202,7 +205,7 @@ impl CoreShell {
     }
 }
 
-/// A page of the alarms this node looks after.
+/// A page of the alarms of this node's partitions.
 async fn due(store: &dyn Store, ours: Option<Ownership>, scan: AlarmScan) -> Result<Vec<DueAlarm>, Fault> {
     match (store.cluster(), ours) {
         (Some(cluster), Some(ours)) => {

@@ -1,6 +1,6 @@
 //! The way in: commands on jobs and objects, one by one or many at once.
 //!
-//! Invariant: whoever asks is answered when the effect is durable, or told that it is not; a chain is checked before its
+//! Invariant: a caller is answered when the effect is durable, or learns that it is not; a chain is checked before its
 //! job is taken in.
 
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use ordo_store::{Chunk, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::commit::batcher::Message;
+use crate::commit::batcher::BatcherMessage;
 use crate::commit::chains;
 use crate::commit::command::{Submission, SubmitError};
 use crate::commit::entity_command::{CommitExtras, Committed, EntityCommand};
-use crate::commit::job_command::{Answer, Claim, Request};
+use crate::commit::job_command::{Claim, JobReply, Request};
 use crate::commit::kinds::Stored;
 use crate::engine::Engine;
 use crate::time::clock::new_id;
 
 impl Engine {
     /// Has one command carried out. Answers when its effect is durable.
-    pub async fn submit(&self, job: JobId, command: Command) -> Answer {
+    pub async fn submit(&self, job: JobId, command: Command) -> JobReply {
         self.send(Request::new(job, command)).await
     }
 
     /// The same for many at once; the answers come in order.
-    pub async fn submit_all(&self, commands: Vec<(JobId, Command)>) -> Vec<Answer> {
+    pub async fn submit_all(&self, commands: Vec<(JobId, Command)>) -> Vec<JobReply> {
         self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
     }
 
-    pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<Answer> {
+    pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<JobReply> {
         let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
         for request in requests {
             waiting.push(match chains::prepare(self, &request).await {
@@ -47,7 +47,7 @@ impl Engine {
             return waiting.into_iter().map(|one| one.and(Err(SubmitError::Overloaded))).collect();
         }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
-        drop(self.batcher().send(Message::Commands(orders)));
+        drop(self.batcher().send(BatcherMessage::Commands(orders)));
         let mut answers = Vec::with_capacity(waiting.len());
         for one in waiting {
             answers.push(match one {
@@ -59,22 +59,22 @@ impl Engine {
     }
 
     /// Has a command carried out unless the same was done before.
-    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> Answer {
+    pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> JobReply {
         self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
     }
 
     /// The same for many at once; the answers come in order.
-    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<Answer> {
+    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<JobReply> {
         let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
         self.send_all(orders.into_iter().map(request).collect()).await
     }
 
-    pub(crate) async fn send(&self, request: Request) -> Answer {
+    pub(crate) async fn send(&self, request: Request) -> JobReply {
         chains::prepare(self, &request).await?;
         let (submission, answer) = request.answered();
         let mut submissions = vec![submission];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(Message::Commands(submissions)));
+        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
         answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 
@@ -90,10 +90,10 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<Answer> {
+    pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<JobReply> {
         let (submission, answer) = request.answered();
         // A batcher that is gone drops the reply, and the receiver says so.
-        drop(self.batcher().send(Message::Commands(vec![submission])));
+        drop(self.batcher().send(BatcherMessage::Commands(vec![submission])));
         answer
     }
 
@@ -116,24 +116,24 @@ impl Engine {
         let (command, answer) = EntityCommand::<T>::pair(id, command, extras);
         let mut submissions = vec![Submission::new(command)];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(Message::Commands(submissions)));
+        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
         answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 
     /// Stores bytes that belong to a run.
     pub async fn store_chunks(&self, chunks: Vec<Chunk>) -> Result<(), Arc<Fault>> {
         let (reply, done) = oneshot::channel();
-        drop(self.batcher().send(Message::Chunks { chunks, reply }));
+        drop(self.batcher().send(BatcherMessage::Chunks { chunks, reply }));
         done.await.unwrap_or_else(|_| Err(Arc::new(Fault::Held { what: "Ordo is shutting down".into() })))
     }
 
     /// A new job. Its id is made here.
-    pub async fn schedule(&self, definition: Definition, held: bool) -> Answer {
+    pub async fn schedule(&self, definition: Definition, held: bool) -> JobReply {
         self.submit(JobId(new_id()), Command::Schedule { definition: Box::new(definition), held }).await
     }
 
     /// Runs a finished run once more.
-    pub async fn retry(&self, run: Run) -> Answer {
+    pub async fn retry(&self, run: Run) -> JobReply {
         self.submit(run.job_id, Command::RetryRun { run: Box::new(run) }).await
     }
 }

@@ -15,8 +15,8 @@ use crate::commit::kinds::api_token::BY_HASH;
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::{RandomError, random};
-use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::object_queries::IndexRange;
+use crate::read::page::{Cursor, ListPage};
 use crate::run::secrets::SecretText;
 
 /// Digits of the random part: 43 of 62 kinds are worth more than 256 bits.
@@ -64,7 +64,7 @@ fn beginning(token: &str) -> String {
 
 /// What a token is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TokenRequest {
     pub name: String,
     pub role: Role,
     pub expires_at: Option<Timestamp>,
@@ -115,15 +115,19 @@ impl Tokens {
         Tokens { engine }
     }
 
-    /// A new token; its text is told this once.
-    pub async fn issue(&self, wanted: Wanted) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
+    /// A new token; its text is returned this once.
+    pub async fn issue(&self, wanted: TokenRequest) -> Result<(SecretText, Arc<Versioned<ApiToken>>), TokensError> {
         let text = mint(wanted.role)?;
         let command = ApiTokenCommand::Issue(described(wanted, &text));
         Ok((text, self.command(command).await?))
     }
 
     /// Lets in whoever has this text from now on; another token of the name ends.
-    pub async fn replace(&self, wanted: Wanted, text: &SecretText) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
+    pub async fn replace(
+        &self,
+        wanted: TokenRequest,
+        text: &SecretText,
+    ) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
         self.command(ApiTokenCommand::Replace(described(wanted, text))).await
     }
 
@@ -138,8 +142,8 @@ impl Tokens {
     /// The token with this hash, alive or not.
     pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Versioned<ApiToken>>, TokensError> {
         let prefix = [hash.0.as_bytes(), &[0]].concat();
-        let section = Section { prefix: &prefix, ..Section::all(BY_HASH, 1) };
-        let found: Page<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
+        let section = IndexRange { prefix: &prefix, ..IndexRange::all(BY_HASH, 1) };
+        let found: ListPage<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
         Ok(found.items.into_iter().next().filter(|token| token.hash == hash.0))
     }
 
@@ -148,8 +152,12 @@ impl Tokens {
     }
 
     /// By name.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<ApiToken>>, TokensError> {
-        Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
+    pub async fn list(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<ListPage<Versioned<ApiToken>>, TokensError> {
+        Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 
     pub async fn revoke(&self, id: Uuid) -> Result<Arc<Versioned<ApiToken>>, TokensError> {
@@ -163,8 +171,8 @@ impl Tokens {
     }
 }
 
-fn described(wanted: Wanted, text: &SecretText) -> NewApiToken {
-    let Wanted { name, role, expires_at, by } = wanted;
+fn described(wanted: TokenRequest, text: &SecretText) -> NewApiToken {
+    let TokenRequest { name, role, expires_at, by } = wanted;
     let hash = TokenHash::of(text.expose()).0;
     NewApiToken { name, role, hash, prefix: beginning(text.expose().trim()), created_by: by, expires_at }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Run};
 use ordo_model::{EntityId, Kind, RunId};
-use ordo_store::{Alarm, Event, Fault, Rebuilt, RowWrite, Snapshot, Store, View};
+use ordo_store::{Alarm, Fault, Rebuilt, RowWrite, Snapshot, Store, StoredEvent, View};
 
 use crate::commit::codec;
 use crate::commit::kinds;
 use crate::commit::projection;
-use crate::commit::state::State;
+use crate::commit::state::EntityState;
 
 const ENTITIES_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 1_000;
@@ -20,7 +20,7 @@ const EVENTS_PER_READ: usize = 1_000;
 const DIFFERENCES_SHOWN: usize = 100;
 
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct CheckReport {
     pub entities: u64,
     pub events: u64,
     pub rows: u64,
@@ -29,7 +29,7 @@ pub struct Report {
     pub shown: Vec<String>,
 }
 
-impl Report {
+impl CheckReport {
     pub fn is_clean(&self) -> bool {
         self.differences == 0
     }
@@ -52,7 +52,7 @@ struct Folded {
 
 enum FoldedState {
     Job(Box<Job>),
-    Object(Arc<dyn State>),
+    Object(Arc<dyn EntityState>),
 }
 
 impl FoldedState {
@@ -98,7 +98,7 @@ impl Folded {
         own.chain(self.runs.values().flat_map(projection::run_rows)).collect()
     }
 
-    fn take(&mut self, event: &Event) -> Result<(), Fault> {
+    fn take(&mut self, event: &StoredEvent) -> Result<(), Fault> {
         self.events += 1;
         match (event.entity.kind, self.state.take()) {
             (Kind::Job, Some(FoldedState::Job(job))) => self.take_of_job(Some(*job), event),
@@ -114,7 +114,7 @@ impl Folded {
         }
     }
 
-    fn take_of_job(&mut self, mut job: Option<Job>, event: &Event) -> Result<(), Fault> {
+    fn take_of_job(&mut self, mut job: Option<Job>, event: &StoredEvent) -> Result<(), Fault> {
         let fresh = job.is_none();
         let moved = codec::fold(&mut job, event)?;
         self.runs.extend(moved.run.map(|run| (run.id, run)));
@@ -129,9 +129,9 @@ impl Folded {
     }
 }
 
-/// Compares snapshots, alarms and rows with what the events say. Tells after each entity how many are done.
-pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) -> Result<Report, Fault> {
-    let mut report = Report::default();
+/// Compares snapshots, alarms and rows with what the events say. Reports after each entity how many are done.
+pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) -> Result<CheckReport, Fault> {
+    let mut report = CheckReport::default();
     let mut expected: BTreeMap<View, u64> = BTreeMap::new();
     let mut after = None;
     loop {
@@ -160,7 +160,7 @@ pub async fn check(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) ->
 async fn check_stream(
     store: &dyn Store,
     entity: EntityId,
-    report: &mut Report,
+    report: &mut CheckReport,
     expected: &mut BTreeMap<View, u64>,
 ) -> Result<(), Fault> {
     let folded = fold(store, entity).await?;
@@ -188,7 +188,7 @@ async fn check_stream(
     if let FoldedState::Job(job) = state {
         let kept = folded.runs.values().filter(|run| run.status.is_terminal()).count() as u64;
         if u64::from(job.history.kept) != kept {
-            report.differ(format!("{entity}: counts {} runs, the events tell of {kept}", job.history.kept));
+            report.differ(format!("{entity}: counts {} runs, the events say {kept}", job.history.kept));
         }
     }
     for row in folded.rows() {

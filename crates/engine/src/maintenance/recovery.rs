@@ -1,12 +1,12 @@
 //! What a new generation of this process must settle before it begins: the attempts that nobody executes any more.
 //!
-//! Invariant: reads only. The orders say which generations are over; what becomes of their attempts is the model's rule.
+//! Invariant: reads only. The commands say which generations are over; what becomes of their attempts is the model's rule.
 
 use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, RunStatus};
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
-use ordo_store::{Fault, KeyRange, Order, View};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
+use ordo_store::{Direction, Fault, KeyRange, View};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ const RECOVERY_PAGE: usize = 500;
 pub struct RunningAttempt {
     pub job_id: JobId,
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub attempt: u32,
     pub executor: Incarnation,
     pub started_at: Timestamp,
@@ -96,7 +96,7 @@ async fn jobs_with_running_runs(queries: &Queries) -> Result<BTreeSet<JobId>, Fa
     let mut jobs = BTreeSet::new();
     let mut range = KeyRange::prefix(&[RunStatus::Running { cancelling: None }.code()]);
     loop {
-        let rows = queries.store().rows(View::RunsByStatus, &range, Order::Ascending, RECOVERY_PAGE).await?;
+        let rows = queries.store().rows(View::RunsByStatus, &range, Direction::Ascending, RECOVERY_PAGE).await?;
         for row in &rows {
             let Some(id) = keys::trailing_id(&row.key) else { continue };
             jobs.extend(queries.run(RunId(id)).await?.map(|run| run.job_id));

@@ -1,11 +1,11 @@
-//! The retention keeper: forgets runs that are too many or too old, and jobs that are long over.
+//! The retention pass: forgets runs that are too many or too old, and jobs that are long over.
 //!
 //! Invariant: a pass is bounded and repeatable. What it forgets goes in one commit with the checkpoint that replaces
 //! it; the beginning of a stream is never cut above the oldest run that is kept.
 
 use ordo_model::job::{Command, Event, Job, Run};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, NewEvent, Order, Trim, View};
+use ordo_store::{Direction, Fault, KeyRange, NewEvent, Trim, View};
 
 use crate::commit::codec;
 use crate::commit::job_command::{Extra, Request};
@@ -22,7 +22,7 @@ const EVENTS_PER_READ: usize = 1_000;
 /// What a pass wants to have committed. Each request stands alone.
 pub async fn pass(queries: &Queries, now: Timestamp) -> Result<Vec<Request>, Fault> {
     let until = KeyRange { from: Vec::new(), to: Some(keys::retention(now, JobId(uuid::Uuid::max()))) };
-    let due = queries.store().rows(View::Retention, &until, Order::Ascending, JOBS_PER_PASS).await?;
+    let due = queries.store().rows(View::Retention, &until, Direction::Ascending, JOBS_PER_PASS).await?;
     let mut requests = Vec::new();
     for row in due {
         let Some(id) = keys::trailing_id(&row.key) else { continue };
@@ -48,7 +48,7 @@ async fn tend(queries: &Queries, job: &Job, now: Timestamp) -> Result<Option<Req
 /// The oldest runs of a job, one more than a trim may forget.
 async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
     let range = KeyRange::prefix(job.id.0.as_bytes());
-    let rows = queries.store().rows(View::RunsByJob, &range, Order::Ascending, RUNS_PER_TRIM + 1).await?;
+    let rows = queries.store().rows(View::RunsByJob, &range, Direction::Ascending, RUNS_PER_TRIM + 1).await?;
     let ids: Vec<RunId> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(RunId).collect();
     let mut runs: Vec<Run> = queries.runs_by_id(&ids).await?.into_iter().flatten().collect();
     // By where they began in the stream: that is what a cut goes by.

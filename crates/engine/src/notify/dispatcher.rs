@@ -8,7 +8,7 @@ use ordo_model::incident::{Incident, IncidentCommand};
 use ordo_model::limits::NOTIFICATION_RETRY_DELAY_MAX;
 use ordo_model::notification::{Message, Notification, NotificationCommand, NotificationState, Subject};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Order};
+use ordo_store::{Direction, Fault};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -17,10 +17,10 @@ use crate::commit::kinds::notification::{QUEUES, queue_prefix};
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::notify::reconciler::Reconciled;
-use crate::notify::sender::{Outgoing, SendError, Sender, Sent};
+use crate::notify::sender::{OutgoingMessage, SendError, Sender, Sent};
 use crate::notify::workflow::fault_of;
 use crate::read::metrics::Metrics;
-use crate::read::object_queries::Section;
+use crate::read::object_queries::IndexRange;
 
 /// Looks at a notification: whether it is its turn. Never waits for anybody outside.
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
@@ -94,7 +94,8 @@ async fn try_once(
     let remembered = remembered(engine, &notification.message, &notification.sender).await?;
     let key = notification.message.key();
     let attempt = notification.attempts + 1;
-    let outgoing = Outgoing { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
+    let outgoing =
+        OutgoingMessage { message: &notification.message, key: &key, attempt, remembered: remembered.as_ref() };
     let limit = sender.timeout();
     let sent = tokio::time::timeout(limit.to_std(), sender.send(&outgoing)).await;
     let sent = sent.unwrap_or_else(|_| Err(SendError::passing(format!("no answer within {limit}"))));
@@ -124,7 +125,7 @@ async fn tell(
 /// The notification of this one's queue that goes next.
 async fn first_in_queue(engine: &Engine, notification: &Notification) -> Result<Option<Uuid>, Fault> {
     let queue = queue_prefix(&notification.sender, notification.message.entity());
-    let section = Section { index: QUEUES, prefix: &queue, after: None, order: Order::Ascending, limit: 1 };
+    let section = IndexRange { index: QUEUES, prefix: &queue, after: None, order: Direction::Ascending, limit: 1 };
     Ok(engine.queries().object_ids::<Notification>(&section).await?.pop())
 }
 

@@ -74,7 +74,7 @@ impl Reconciler {
         self.engine.senders().get(sender).map_or(1, |sender| sender.concurrency().max(1))
     }
 
-    /// A task that died has told nobody: the alarm must go back into the ring.
+    /// A task that died reported nothing: the alarm must go back into the ring.
     fn died(&self, entity: EntityId, error: &JoinError) -> Reconciled {
         tracing::error!(%entity, %error, "whoever reconciled to it died; it is tried again");
         drop(self.core.send(Input::Changed(vec![Change { failed: true, ..Change::of(entity) }])));
@@ -109,22 +109,22 @@ async fn reconcile(
     reconciled.unwrap_or(Reconciled::Done)
 }
 
-/// Puts the alarm as it stands now back into the ring. A commit may come between reading and telling, and its own
-/// change before ours: therefore it is read again until what was told last is what is stored.
+/// Puts the alarm as it stands now back into the ring. A commit may come between reading and reporting, and its own
+/// change before ours: therefore it is read again until what was reported last is what is stored.
 async fn settle(engine: &Engine, entity: EntityId, core: &mpsc::UnboundedSender<Input>) -> Result<(), Fault> {
-    // The rounds that change a job tell the core themselves, and its alarm was never taken out of the ring.
+    // The rounds that change a job report to the core themselves, and its alarm was never taken out of the ring.
     if entity.kind == Kind::Job {
         return Ok(());
     }
-    let mut told = None;
+    let mut reported = None;
     loop {
         let snapshot = engine.queries().store().load(&[entity]).await?.pop().flatten();
         let version = snapshot.as_ref().map_or(0, |snapshot| snapshot.version);
-        if told == Some(version) {
+        if reported == Some(version) {
             return Ok(());
         }
         drop(core.send(Input::Changed(vec![after(engine, entity, snapshot.as_ref())])));
-        told = Some(version);
+        reported = Some(version);
     }
 }
 

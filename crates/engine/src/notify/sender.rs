@@ -24,7 +24,7 @@ pub trait Sender: Send + Sync + 'static {
 
     /// Sends one message. May be called again with the same key after a crash or an error: notifications are delivered at
     /// least once. Notifications about one entity come in order, one after another.
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError>;
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError>;
 
     /// How long to wait after each failed try. After the last the notification is dead-lettered.
     fn retries(&self) -> Retries {
@@ -43,7 +43,7 @@ pub trait Sender: Send + Sync + 'static {
 
 /// One try.
 #[derive(Debug, Clone, Copy)]
-pub struct Outgoing<'a> {
+pub struct OutgoingMessage<'a> {
     pub message: &'a Message,
     /// The idempotency key: the same for every try and every sender.
     pub key: &'a str,

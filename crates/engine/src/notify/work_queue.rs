@@ -18,14 +18,14 @@ pub(crate) enum Queue {
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct QueueOfKind {
     waiting: VecDeque<EntityId>,
     active: usize,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct WorkQueue {
-    lines: BTreeMap<Queue, Line>,
+    lines: BTreeMap<Queue, QueueOfKind>,
     /// Whether it was asked for again since it is here.
     known: HashMap<EntityId, bool>,
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_asked_for_while_it_is_reconciled_to_comes_once_more() {
+    fn an_entity_queued_while_it_is_reconciled_comes_once_more() {
         let mut work = WorkQueue::default();
         work.want(notification(1));
         work.want(notification(1));

@@ -1,4 +1,4 @@
-//! The one list of jobs: for the API, for pages and for orders to many jobs. What is looked for, and in which order.
+//! The one list of jobs: for the API, for pages and for commands to many jobs. What is looked for, and in which order.
 //!
 //! Invariant: what has an index (label, state, trigger, how the last run ended) is never found by loading jobs. What has
 //! none (tool, group, a part of the label in other orders than by label) is looked for in a bounded number of jobs a page.
@@ -8,7 +8,7 @@ use ordo_model::limits::PAGE_DEFAULT;
 use ordo_store::Fault;
 
 use crate::read::job_source::JobSource;
-use crate::read::page::{Cursor, List, Page, read_page};
+use crate::read::page::{Cursor, List, ListPage, read_page};
 use crate::read::queries::Queries;
 
 /// Which jobs are looked for. Everything that is said must hold.
@@ -16,9 +16,9 @@ use crate::read::queries::Queries;
 pub struct JobFilter {
     /// The whole label.
     pub label: Option<String>,
-    /// The label begins with it, letter by letter.
+    /// The label begins with it, case-sensitive.
     pub label_prefix: String,
-    /// In small letters: each is a part of the label, whose capitals are taken as small ones.
+    /// In lower case: each is a part of the label, which is compared without case.
     pub label_parts: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.
@@ -118,7 +118,7 @@ impl JobQuery {
 impl Queries {
     /// A page of jobs. A job that moves in the list meanwhile, because it is renamed for example, may be met twice or not
     /// at all; every other is met once.
-    pub async fn jobs(&self, query: &JobQuery) -> Result<Page<Job>, Fault> {
+    pub async fn jobs(&self, query: &JobQuery) -> Result<ListPage<Job>, Fault> {
         let source = JobSource::choose(self, query).await?;
         read_page(&source, query.list(), query.after.as_ref(), query.limit).await
     }

@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use ordo_model::job::{Job, JobState};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{DueAlarm, Fault, KeyRange, Order, View};
+use ordo_store::{Direction, DueAlarm, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
 use crate::read::job_list::{JobFilter, JobOrder, JobQuery};
-use crate::read::page::{Entry, Source, rest};
+use crate::read::page::{ListEntry, ListSource, rest};
 use crate::read::queries::Queries;
 
 /// How many rows one page walks at most; fewer where each row costs a read of a job or of a run.
@@ -43,14 +43,14 @@ enum Walked {
     Ids {
         view: View,
         prefixes: Vec<Vec<u8>>,
-        order: Order,
+        order: Direction,
     },
     /// All jobs that fit, with their keys, in the order of the list.
     Few(Vec<(Vec<u8>, Job)>, JobOrder),
 }
 
 /// A row that is walked: its key in the list, and the job it speaks of.
-struct Candidate {
+struct WalkedRow {
     key: Vec<u8>,
     job: Option<JobId>,
     /// The run that must be the job's last, when runs are walked.
@@ -81,8 +81,8 @@ impl<'a> JobSource<'a> {
                 others.extend(by_label);
                 Walked::Alarms
             }
-            (None, JobOrder::Newest) => by_age(by_label, &mut others, Order::Descending),
-            (None, JobOrder::Oldest) => by_age(by_label, &mut others, Order::Ascending),
+            (None, JobOrder::Newest) => by_age(by_label, &mut others, Direction::Descending),
+            (None, JobOrder::Oldest) => by_age(by_label, &mut others, Direction::Ascending),
         };
         let knows_label = matches!(walked, Walked::Labels(_));
         let has_label = !(filter.label_prefix.is_empty() && filter.label_parts.is_empty());
@@ -102,7 +102,7 @@ impl<'a> JobSource<'a> {
         }
         for (view, prefix) in &self.others {
             let range = KeyRange::prefix(prefix);
-            let rows = self.queries.store().rows(*view, &range, Order::Ascending, FEW + 1).await?;
+            let rows = self.queries.store().rows(*view, &range, Direction::Ascending, FEW + 1).await?;
             if rows.len() <= FEW {
                 let ids: Vec<JobId> = rows.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId).collect();
                 return self.few(&ids, order).await;
@@ -121,7 +121,7 @@ impl<'a> JobSource<'a> {
         Ok(JobSource { walked: Walked::Few(few, order), others: Vec::new(), ..self })
     }
 
-    async fn candidates(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn candidates(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         match &self.walked {
             Walked::LastRuns(status) => self.last_runs(*status, after, count).await,
             Walked::Labels(range) => self.labels(range, after, count).await,
@@ -131,22 +131,22 @@ impl<'a> JobSource<'a> {
         }
     }
 
-    async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
-        let range = rest(range.clone(), after.map(<[u8]>::to_vec), Order::Ascending);
-        let rows = self.queries.store().rows(View::JobsByLabel, &range, Order::Ascending, count).await?;
+    async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
+        let range = rest(range.clone(), after.map(<[u8]>::to_vec), Direction::Ascending);
+        let rows = self.queries.store().rows(View::JobsByLabel, &range, Direction::Ascending, count).await?;
         let fitting = |key: &[u8]| {
             keys::read_job_by_label(key).filter(|(label, _)| self.filter.shows_label(label)).map(|(_, job)| job)
         };
-        Ok(rows.into_iter().map(|row| Candidate { job: fitting(&row.key), key: row.key, run: None }).collect())
+        Ok(rows.into_iter().map(|row| WalkedRow { job: fitting(&row.key), key: row.key, run: None }).collect())
     }
 
-    async fn alarms(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn alarms(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         let after = after.map(read_alarm_key).transpose()?;
         let alarms = self.queries.store().due(Timestamp::MAX, after, count).await?;
         // Other things have alarms too.
         let job = |entity: EntityId| (entity.kind == Kind::Job).then_some(JobId(entity.id));
         let candidate =
-            |alarm: &DueAlarm| Candidate { key: alarm_key(alarm.at, alarm.entity), job: job(alarm.entity), run: None };
+            |alarm: &DueAlarm| WalkedRow { key: alarm_key(alarm.at, alarm.entity), job: job(alarm.entity), run: None };
         Ok(alarms.iter().map(candidate).collect())
     }
 
@@ -154,10 +154,10 @@ impl<'a> JobSource<'a> {
         &self,
         view: View,
         prefixes: &[Vec<u8>],
-        order: Order,
+        order: Direction,
         after: Option<&[u8]>,
         count: usize,
-    ) -> Result<Vec<Candidate>, Fault> {
+    ) -> Result<Vec<WalkedRow>, Fault> {
         let part = |prefix: &Vec<u8>| {
             let after = after.map(|id| [prefix.as_slice(), id].concat());
             rest(KeyRange::prefix(prefix), after, order)
@@ -166,31 +166,31 @@ impl<'a> JobSource<'a> {
         let parts = self.queries.store().rows_of_ranges(view, &ranges, order, count).await?;
         let mut ids: Vec<Uuid> = parts.iter().flatten().filter_map(|row| keys::trailing_id(&row.key)).collect();
         ids.sort_unstable();
-        if order == Order::Descending {
+        if order == Direction::Descending {
             ids.reverse();
         }
         ids.truncate(count);
-        let candidate = |id: Uuid| Candidate { key: id.as_bytes().to_vec(), job: Some(JobId(id)), run: None };
+        let candidate = |id: Uuid| WalkedRow { key: id.as_bytes().to_vec(), job: Some(JobId(id)), run: None };
         Ok(ids.into_iter().map(candidate).collect())
     }
 
-    async fn last_runs(&self, status: u8, after: Option<&[u8]>, count: usize) -> Result<Vec<Candidate>, Fault> {
+    async fn last_runs(&self, status: u8, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         let ids = self.queries.run_ids(View::RunsByStatus, &[status], after, count).await?;
         let runs = self.queries.runs_by_id(&ids).await?;
         let mut seen = HashSet::new();
         // Only the newest of a job's can be its last.
         let mut job = |run: Option<ordo_model::job::Run>| run.map(|run| run.job_id).filter(|job| seen.insert(*job));
         let found = ids.into_iter().zip(runs);
-        Ok(found.map(|(id, run)| Candidate { key: id.0.as_bytes().to_vec(), job: job(run), run: Some(id) }).collect())
+        Ok(found.map(|(id, run)| WalkedRow { key: id.0.as_bytes().to_vec(), job: job(run), run: Some(id) }).collect())
     }
 
     /// Drops the jobs that an index says do not fit.
-    async fn narrow(&self, candidates: &mut [Candidate]) -> Result<(), Fault> {
+    async fn narrow(&self, candidates: &mut [WalkedRow]) -> Result<(), Fault> {
         if candidates.len() < NARROWED_MIN {
             return Ok(());
         }
         for (view, prefix) in &self.others {
-            let mut left: Vec<&mut Candidate> = candidates.iter_mut().filter(|found| found.job.is_some()).collect();
+            let mut left: Vec<&mut WalkedRow> = candidates.iter_mut().filter(|found| found.job.is_some()).collect();
             let key = |job: JobId| [prefix.as_slice(), job.0.as_bytes()].concat();
             let asked: Vec<Vec<u8>> = left.iter().filter_map(|found| found.job.map(key)).collect();
             let rows = self.queries.store().rows_by_key(*view, &asked).await?;
@@ -203,8 +203,8 @@ impl<'a> JobSource<'a> {
 }
 
 #[async_trait]
-impl Source<Job> for JobSource<'_> {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Job>)>, Fault> {
+impl ListSource<Job> for JobSource<'_> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Job>)>, Fault> {
         if let Walked::Few(few, order) = &self.walked {
             return Ok(read_few(few, *order, after, count));
         }
@@ -212,13 +212,13 @@ impl Source<Job> for JobSource<'_> {
         self.narrow(&mut candidates).await?;
         let ids: Vec<JobId> = candidates.iter().filter_map(|found| found.job).collect();
         let mut jobs = self.queries.load_jobs(&ids).await?.into_iter();
-        let mut entry = |found: Candidate| {
+        let mut entry = |found: WalkedRow| {
             let job = found.job.and_then(|_| jobs.next().flatten());
             let is_last = |job: &Job| {
                 found.run.is_none_or(|run| job.history.last.as_ref().is_some_and(|last| last.run_id == run))
             };
             let shown = job.filter(|job| self.filter.shows(job) && is_last(job));
-            (found.key, shown.map_or(Entry::Passed, Entry::Shown))
+            (found.key, shown.map_or(ListEntry::Passed, ListEntry::Shown))
         };
         Ok(candidates.into_iter().map(&mut entry).collect())
     }
@@ -230,7 +230,7 @@ impl Source<Job> for JobSource<'_> {
 }
 
 /// By id, through the index that narrows most for certain; the filters that are left stay in `others`.
-fn by_age(by_label: Option<(View, Vec<u8>)>, others: &mut Vec<(View, Vec<u8>)>, order: Order) -> Walked {
+fn by_age(by_label: Option<(View, Vec<u8>)>, others: &mut Vec<(View, Vec<u8>)>, order: Direction) -> Walked {
     let every_state = || (View::JobsByState, JobState::ALL.map(|state| vec![state.code()]).to_vec());
     let first = |others: &mut Vec<(View, Vec<u8>)>| (!others.is_empty()).then(|| others.remove(0));
     let (view, prefixes) =
@@ -247,10 +247,15 @@ fn key_of(job: &Job, order: JobOrder) -> Option<Vec<u8>> {
     }
 }
 
-fn read_few(few: &[(Vec<u8>, Job)], order: JobOrder, after: Option<&[u8]>, count: usize) -> Vec<(Vec<u8>, Entry<Job>)> {
+fn read_few(
+    few: &[(Vec<u8>, Job)],
+    order: JobOrder,
+    after: Option<&[u8]>,
+    count: usize,
+) -> Vec<(Vec<u8>, ListEntry<Job>)> {
     let is_before = |key: &[u8], after: &[u8]| if order == JobOrder::Newest { key >= after } else { key <= after };
     let start = after.map_or(0, |after| few.partition_point(|(key, _)| is_before(key, after)));
-    few[start..].iter().take(count).map(|(key, job)| (key.clone(), Entry::Shown(job.clone()))).collect()
+    few[start..].iter().take(count).map(|(key, job)| (key.clone(), ListEntry::Shown(job.clone()))).collect()
 }
 
 fn alarm_key(at: Timestamp, entity: EntityId) -> Vec<u8> {

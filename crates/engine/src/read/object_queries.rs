@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, object::Object};
-use ordo_store::{Fault, KeyRange, Order, View};
+use ordo_store::{Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::keys;
@@ -12,7 +12,7 @@ use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;
 use crate::commit::state::read;
-use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many objects one page looks at.
@@ -20,19 +20,19 @@ const LOADS_MAX: usize = 4_000;
 
 /// Which part of an index is read.
 #[derive(Debug, Clone)]
-pub struct Section<'a> {
+pub struct IndexRange<'a> {
     pub index: u8,
     /// Only keys that begin with this.
     pub prefix: &'a [u8],
     pub after: Option<&'a Cursor>,
-    pub order: Order,
+    pub order: Direction,
     pub limit: usize,
 }
 
-impl<'a> Section<'a> {
+impl<'a> IndexRange<'a> {
     /// A whole index from its beginning.
-    pub fn all(index: u8, limit: usize) -> Section<'a> {
-        Section { index, prefix: &[], after: None, order: Order::Ascending, limit }
+    pub fn all(index: u8, limit: usize) -> IndexRange<'a> {
+        IndexRange { index, prefix: &[], after: None, order: Direction::Ascending, limit }
     }
 
     fn list<T: Object>(&self) -> List {
@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
 /// A section of an index as it is walked; keys are those of the index without its kind and number.
 struct ObjectSource<'a, T, F> {
     queries: &'a Queries,
-    section: &'a Section<'a>,
+    section: &'a IndexRange<'a>,
     judge: F,
     of: PhantomData<fn() -> T>,
 }
@@ -63,30 +63,30 @@ impl Queries {
     }
 
     /// The objects that a section of an index names; its keys end with their ids.
-    pub async fn objects<T: Stored>(&self, section: &Section<'_>) -> Result<Page<Versioned<T>>, Fault> {
-        self.objects_judged(section, Entry::Shown).await
+    pub async fn objects<T: Stored>(&self, section: &IndexRange<'_>) -> Result<ListPage<Versioned<T>>, Fault> {
+        self.objects_judged(section, ListEntry::Shown).await
     }
 
     /// The same, where not every object fits: a page looks at a bounded number of them.
     pub(crate) async fn objects_judged<T: Stored>(
         &self,
-        section: &Section<'_>,
-        judge: impl Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
-    ) -> Result<Page<Versioned<T>>, Fault> {
+        section: &IndexRange<'_>,
+        judge: impl Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
+    ) -> Result<ListPage<Versioned<T>>, Fault> {
         section.start::<T>()?;
         let source = ObjectSource { queries: self, section, judge, of: PhantomData };
         read_page(&source, section.list::<T>(), section.after, section.limit).await
     }
 
     /// The ids that a section of an index names.
-    pub async fn object_ids<T: Stored>(&self, section: &Section<'_>) -> Result<Vec<Uuid>, Fault> {
+    pub async fn object_ids<T: Stored>(&self, section: &IndexRange<'_>) -> Result<Vec<Uuid>, Fault> {
         let keys = self.index_keys::<T>(section, section.start::<T>()?, section.limit).await?;
         Ok(keys.iter().filter_map(|key| keys::trailing_id(key)).collect())
     }
 
     async fn index_keys<T: Object>(
         &self,
-        section: &Section<'_>,
+        section: &IndexRange<'_>,
         after: Option<&[u8]>,
         count: usize,
     ) -> Result<Vec<Vec<u8>>, Fault> {
@@ -98,12 +98,12 @@ impl Queries {
 }
 
 #[async_trait]
-impl<T, F> Source<Versioned<T>> for ObjectSource<'_, T, F>
+impl<T, F> ListSource<Versioned<T>> for ObjectSource<'_, T, F>
 where
     T: Stored,
-    F: Fn(Versioned<T>) -> Entry<Versioned<T>> + Send + Sync,
+    F: Fn(Versioned<T>) -> ListEntry<Versioned<T>> + Send + Sync,
 {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Versioned<T>>)>, Fault> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Versioned<T>>)>, Fault> {
         let keys = self.queries.index_keys::<T>(self.section, after, count).await?;
         let ids: Vec<Uuid> = keys.iter().map(|key| keys::trailing_id(key).unwrap_or_default()).collect();
         let entities: Vec<EntityId> = ids.iter().map(|id| EntityId { kind: T::KIND, id: *id }).collect();
@@ -111,7 +111,7 @@ where
         let mut entries = Vec::with_capacity(keys.len());
         for ((key, id), snapshot) in keys.into_iter().zip(ids).zip(snapshots) {
             let object = snapshot.map(|snapshot| read(id, &snapshot)).transpose()?;
-            entries.push((key[2..].to_vec(), object.map_or(Entry::Passed, &self.judge)));
+            entries.push((key[2..].to_vec(), object.map_or(ListEntry::Passed, &self.judge)));
         }
         Ok(entries)
     }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ordo_model::Kind;
-use ordo_store::{Fault, KeyRange, Order};
+use ordo_store::{Direction, Fault, KeyRange};
 use sha2::{Digest, Sha256};
 
 use crate::read::job_list::JobOrder;
@@ -20,15 +20,15 @@ const GROWTH: usize = 4;
 const PIECE_MAX: usize = 5_000;
 
 #[derive(Debug, Clone)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     pub items: Vec<T>,
     /// None when the list is over.
     pub next: Option<Cursor>,
 }
 
-impl<T> Default for Page<T> {
-    fn default() -> Page<T> {
-        Page { items: Vec::new(), next: None }
+impl<T> Default for ListPage<T> {
+    fn default() -> ListPage<T> {
+        ListPage { items: Vec::new(), next: None }
     }
 }
 
@@ -115,14 +115,14 @@ impl FromStr for Cursor {
     }
 }
 
-/// Tells a cursor from a text that was cut, mistyped or made up. No secret: a cursor gives no access to anything.
+/// Distinguishes a cursor from a text that was cut, mistyped or made up. Not a secret: a cursor gives no access to anything.
 fn check_bytes(content: &[u8]) -> [u8; CHECK_BYTES] {
     let digest = Sha256::digest(content);
     std::array::from_fn(|place| digest[place])
 }
 
 /// What stands at one place of a list.
-pub(crate) enum Entry<T> {
+pub(crate) enum ListEntry<T> {
     Shown(T),
     /// Does not fit what is looked for.
     Passed,
@@ -132,9 +132,9 @@ pub(crate) enum Entry<T> {
 
 /// A list as it is walked: keys in its order, each with what stands there.
 #[async_trait]
-pub(crate) trait Source<T>: Sync {
+pub(crate) trait ListSource<T>: Sync {
     /// The entries behind a key: exactly `count` of them unless the list ends.
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<T>)>, Fault>;
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<T>)>, Fault>;
 
     /// How many entries one page may look at.
     fn entries_max(&self) -> usize;
@@ -142,11 +142,11 @@ pub(crate) trait Source<T>: Sync {
 
 /// One page. The first piece is as large as the page needs if everything fits; the next ones grow.
 pub(crate) async fn read_page<T>(
-    source: &dyn Source<T>,
+    source: &dyn ListSource<T>,
     list: List,
     after: Option<&Cursor>,
     limit: usize,
-) -> Result<Page<T>, Fault> {
+) -> Result<ListPage<T>, Fault> {
     let mut at = after.map(|cursor| cursor.key(list)).transpose()?.map(<[u8]>::to_vec);
     let mut items = Vec::new();
     let (mut walked, mut count) = (0, limit + 1);
@@ -157,34 +157,34 @@ pub(crate) async fn read_page<T>(
         walked += entries.len();
         for (key, entry) in entries {
             if items.len() >= limit {
-                return Ok(Page { items, next: go_on(at) });
+                return Ok(ListPage { items, next: go_on(at) });
             }
             match entry {
-                Entry::Shown(item) => items.push(item),
-                Entry::Passed => {}
-                Entry::End => return Ok(Page { items, next: None }),
+                ListEntry::Shown(item) => items.push(item),
+                ListEntry::Passed => {}
+                ListEntry::End => return Ok(ListPage { items, next: None }),
             }
             at = Some(key);
         }
         if is_end {
-            return Ok(Page { items, next: None });
+            return Ok(ListPage { items, next: None });
         }
         if items.len() >= limit || walked >= source.entries_max() {
-            return Ok(Page { items, next: go_on(at) });
+            return Ok(ListPage { items, next: go_on(at) });
         }
         count = (count * GROWTH).min(PIECE_MAX).min(source.entries_max() - walked);
     }
 }
 
 /// What is left of a range behind a key. A key outside of the range does not widen it.
-pub(crate) fn rest(mut range: KeyRange, after: Option<Vec<u8>>, order: Order) -> KeyRange {
+pub(crate) fn rest(mut range: KeyRange, after: Option<Vec<u8>>, order: Direction) -> KeyRange {
     match (after, order) {
         (None, _) => {}
-        (Some(mut key), Order::Ascending) => {
+        (Some(mut key), Direction::Ascending) => {
             key.push(0);
             range.from = range.from.max(key);
         }
-        (Some(key), Order::Descending) => {
+        (Some(key), Direction::Descending) => {
             if range.to.as_ref().is_none_or(|to| key < *to) {
                 range.to = Some(key);
             }
@@ -204,10 +204,11 @@ mod tests {
 
     /// Even numbers are shown; the keys are the numbers.
     #[async_trait]
-    impl Source<u8> for Numbers {
-        async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<u8>)>, Fault> {
+    impl ListSource<u8> for Numbers {
+        async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<u8>)>, Fault> {
             let from = after.map_or(0, |key| key[0] + 1);
-            let entry = |number: u8| if number.is_multiple_of(2) { Entry::Shown(number) } else { Entry::Passed };
+            let entry =
+                |number: u8| if number.is_multiple_of(2) { ListEntry::Shown(number) } else { ListEntry::Passed };
             Ok((from..self.until).take(count).map(|number| (vec![number], entry(number))).collect())
         }
 
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_key_outside_of_a_range_does_not_widen_it() {
         let range = KeyRange::prefix(b"b");
-        for order in [Order::Ascending, Order::Descending] {
+        for order in [Direction::Ascending, Direction::Descending] {
             let (low, high) =
                 (rest(range.clone(), Some(b"a".to_vec()), order), rest(range.clone(), Some(b"z".to_vec()), order));
             assert!(low.from >= range.from && high.from >= range.from && low.to <= range.to && high.to <= range.to);

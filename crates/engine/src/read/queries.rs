@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{Event as Stored, Fault, KeyRange, Order, Store, Version, View};
+use ordo_store::{Direction, Fault, KeyRange, Store, StoredEvent as Stored, Version, View};
 use serde_json::Value;
 
-use crate::commit::change::Waiting;
+use crate::commit::change::WaitingRun;
 use crate::commit::codec;
 use crate::commit::keys;
 use crate::dispatch::Find;
@@ -56,7 +56,7 @@ impl Queries {
     /// How many jobs are in a state, counted up to `limit`.
     pub async fn count_jobs(&self, state: JobState, limit: usize) -> Result<usize, Fault> {
         let range = KeyRange::prefix(&[state.code()]);
-        Ok(self.store.rows(View::JobsByState, &range, Order::Ascending, limit).await?.len())
+        Ok(self.store.rows(View::JobsByState, &range, Direction::Ascending, limit).await?.len())
     }
 
     /// The jobs that wake until then, soonest first; whether there are more than `limit`.
@@ -117,13 +117,13 @@ impl Queries {
     }
 }
 
-/// Runs that wait for a place, best first; whether these are all.
-pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<Waiting>, bool), Fault> {
+/// Runs that wait for a slot, best first; whether these are all.
+pub async fn waiting_runs(store: &dyn Store, find: &Find) -> Result<(Vec<WaitingRun>, bool), Fault> {
     let mut range = KeyRange::prefix(&keys::queue_prefix(&find.queue));
     if let Some(after) = &find.after {
         range.from = [keys::queue(after).as_slice(), &[0]].concat();
     }
-    let rows = store.rows(View::Queue, &range, Order::Ascending, find.limit).await?;
+    let rows = store.rows(View::Queue, &range, Direction::Ascending, find.limit).await?;
     let complete = rows.len() < find.limit;
     Ok((rows.iter().filter_map(|row| keys::read_queue(&find.queue, &row.key, &row.value)).collect(), complete))
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use ordo_model::job::{Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
-use ordo_store::{Fault, KeyRange, Order, Row, View};
+use ordo_store::{Direction, Fault, KeyRange, Row, View};
 
 use crate::commit::codec;
 use crate::commit::keys;
-use crate::read::page::{Cursor, Entry, List, Page, Source, read_page, rest};
+use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
 /// How many runs one page looks at.
@@ -36,7 +36,7 @@ struct RunSource<'a> {
 
 impl Queries {
     /// Runs, newest first.
-    pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<Page<Run>, Fault> {
+    pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Run>, Fault> {
         let (view, prefix) = match (filter.job_id, filter.status) {
             (Some(job), _) => (View::RunsByJob, job.0.as_bytes().to_vec()),
             (None, Some(code)) if has_index(code) => (View::RunsByStatus, vec![code]),
@@ -48,7 +48,7 @@ impl Queries {
     /// The newest runs of each job, at most `limit` of each: one list per job, in order. Two reads, however many jobs.
     pub async fn recent_runs(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<Run>>, Fault> {
         let ranges: Vec<KeyRange> = jobs.iter().map(|job| KeyRange::prefix(job.0.as_bytes())).collect();
-        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Order::Descending, limit).await?;
+        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Direction::Descending, limit).await?;
         let ids: Vec<Vec<RunId>> = rows.iter().map(|rows| ids_of(rows)).collect();
         let mut runs = self.runs_by_id(&ids.concat()).await?.into_iter();
         Ok(ids.iter().map(|ids| runs.by_ref().take(ids.len()).flatten().collect()).collect())
@@ -85,8 +85,8 @@ impl Queries {
 
     async fn run_rows(&self, view: View, prefix: &[u8], after: Option<&[u8]>, count: usize) -> Result<Vec<Row>, Fault> {
         let after = after.map(|id| [prefix, id].concat());
-        let range = rest(KeyRange::prefix(prefix), after, Order::Descending);
-        self.store().rows(view, &range, Order::Descending, count).await
+        let range = rest(KeyRange::prefix(prefix), after, Direction::Descending);
+        self.store().rows(view, &range, Direction::Descending, count).await
     }
 }
 
@@ -102,18 +102,18 @@ impl RunSource<'_> {
         Ok(ids.into_iter().zip(runs).collect())
     }
 
-    fn entry(&self, run: Option<Run>) -> Entry<Run> {
+    fn entry(&self, run: Option<Run>) -> ListEntry<Run> {
         match run {
-            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => Entry::End,
-            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => Entry::Shown(run),
-            Some(_) | None => Entry::Passed,
+            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => ListEntry::End,
+            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => ListEntry::Shown(run),
+            Some(_) | None => ListEntry::Passed,
         }
     }
 }
 
 #[async_trait]
-impl Source<Run> for RunSource<'_> {
-    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, Entry<Run>)>, Fault> {
+impl ListSource<Run> for RunSource<'_> {
+    async fn read(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(Vec<u8>, ListEntry<Run>)>, Fault> {
         let found = self.found(after, count).await?;
         Ok(found.into_iter().map(|(id, run)| (id.0.as_bytes().to_vec(), self.entry(run))).collect())
     }

@@ -14,7 +14,7 @@ const LATENESS_MS: [u64; 14] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunEnd {
     Completed,
     Failed,
     Cancelled,
@@ -50,13 +50,13 @@ impl Default for Series {
 }
 
 impl Series {
-    pub fn ended(&self, at: Timestamp, how: Ended) {
+    pub fn ended(&self, at: Timestamp, how: RunEnd) {
         self.at(at, |minute| {
             let count = match how {
-                Ended::Completed => &mut minute.completed,
-                Ended::Failed => &mut minute.failed,
-                Ended::Cancelled => &mut minute.cancelled,
-                Ended::Skipped => &mut minute.skipped,
+                RunEnd::Completed => &mut minute.completed,
+                RunEnd::Failed => &mut minute.failed,
+                RunEnd::Cancelled => &mut minute.cancelled,
+                RunEnd::Skipped => &mut minute.skipped,
             };
             *count = count.saturating_add(1);
         });
@@ -127,21 +127,21 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_counted_apart_and_told_oldest_first() {
+    fn minutes_are_counted_apart_and_listed_oldest_first() {
         let series = Series::default();
-        series.ended(at(10), Ended::Completed);
-        series.ended(at(10), Ended::Failed);
-        series.ended(at(12), Ended::Completed);
-        let told: Vec<(u32, u32)> = series.last(at(12), 3).iter().map(|m| (m.completed, m.failed)).collect();
-        assert_eq!(told, [(1, 1), (0, 0), (1, 0)]);
+        series.ended(at(10), RunEnd::Completed);
+        series.ended(at(10), RunEnd::Failed);
+        series.ended(at(12), RunEnd::Completed);
+        let minutes: Vec<(u32, u32)> = series.last(at(12), 3).iter().map(|m| (m.completed, m.failed)).collect();
+        assert_eq!(minutes, [(1, 1), (0, 0), (1, 0)]);
     }
 
     #[test]
     fn a_day_later_the_same_slot_begins_anew_and_yesterday_is_not_added_to_it() {
         let (series, day) = (Series::default(), MINUTES_KEPT as i64);
-        series.ended(at(5), Ended::Failed);
-        series.ended(at(5 + day), Ended::Completed);
-        series.ended(at(5), Ended::Failed);
+        series.ended(at(5), RunEnd::Failed);
+        series.ended(at(5 + day), RunEnd::Completed);
+        series.ended(at(5), RunEnd::Failed);
         let last = series.last(at(5 + day), 1);
         assert_eq!((last[0].completed, last[0].failed), (1, 0));
         assert_eq!(series.last(at(5 + 2 * day), 2), [Minute::default(); 2]);

@@ -9,7 +9,7 @@ use ordo_model::RunId;
 use ordo_store::Chunk;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use crate::commit::batcher::{Message, chain};
+use crate::commit::batcher::{BatcherMessage, chain};
 use crate::read::change_hint::ChangeHint;
 use crate::run::logs::LogLine;
 
@@ -29,7 +29,7 @@ pub fn line_seq(attempt: u32, place: u32) -> u64 {
 pub(crate) struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
-    pub(crate) batcher: mpsc::UnboundedSender<Message>,
+    pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
     pub live: broadcast::Sender<ChangeHint>,
     places: HashMap<(RunId, u32), u32>,
     gathered: Vec<(RunId, LogLine)>,
@@ -39,7 +39,7 @@ impl LogWriter {
     pub(crate) fn new(
         lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
         flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
-        batcher: mpsc::UnboundedSender<Message>,
+        batcher: mpsc::UnboundedSender<BatcherMessage>,
         live: broadcast::Sender<ChangeHint>,
     ) -> LogWriter {
         LogWriter { lines, flushes, batcher, live, places: HashMap::new(), gathered: Vec::new() }
@@ -102,7 +102,7 @@ impl LogWriter {
         let runs: Vec<RunId> = by_attempt.keys().map(|(run, _)| *run).collect();
         let chunks = by_attempt.into_iter().map(|(key, lines)| self.chunk(key, &lines)).collect();
         let (reply, done) = oneshot::channel();
-        drop(self.batcher.send(Message::Chunks { chunks, reply }));
+        drop(self.batcher.send(BatcherMessage::Chunks { chunks, reply }));
         match done.await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => tracing::error!(error = %chain(&fault), "log lines could not be stored"),

@@ -1,42 +1,44 @@
 //! What the log says about attempts: which one began, which one ended, and how.
 //!
-//! Invariant: ids are fields; no input, result or reason is told here, any of which may hold a secret. A completed
-//! attempt is told at debug only: thousands of them per second are normal.
+//! Invariant: ids are fields; no input, result or reason is logged here, any of which may hold a secret. A completed
+//! attempt is logged at debug only: thousands of them per second are normal.
 
 use ordo_model::Millis;
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 
-pub(crate) fn began(assignment: &Assignment) {
-    let Assignment { job_id, run_id, label, attempt, tool_name, .. } = assignment;
+pub(crate) fn began(assignment: &StartedAttempt) {
+    let StartedAttempt { job_id, run_id, label, attempt, tool_name, .. } = assignment;
     tracing::debug!(%job_id, %run_id, attempt, label, tool = tool_name, "run started");
 }
 
-pub(crate) fn ended(assignment: &Assignment, took: Millis, report: &Report) {
-    let Assignment { job_id, run_id, label, attempt, .. } = assignment;
+pub(crate) fn ended(assignment: &StartedAttempt, took: Millis, report: &AttemptReport) {
+    let StartedAttempt { job_id, run_id, label, attempt, .. } = assignment;
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
-        Report::Completed { .. } => tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended"),
-        Report::Failed { .. }
-        | Report::Cancelled { .. }
-        | Report::Interrupted { .. }
-        | Report::Nack { .. }
-        | Report::Unclaimed { .. }
-        | Report::Lost { .. } => {
+        AttemptReport::Completed { .. } => {
+            tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended")
+        }
+        AttemptReport::Failed { .. }
+        | AttemptReport::Cancelled { .. }
+        | AttemptReport::Interrupted { .. }
+        | AttemptReport::Nack { .. }
+        | AttemptReport::Unclaimed { .. }
+        | AttemptReport::Lost { .. } => {
             tracing::info!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended");
         }
     }
 }
 
-pub(crate) fn outcome(report: &Report) -> &'static str {
+pub(crate) fn outcome(report: &AttemptReport) -> &'static str {
     match report {
-        Report::Completed { .. } => "completed",
-        Report::Failed { .. } => "failed",
-        Report::Cancelled { .. } => "cancelled",
-        Report::Interrupted { .. } => "interrupted",
-        Report::Nack { .. } => "given back",
-        Report::Unclaimed { .. } => "unclaimed",
-        Report::Lost { .. } => "lost",
+        AttemptReport::Completed { .. } => "completed",
+        AttemptReport::Failed { .. } => "failed",
+        AttemptReport::Cancelled { .. } => "cancelled",
+        AttemptReport::Interrupted { .. } => "interrupted",
+        AttemptReport::Nack { .. } => "given back",
+        AttemptReport::Unclaimed { .. } => "unclaimed",
+        AttemptReport::Lost { .. } => "lost",
     }
 }

@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ordo_model::job::Report;
-use ordo_model::{JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::job::AttemptReport;
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use ordo_store::Fault;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::commit::batcher::{Message, chain};
-use crate::commit::change::{Assignment, Place};
-use crate::core::{Finished, Input};
+use crate::commit::batcher::{BatcherMessage, chain};
+use crate::commit::change::{SlotLocation, StartedAttempt};
+use crate::core::{FinishedAttempt, Input};
 use crate::run::gate::Gate;
 use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
 use crate::run::run_log;
 use crate::run::secrets::Vault;
-use crate::run::tool::{Failure, Payload, Tool, Work};
+use crate::run::tool::{DeliveryPayload, Failure, Tool, Work};
 use crate::run::trace;
 use crate::run::trace::{RunTrace, Sampling};
 use crate::time::clock::{SharedClock, Stopwatch};
@@ -32,7 +32,7 @@ const BEGIN_WITHIN: Duration = Duration::from_secs(1);
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
-/// Why an attempt was told to stop.
+/// Why an attempt was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Cancelled,
@@ -45,13 +45,13 @@ pub(crate) struct Runner {
     pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
-    pub batcher: mpsc::UnboundedSender<Message>,
+    pub batcher: mpsc::UnboundedSender<BatcherMessage>,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
     pub(crate) gate: Gate,
-    pub(crate) running: Arc<Mutex<HashMap<RunId, Running>>>,
-    /// Everything was told to end: what still begins is told at once.
+    pub(crate) running: Arc<Mutex<HashMap<RunId, RunningTool>>>,
+    /// Everything was stopped: what still begins is stopped at once.
     pub(crate) ending: Arc<AtomicBool>,
 }
 
@@ -60,13 +60,13 @@ pub(crate) struct Runner {
 pub(crate) struct Mine {
     pub(crate) run_id: RunId,
     pub(crate) job_id: JobId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
 }
 
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningTool {
     job_id: JobId,
-    token: Token,
+    token: FencingToken,
     cancel: CancellationToken,
     why: Option<Stop>,
 }
@@ -78,11 +78,11 @@ impl std::fmt::Debug for Runner {
 }
 
 impl Runner {
-    pub(crate) fn execute(&self, assignment: Assignment) {
+    pub(crate) fn execute(&self, assignment: StartedAttempt) {
         let cancel = CancellationToken::new();
         self.lock().insert(
             assignment.run_id,
-            Running { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
+            RunningTool { job_id: assignment.job_id, token: assignment.token, cancel: cancel.clone(), why: None },
         );
         if self.ending.load(Ordering::SeqCst) {
             self.stop(assignment.run_id, Stop::Shutdown);
@@ -93,7 +93,7 @@ impl Runner {
 
     /// Everything that runs here.
     pub(crate) fn mine(&self) -> Vec<Mine> {
-        let mine = |(run_id, running): (&RunId, &Running)| Mine {
+        let mine = |(run_id, running): (&RunId, &RunningTool)| Mine {
             run_id: *run_id,
             job_id: running.job_id,
             token: running.token,
@@ -121,19 +121,19 @@ impl Runner {
         }
     }
 
-    async fn attempt(self, assignment: Assignment, cancel: CancellationToken) {
+    async fn attempt(self, assignment: StartedAttempt, cancel: CancellationToken) {
         let report = match self.slot(assignment.place, &cancel).await {
             Some(_slot) => self.executed(&assignment, cancel).await,
             None => self.not_begun(&assignment),
         };
         let finished =
-            Finished { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
+            FinishedAttempt { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
         drop(self.core.send(Input::Finished(finished)));
     }
 
     /// A slot to run in; None if the attempt is told to end before there is one, or waits for too long.
-    async fn slot(&self, place: Place, cancel: &CancellationToken) -> Option<OwnedSemaphorePermit> {
-        let Place::Here(pool) = place else { return None };
+    async fn slot(&self, place: SlotLocation, cancel: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+        let SlotLocation::Local(pool) = place else { return None };
         if let Some(slot) = self.gate.try_enter(pool) {
             return Some(slot);
         }
@@ -145,15 +145,15 @@ impl Runner {
     }
 
     /// What is reported of an attempt that did nothing.
-    fn not_begun(&self, assignment: &Assignment) -> Report {
+    fn not_begun(&self, assignment: &StartedAttempt) -> AttemptReport {
         match self.ended(assignment) {
-            Some(Stop::Cancelled) => Report::Cancelled { started_at: None },
-            Some(Stop::Shutdown) => Report::Unclaimed { reason: "the node went down before it began".into() },
-            None => Report::Unclaimed { reason: format!("no slot became free within {BEGIN_WITHIN:?}") },
+            Some(Stop::Cancelled) => AttemptReport::Cancelled { started_at: None },
+            Some(Stop::Shutdown) => AttemptReport::Unclaimed { reason: "the node went down before it began".into() },
+            None => AttemptReport::Unclaimed { reason: format!("no slot became free within {BEGIN_WITHIN:?}") },
         }
     }
 
-    async fn executed(&self, assignment: &Assignment, cancel: CancellationToken) -> Report {
+    async fn executed(&self, assignment: &StartedAttempt, cancel: CancellationToken) -> AttemptReport {
         run_log::began(assignment);
         let run_trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling);
         let span = trace::begin(assignment, &run_trace);
@@ -169,17 +169,17 @@ impl Runner {
         let why = self.ended(assignment);
         let report = match (outcome, why) {
             (Ok(result), _) => self.completed(assignment, started_at, result).await,
-            (Err(_), Some(Stop::Cancelled)) => Report::Cancelled { started_at: Some(started_at) },
-            (Err(_), Some(Stop::Shutdown)) => Report::Interrupted { started_at: Some(started_at) },
-            (Err(failure), None) => Report::Failed { started_at: Some(started_at), reason: failure.reason },
+            (Err(_), Some(Stop::Cancelled)) => AttemptReport::Cancelled { started_at: Some(started_at) },
+            (Err(_), Some(Stop::Shutdown)) => AttemptReport::Interrupted { started_at: Some(started_at) },
+            (Err(failure), None) => AttemptReport::Failed { started_at: Some(started_at), reason: failure.reason },
         };
         run_log::ended(assignment, watch.elapsed(), &report);
         trace::end(&span, &report);
         report
     }
 
-    /// Why the attempt was told to stop, if it was. A newer attempt of the run keeps its own entry.
-    fn ended(&self, assignment: &Assignment) -> Option<Stop> {
+    /// Why the attempt was stopped, if it was. A newer attempt of the run keeps its own entry.
+    fn ended(&self, assignment: &StartedAttempt) -> Option<Stop> {
         let mut running = self.lock();
         if running.get(&assignment.run_id).is_some_and(|current| current.token == assignment.token) {
             return running.remove(&assignment.run_id).and_then(|ended| ended.why);
@@ -190,7 +190,7 @@ impl Runner {
     /// Works with the values of secrets in the place of their references, and covers them in all that comes back.
     async fn work_masked(
         &self,
-        assignment: &Assignment,
+        assignment: &StartedAttempt,
         trace: RunTrace,
         cancel: CancellationToken,
         sink: LogSink,
@@ -210,7 +210,7 @@ impl Runner {
 
     async fn work(
         &self,
-        assignment: &Assignment,
+        assignment: &StartedAttempt,
         input: Value,
         trace: RunTrace,
         cancel: CancellationToken,
@@ -245,7 +245,7 @@ impl Runner {
     }
 
     /// What came with the run's delivery, if it has one.
-    async fn payload(&self, assignment: &Assignment) -> Result<Option<Payload>, Failure> {
+    async fn payload(&self, assignment: &StartedAttempt) -> Result<Option<DeliveryPayload>, Failure> {
         let Some(delivery) = assignment.delivery else { return Ok(None) };
         let unread = |fault: Fault| {
             Failure::new(format!("the payload of delivery {delivery} cannot be read: {}", chain(&fault)))
@@ -255,10 +255,9 @@ impl Runner {
         payload.map(Some).ok_or_else(gone)
     }
 
-    async fn completed(&self, assignment: &Assignment, started_at: Timestamp, result: Value) -> Report {
-        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| Report::Failed {
-            started_at: Some(started_at),
-            reason: "the result could not be stored".into(),
+    async fn completed(&self, assignment: &StartedAttempt, started_at: Timestamp, result: Value) -> AttemptReport {
+        result::bounded(&self.batcher, assignment.run_id, started_at, result).await.unwrap_or_else(|_| {
+            AttemptReport::Failed { started_at: Some(started_at), reason: "the result could not be stored".into() }
         })
     }
 
@@ -269,7 +268,7 @@ impl Runner {
         drop(flushed.await);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Running>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, RunningTool>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
 //! What a tool is: a way to do work, given an input, a place for its log lines and a signal to stop.
 //!
-//! Invariant: a tool that was told to stop stops all it started before it returns.
+//! Invariant: a tool that is cancelled stops all it started before it returns.
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use ordo_model::{JobId, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -33,13 +33,13 @@ pub struct Work {
     pub run_id: RunId,
     pub label: String,
     pub attempt: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub shard: Option<Shard>,
     pub input: Value,
     pub trace: RunTrace,
     /// What came with the webhook that brought the run about, as it came.
-    pub payload: Option<Payload>,
+    pub payload: Option<DeliveryPayload>,
     pub log: LogSink,
     pub cancel: CancellationToken,
 }
@@ -53,7 +53,7 @@ impl Work {
 
 /// One call of a hook, as a tool sees it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Payload {
+pub struct DeliveryPayload {
     pub hook: String,
     pub delivery: Uuid,
     /// Those that the sender sent, without credentials.
@@ -61,7 +61,7 @@ pub struct Payload {
     pub body: Bytes,
 }
 
-impl Payload {
+impl DeliveryPayload {
     /// The first header of that name; case does not matter.
     pub fn header(&self, name: &str) -> Option<&str> {
         ordo_model::hook::Headers(&self.headers).get(name)
@@ -69,9 +69,9 @@ impl Payload {
 }
 
 /// What others sent may be private: only its size is shown.
-impl std::fmt::Debug for Payload {
+impl std::fmt::Debug for DeliveryPayload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Payload { hook, delivery, body, .. } = self;
+        let DeliveryPayload { hook, delivery, body, .. } = self;
         f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
     }
 }

@@ -1,14 +1,14 @@
-//! Which trace a run belongs to, and the spans that tell a collector about its attempts.
+//! Which trace a run belongs to, and the spans that a collector gets about its attempts.
 //!
 //! Invariant: derived, not drawn. A run that nobody's trace asked for is a trace of its own, under its own id; the span
 //! of an attempt follows from the run and the attempt, so a tool knows it before anything is exported.
 
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 use ordo_model::{RunId, TraceParent};
 use tracing::field::Empty;
 use tracing::{Level, Span};
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::run::run_log;
 
 /// Spans under this target are for a collector of traces, not for the log.
@@ -69,7 +69,7 @@ impl RunTrace {
 }
 
 /// The span of an attempt; it ends when it is dropped. None, where nobody collects it.
-pub(crate) fn begin(assignment: &Assignment, trace: &RunTrace) -> Span {
+pub(crate) fn begin(assignment: &StartedAttempt, trace: &RunTrace) -> Span {
     if !trace.sampled || !tracing::span_enabled!(target: TARGET, Level::INFO) {
         return Span::none();
     }
@@ -96,11 +96,14 @@ pub(crate) fn begin(assignment: &Assignment, trace: &RunTrace) -> Span {
 }
 
 /// How it ended. A reason may hold a secret: it stays with the run.
-pub(crate) fn end(span: &Span, report: &Report) {
+pub(crate) fn end(span: &Span, report: &AttemptReport) {
     span.record("ordo.run.outcome", run_log::outcome(report));
     match report {
-        Report::Completed { .. } | Report::Cancelled { .. } | Report::Nack { .. } | Report::Unclaimed { .. } => {}
-        Report::Failed { .. } | Report::Interrupted { .. } | Report::Lost { .. } => {
+        AttemptReport::Completed { .. }
+        | AttemptReport::Cancelled { .. }
+        | AttemptReport::Nack { .. }
+        | AttemptReport::Unclaimed { .. } => {}
+        AttemptReport::Failed { .. } | AttemptReport::Interrupted { .. } | AttemptReport::Lost { .. } => {
             span.record("otel.status_code", "ERROR");
         }
     }

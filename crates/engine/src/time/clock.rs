@@ -1,4 +1,4 @@
-//! The one place that reads the clock and makes ids; everything else is told.
+//! The one file that reads the clock and makes ids; everything else is given the time.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -28,7 +28,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that only moves when it is told to.
+/// A clock that only moves when it is set.
 #[derive(Debug)]
 pub struct SetClock(AtomicI64);
 

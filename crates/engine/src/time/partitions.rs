@@ -1,4 +1,4 @@
-//! Which partitions a node looks after, on a store that several nodes share.
+//! Which partitions a node serves, on a store that several nodes share.
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::Partition;

@@ -10,14 +10,14 @@ use ordo_store::DueAlarm;
 
 #[derive(Debug)]
 pub(super) struct Ring {
-    ordered: BTreeSet<Entry>,
+    ordered: BTreeSet<RingEntry>,
     /// The one alarm of each entity.
-    current: HashMap<EntityId, Entry>,
+    current: HashMap<EntityId, RingEntry>,
     capacity: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct RingEntry {
     due: Timestamp,
     rank: u8,
     entity: EntityId,
@@ -37,9 +37,9 @@ impl Ring {
     }
 
     /// Sets the alarm of an entity, replacing the one it had. Beyond its capacity the ring takes no new entity:
-    /// answers false, and the alarm stays where it is safe, in the store.
+    /// returns false, and the alarm stays where it is safe, in the store.
     pub(super) fn add(&mut self, alarm: DueAlarm) -> bool {
-        let entry = Entry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
+        let entry = RingEntry { due: alarm.at, rank: alarm.rank, entity: alarm.entity };
         if !self.current.contains_key(&entry.entity) && !self.has_room() {
             return false;
         }
@@ -82,7 +82,7 @@ impl Ring {
     }
 
     /// The latest entries give way when something nearer needs their room: they stay in the store.
-    /// Answers the due time from which on the ring is no longer complete.
+    /// Returns the due time from which on the ring is no longer complete.
     pub(super) fn drop_latest(&mut self, keep: usize) -> Option<Timestamp> {
         if self.current.len() <= keep {
             return None;

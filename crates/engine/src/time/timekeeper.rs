@@ -1,4 +1,4 @@
-//! The timekeeper: looks ahead once per tick, keeps the near future in the ring, says what is due.
+//! The timekeeper: scans the alarms ahead once per tick, keeps the near future in the ring, returns what is due.
 //!
 //! Invariant: every alarm at or before `covered` is in the ring or in flight; what lies beyond is found by a later
 //! scan ahead, which always comes before it is due. A scan ahead is a page of the past when it arrives: what changed
@@ -20,7 +20,7 @@ pub const RING_CAPACITY: usize = 100_000;
 /// How many due entities go into one fire.
 pub const FIRE_BATCH: usize = 1_024;
 /// Every so many ticks the scan ahead begins at the beginning, whatever is thought to be covered.
-const FULL_LOOK_EVERY: u64 = 60;
+const FULL_SCAN_EVERY: u64 = 60;
 /// The horizon is never nearer than this.
 const HORIZON_MIN: Millis = Millis::from_secs(5);
 /// A wake that could not be committed is tried again after this.
@@ -45,12 +45,12 @@ pub struct Timekeeper {
     ticks: u64,
     covered: Timestamp,
     /// The scan ahead under way, or the one that stopped because the ring was full.
-    looking: Option<AlarmScan>,
-    paused_look: Option<AlarmScan>,
+    scan_under_way: Option<AlarmScan>,
+    paused_scan: Option<AlarmScan>,
     /// Entities whose alarm changed since the scan ahead under way began: its pages may not know of that.
     changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
-    /// On a store that several nodes share: what this one looks after. None: everything.
+    /// On a store that several nodes share: the partitions of this one. None: all.
     ours: Option<Ownership>,
     stopped: bool,
 }
@@ -63,8 +63,8 @@ impl Timekeeper {
             next_tick: now,
             ticks: 0,
             covered: Timestamp::MIN,
-            looking: None,
-            paused_look: None,
+            scan_under_way: None,
+            paused_scan: None,
             changed: HashSet::new(),
             in_flight: HashSet::new(),
             ours: None,
@@ -72,8 +72,8 @@ impl Timekeeper {
         }
     }
 
-    /// From now on this node looks after these partitions. What it no longer has leaves the ring; what it gained is looked
-    /// at now, from the beginning.
+    /// From now on this node serves these partitions. What it no longer has leaves the ring; what it gained is scanned
+    /// now, from the beginning.
     pub fn own(&mut self, ours: Ownership, now: Timestamp) {
         let before = self.ours.map_or(PartitionSet::default(), |before| before.partitions);
         self.ours = Some(ours);
@@ -83,8 +83,8 @@ impl Timekeeper {
         self.ring.retain(|entity| ours.covers(entity));
         if !ours.partitions.is_within(&before) {
             self.covered = Timestamp::MIN;
-            self.looking = None;
-            self.paused_look = None;
+            self.scan_under_way = None;
+            self.paused_scan = None;
             self.next_tick = now;
         }
     }
@@ -93,7 +93,7 @@ impl Timekeeper {
         self.ours
     }
 
-    /// Another node wrote something that this one looks after.
+    /// Another node wrote into a partition of this one.
     pub fn nudge(&mut self, now: Timestamp) {
         self.next_tick = self.next_tick.min(now.plus(NUDGE_PAUSE));
     }
@@ -129,7 +129,7 @@ impl Timekeeper {
         if self.stopped {
             return None;
         }
-        let tick = self.looking.is_none().then_some(self.next_tick);
+        let tick = self.scan_under_way.is_none().then_some(self.next_tick);
         // What may not be fired any more must not keep the core awake.
         let due = self.ring.next_due().filter(|due| self.may_fire(*due));
         due.into_iter().chain(tick).min()
@@ -137,15 +137,15 @@ impl Timekeeper {
 
     /// Starts a scan ahead if it is time for one. A tick that overran is followed by one tick, not by many.
     pub fn tick(&mut self, now: Timestamp) -> Option<AlarmScan> {
-        // A clock that was set back must not stop the looking until it has caught up again.
+        // A clock that was set back must not stop the scans until it has caught up again.
         let set_back = self.next_tick > now.plus(self.tick_rate);
-        if self.stopped || self.looking.is_some() || (now < self.next_tick && !set_back) {
+        if self.stopped || self.scan_under_way.is_some() || (now < self.next_tick && !set_back) {
             return None;
         }
         self.next_tick = now.plus(self.tick_rate);
-        self.paused_look = None;
+        self.paused_scan = None;
         // Other nodes may have written alarms into what was covered.
-        let from_start = self.ours.is_some() || self.ticks.is_multiple_of(FULL_LOOK_EVERY);
+        let from_start = self.ours.is_some() || self.ticks.is_multiple_of(FULL_SCAN_EVERY);
         let after = (!from_start).then(|| edge(self.covered));
         self.ticks += 1;
         self.begin(AlarmScan { until: now.plus(self.horizon()), after, limit: ALARM_PAGE })
@@ -153,11 +153,11 @@ impl Timekeeper {
 
     fn begin(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
         self.changed.clear();
-        self.look(scan)
+        self.read_page(scan)
     }
 
-    fn look(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
-        self.looking = Some(scan);
+    fn read_page(&mut self, scan: AlarmScan) -> Option<AlarmScan> {
+        self.scan_under_way = Some(scan);
         Some(scan)
     }
 
@@ -165,9 +165,9 @@ impl Timekeeper {
         self.tick_rate.saturating_mul(2).max(HORIZON_MIN)
     }
 
-    /// Takes a page of alarms in; answers the next page to read, if there is room for it.
+    /// Takes in a page of alarms; returns the next page to read, if there is room for it.
     pub fn seen(&mut self, scan: AlarmScan, page: &[DueAlarm]) -> Option<AlarmScan> {
-        self.looking = None;
+        self.scan_under_way = None;
         for alarm in page {
             if self.in_flight.contains(&alarm.entity)
                 || self.changed.contains(&alarm.entity)
@@ -178,23 +178,23 @@ impl Timekeeper {
             if !self.ring.add(*alarm) {
                 // The pages come in order of time: whatever is later waits until the ring is half empty.
                 self.covered = alarm.at.minus(Millis::from_ms(1));
-                self.paused_look = Some(AlarmScan { after: Some(edge(self.covered)), ..scan });
+                self.paused_scan = Some(AlarmScan { after: Some(edge(self.covered)), ..scan });
                 return None;
             }
         }
         let Some(last) = page.last().filter(|_| page.len() >= scan.limit) else {
             // Where room had to be made meanwhile, the ring is complete only up to there.
-            if self.paused_look.is_none() {
+            if self.paused_scan.is_none() {
                 self.covered = self.covered.max(scan.until);
             }
             return None;
         };
-        self.look(AlarmScan { after: Some(*last), ..scan })
+        self.read_page(AlarmScan { after: Some(*last), ..scan })
     }
 
     /// The scan ahead could not be made; it is due again after a pause.
     pub fn scan_failed(&mut self, now: Timestamp) {
-        self.looking = None;
+        self.scan_under_way = None;
         self.next_tick = now.plus(FAULT_PAUSE);
     }
 
@@ -224,12 +224,12 @@ impl Timekeeper {
 
     /// How far the ring is complete, or will be when the scan ahead under way has been taken in.
     fn known_until(&self) -> Timestamp {
-        self.looking.map_or(self.covered, |scan| scan.until.max(self.covered))
+        self.scan_under_way.map_or(self.covered, |scan| scan.until.max(self.covered))
     }
 
     fn settled(&mut self, entity: EntityId) {
         self.in_flight.remove(&entity);
-        if self.looking.is_some() {
+        if self.scan_under_way.is_some() {
             self.changed.insert(entity);
         }
     }
@@ -238,7 +238,7 @@ impl Timekeeper {
         if let Some(cut) = self.ring.drop_latest(RING_CAPACITY - RING_CAPACITY / 10) {
             self.covered = self.covered.min(cut.minus(Millis::from_ms(1)));
             let after = Some(edge(self.covered));
-            self.paused_look = Some(AlarmScan { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
+            self.paused_scan = Some(AlarmScan { until: cut.plus(self.horizon()), after, limit: ALARM_PAGE });
         }
         if alarm.at <= self.covered {
             self.ring.add(alarm);
@@ -255,10 +255,10 @@ impl Timekeeper {
 
     /// A scan ahead that stopped for lack of room goes on when the ring is half empty.
     pub fn refill(&mut self) -> Option<AlarmScan> {
-        if self.stopped || self.looking.is_some() || self.ring.len() > RING_CAPACITY / 2 {
+        if self.stopped || self.scan_under_way.is_some() || self.ring.len() > RING_CAPACITY / 2 {
             return None;
         }
-        let scan = self.paused_look.take()?;
+        let scan = self.paused_scan.take()?;
         self.begin(scan)
     }
 }
@@ -284,79 +284,79 @@ mod tests {
         DueAlarm { at: at(ms), rank: 0, entity: JobId(Uuid::from_u128(id)).into() }
     }
 
-    /// A timekeeper that has looked ahead once and found these alarms.
-    fn looked(alarms: &[DueAlarm]) -> Timekeeper {
-        let mut keeper = Timekeeper::new(TICK, at(0));
-        let scan = keeper.tick(at(0)).unwrap();
+    /// A timekeeper that has made one scan ahead and found these alarms.
+    fn after_one_scan(alarms: &[DueAlarm]) -> Timekeeper {
+        let mut timekeeper = Timekeeper::new(TICK, at(0));
+        let scan = timekeeper.tick(at(0)).unwrap();
         assert_eq!(scan.until, at(5_000));
-        assert_eq!(keeper.seen(scan, alarms), None);
-        keeper
+        assert_eq!(timekeeper.seen(scan, alarms), None);
+        timekeeper
     }
 
     #[test]
     fn one_tick_at_a_time_and_no_backlog_of_ticks() {
-        let mut keeper = Timekeeper::new(TICK, at(0));
-        let scan = keeper.tick(at(0)).unwrap();
-        assert_eq!(keeper.tick(at(2_500)), None, "one is under way");
-        keeper.seen(scan, &[]);
-        assert!(keeper.tick(at(2_500)).is_some(), "it overran: the next follows at once");
-        keeper.seen(scan, &[]);
-        assert_eq!(keeper.tick(at(2_600)), None, "but only one");
-        assert_eq!(keeper.next_wake(), Some(at(3_500)));
+        let mut timekeeper = Timekeeper::new(TICK, at(0));
+        let scan = timekeeper.tick(at(0)).unwrap();
+        assert_eq!(timekeeper.tick(at(2_500)), None, "one is under way");
+        timekeeper.seen(scan, &[]);
+        assert!(timekeeper.tick(at(2_500)).is_some(), "it overran: the next follows at once");
+        timekeeper.seen(scan, &[]);
+        assert_eq!(timekeeper.tick(at(2_600)), None, "but only one");
+        assert_eq!(timekeeper.next_wake(), Some(at(3_500)));
     }
 
     #[test]
     fn a_clock_that_is_set_back_does_not_stop_the_ticking() {
-        let mut keeper = looked(&[]);
-        assert!(keeper.tick(at(-3_600_000)).is_some());
+        let mut timekeeper = after_one_scan(&[]);
+        assert!(timekeeper.tick(at(-3_600_000)).is_some());
     }
 
     #[test]
     fn an_alarm_inside_the_horizon_rings_without_waiting_for_a_tick() {
-        let mut keeper = looked(&[]);
-        keeper.alarm_changed(alarm(1, 300).entity, Some(alarm(1, 300)), at(10));
-        keeper.alarm_changed(alarm(2, 60_000).entity, Some(alarm(2, 60_000)), at(10));
-        assert_eq!(keeper.next_wake(), Some(at(300)));
-        assert_eq!(keeper.take_due(at(300)), [alarm(1, 300).entity]);
-        assert_eq!(keeper.ring_len(), 0, "what lies beyond the horizon stays in the store");
+        let mut timekeeper = after_one_scan(&[]);
+        timekeeper.alarm_changed(alarm(1, 300).entity, Some(alarm(1, 300)), at(10));
+        timekeeper.alarm_changed(alarm(2, 60_000).entity, Some(alarm(2, 60_000)), at(10));
+        assert_eq!(timekeeper.next_wake(), Some(at(300)));
+        assert_eq!(timekeeper.take_due(at(300)), [alarm(1, 300).entity]);
+        assert_eq!(timekeeper.ring_len(), 0, "what lies beyond the horizon stays in the store");
     }
 
     #[test]
     fn what_is_in_flight_is_not_taken_from_the_store_again() {
-        let mut keeper = looked(&[alarm(1, 100)]);
-        assert_eq!(keeper.take_due(at(100)).len(), 1);
-        let scan = keeper.tick(at(1_000)).unwrap();
-        keeper.seen(scan, &[alarm(1, 100)]);
-        assert_eq!(keeper.take_due(at(1_000)), []);
-        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
-        assert_eq!(keeper.take_due(at(1_100)).len(), 1);
+        let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
+        assert_eq!(timekeeper.take_due(at(100)).len(), 1);
+        let scan = timekeeper.tick(at(1_000)).unwrap();
+        timekeeper.seen(scan, &[alarm(1, 100)]);
+        assert_eq!(timekeeper.take_due(at(1_000)), []);
+        timekeeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
+        assert_eq!(timekeeper.take_due(at(1_100)).len(), 1);
     }
 
     #[test]
     fn a_wake_that_could_not_be_committed_rings_again() {
-        let mut keeper = looked(&[alarm(1, 100)]);
-        let due = keeper.take_due(at(100));
-        keeper.wake_failed(due[0], 0, at(100));
-        assert_eq!(keeper.take_due(at(100)), []);
-        assert_eq!(keeper.take_due(at(600)), due);
+        let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
+        let due = timekeeper.take_due(at(100));
+        timekeeper.wake_failed(due[0], 0, at(100));
+        assert_eq!(timekeeper.take_due(at(100)), []);
+        assert_eq!(timekeeper.take_due(at(600)), due);
     }
 
     #[test]
     fn a_full_ring_leaves_the_rest_in_the_store_and_goes_on_when_half_empty() {
-        let mut keeper = Timekeeper::new(TICK, at(0));
-        let mut scan = keeper.tick(at(0)).unwrap();
+        let mut timekeeper = Timekeeper::new(TICK, at(0));
+        let mut scan = timekeeper.tick(at(0)).unwrap();
         let many: Vec<DueAlarm> = (0..RING_CAPACITY as i64 + 10).map(|n| alarm(n as u128, n / 100)).collect();
         let mut pages = many.chunks(ALARM_PAGE);
-        while let Some(next) = keeper.seen(scan, pages.next().unwrap()) {
+        while let Some(next) = timekeeper.seen(scan, pages.next().unwrap()) {
             scan = next;
         }
-        assert_eq!(keeper.ring_len(), RING_CAPACITY);
-        assert_eq!(keeper.refill(), None);
+        assert_eq!(timekeeper.ring_len(), RING_CAPACITY);
+        assert_eq!(timekeeper.refill(), None);
         let mut taken = 0;
         while taken < RING_CAPACITY / 2 {
-            taken += keeper.take_due(at(10_000)).len();
+            taken += timekeeper.take_due(at(10_000)).len();
         }
-        let again = keeper.refill().expect("half empty");
+        let again = timekeeper.refill().expect("half empty");
         assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
     }
 
@@ -366,40 +366,40 @@ mod tests {
 
     #[test]
     fn a_node_fires_only_what_it_looks_after_and_only_while_its_leases_hold() {
-        let mut keeper = Timekeeper::new(TICK, at(0));
-        keeper.own(Ownership::none(), at(0));
-        let scan = keeper.tick(at(0)).unwrap();
-        keeper.seen(scan, &[alarm(1, 100)]);
-        assert_eq!(keeper.take_due(at(200)), [], "nothing is its own yet");
+        let mut timekeeper = Timekeeper::new(TICK, at(0));
+        timekeeper.own(Ownership::none(), at(0));
+        let scan = timekeeper.tick(at(0)).unwrap();
+        timekeeper.seen(scan, &[alarm(1, 100)]);
+        assert_eq!(timekeeper.take_due(at(200)), [], "nothing is its own yet");
         let mine: PartitionSet = [Partition::of(alarm(1, 0).entity)].into_iter().collect();
-        keeper.own(owning(mine, 5_000), at(200));
-        let scan = keeper.tick(at(200)).expect("what was gained is looked at now");
+        timekeeper.own(owning(mine, 5_000), at(200));
+        let scan = timekeeper.tick(at(200)).expect("what was gained is looked at now");
         assert_eq!(scan.after, None);
-        keeper.seen(scan, &[alarm(1, 100), alarm(2, 100)]);
-        assert_eq!(keeper.take_due(at(200)), [alarm(1, 0).entity]);
-        keeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
-        assert_eq!(keeper.take_due(at(6_000)), [], "the lease is over");
-        assert_ne!(keeper.next_wake(), Some(at(4_000)), "and nobody is kept awake for it");
-        keeper.own(owning(mine, 20_000), at(6_100));
-        assert_eq!(keeper.take_due(at(6_100)), [alarm(1, 0).entity], "renewed");
+        timekeeper.seen(scan, &[alarm(1, 100), alarm(2, 100)]);
+        assert_eq!(timekeeper.take_due(at(200)), [alarm(1, 0).entity]);
+        timekeeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
+        assert_eq!(timekeeper.take_due(at(6_000)), [], "the lease is over");
+        assert_ne!(timekeeper.next_wake(), Some(at(4_000)), "and nobody is kept awake for it");
+        timekeeper.own(owning(mine, 20_000), at(6_100));
+        assert_eq!(timekeeper.take_due(at(6_100)), [alarm(1, 0).entity], "renewed");
     }
 
     #[test]
     fn a_partition_that_is_lost_leaves_the_ring() {
-        let mut keeper = looked(&[alarm(1, 100)]);
-        keeper.own(owning(PartitionSet::all(), 5_000), at(0));
-        keeper.own(owning(PartitionSet::default(), 5_000), at(50));
-        assert_eq!(keeper.take_due(at(200)), []);
-        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
-        assert_eq!(keeper.take_over(&[alarm(1, 100)]), [], "once");
+        let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
+        timekeeper.own(owning(PartitionSet::all(), 5_000), at(0));
+        timekeeper.own(owning(PartitionSet::default(), 5_000), at(50));
+        assert_eq!(timekeeper.take_due(at(200)), []);
+        assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
+        assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [], "once");
     }
 
     #[test]
     fn a_stopped_timekeeper_fires_nothing() {
-        let mut keeper = looked(&[alarm(1, 100)]);
-        keeper.stop();
-        assert_eq!(keeper.take_due(at(200)), []);
-        assert_eq!(keeper.next_wake(), None);
-        assert_eq!(keeper.tick(at(5_000)), None);
+        let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
+        timekeeper.stop();
+        assert_eq!(timekeeper.take_due(at(200)), []);
+        assert_eq!(timekeeper.next_wake(), None);
+        assert_eq!(timekeeper.tick(at(5_000)), None);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Chunk, DueAlarm, Event, Fault, History, KeyRange, Order, Outcome, Position, Rebuilt, Row, Snapshot, Stats,
-    Store, Version, View,
+    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
+    StoredEvent, StreamPage, Version, View,
 };
 use uuid::Uuid;
 
@@ -45,7 +45,7 @@ impl CountingStore {
 
 #[async_trait]
 impl Store for CountingStore {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>, Fault> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         self.inner.commit(batch).await
     }
 
@@ -53,11 +53,11 @@ impl Store for CountingStore {
         self.read().load(entities).await
     }
 
-    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<History, Fault> {
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
         self.read().history(entity, from, limit).await
     }
 
-    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<Event>, Fault> {
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.read().events(after, limit).await
     }
 
@@ -78,7 +78,7 @@ impl Store for CountingStore {
         Ok(found.filter(|_| !self.hides(view, key)))
     }
 
-    async fn rows(&self, view: View, range: &KeyRange, order: Order, limit: usize) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
         let mut rows = self.read().rows(view, range, order, limit).await?;
         rows.retain(|row| !self.hides(view, &row.key));
         Ok(rows)
@@ -93,7 +93,7 @@ impl Store for CountingStore {
         &self,
         view: View,
         ranges: &[KeyRange],
-        order: Order,
+        order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         let mut found = self.read().rows_of_ranges(view, ranges, order, limit).await?;

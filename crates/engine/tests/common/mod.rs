@@ -14,7 +14,7 @@ use ordo_engine::clock::SystemClock;
 use ordo_engine::log_reader::LogReader;
 use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool, Work};
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::job::{Command, Definition, Job, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId};
 use ordo_store_redb::RedbStore;
@@ -23,22 +23,22 @@ use serde_json::{Value, json};
 pub struct World {
     pub folder: tempfile::TempDir,
     pub engine: Engine,
-    pub options: Options,
+    pub options: EngineOptions,
 }
 
 /// Completes at once.
 struct Noop;
 /// Says something, and completes.
 struct Talk;
-/// Runs until it is told to stop.
+/// Runs until it is cancelled.
 struct Hang;
 /// Fails as often as its input says, then completes.
 struct Flaky(AtomicU32);
-/// Says what it was given to say, and answers with its input.
+/// Logs what it was given, and returns its input.
 struct Echo;
-/// Says what it was given to say, and fails because of it.
+/// Logs what it was given, and fails because of it.
 struct Complain;
-/// Answers with a result of as many bytes as its input says.
+/// Returns a result of as many bytes as its input says.
 struct Big;
 
 #[async_trait]
@@ -71,7 +71,7 @@ impl Tool for Hang {
     }
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         work.cancel.cancelled().await;
-        Err(Failure::new("told to stop"))
+        Err(Failure::new("cancelled"))
     }
 }
 
@@ -122,7 +122,7 @@ impl Tool for Big {
     }
 }
 
-/// Tells what came with its delivery.
+/// Returns what came with its delivery.
 struct Unpack;
 
 #[async_trait]
@@ -153,10 +153,10 @@ pub fn tools() -> Tools {
 
 impl World {
     pub async fn new() -> World {
-        World::with(Options { tick_rate: Millis::from_ms(200), ..Options::default() }).await
+        World::with(EngineOptions { tick_rate: Millis::from_ms(200), ..EngineOptions::default() }).await
     }
 
-    pub async fn with(options: Options) -> World {
+    pub async fn with(options: EngineOptions) -> World {
         let folder = tempfile::tempdir().unwrap();
         let engine = start(&folder, &options).await;
         World { folder, engine, options }
@@ -200,7 +200,7 @@ impl World {
         self.run_until(id, |run| run.status.is_terminal()).await
     }
 
-    /// Waits until the job has that many finished runs, and answers all of its runs, oldest first.
+    /// Waits until the job has that many finished runs, and returns all of its runs, oldest first.
     pub async fn finished(&self, job: JobId, count: usize) -> Vec<Run> {
         let mut watch = self.engine.watch();
         let look = async {
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-async fn start(folder: &tempfile::TempDir, options: &Options) -> Engine {
+async fn start(folder: &tempfile::TempDir, options: &EngineOptions) -> Engine {
     let path = folder.path().join("orchestrator.db");
     let store = RedbStore::open(&path, Default::default()).unwrap();
     Engine::start(Arc::new(store), tools(), Arc::new(SystemClock), options.clone()).await.unwrap()

@@ -1,4 +1,4 @@
-//! Senders that tests can steer: they write down what they got and fail as they are told.
+//! Senders that tests can steer: they record what they got and fail as the test says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ordo_engine::{Outgoing, Retries, SendError, Sender, Sent};
+use ordo_engine::{OutgoingMessage, Retries, SendError, Sender, Sent};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Millis};
 use serde_json::Value;
@@ -127,7 +127,7 @@ impl Sender for Recorder {
         true
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         tokio::time::sleep(self.takes).await;
         let planned = self.plan.lock().unwrap().pop_front();
         let number = self.count() + 1;

@@ -37,7 +37,7 @@ pub(super) fn input(pod: &Value, warnings: &mut Vec<String>) -> Result<Value, St
     Ok(input)
 }
 
-/// Values that stand in the file. Those that stand elsewhere in the cluster are told.
+/// Values that stand in the file. Those that stand elsewhere in the cluster are reported.
 fn environment(container: &Value, warnings: &mut Vec<String>) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for variable in container["env"].as_array().map(Vec::as_slice).unwrap_or_default() {

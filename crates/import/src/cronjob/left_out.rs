@@ -1,7 +1,7 @@
 //! The fields of a CronJob for which Ordo has no counterpart.
 //!
 //! Invariant: at every level the fields that are carried over, or mean nothing outside a cluster, are named here; any
-//! other field is told, also one that Kubernetes does not have yet.
+//! other field is reported, also one that Kubernetes does not have yet.
 
 use serde_json::Value;
 

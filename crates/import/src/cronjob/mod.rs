@@ -9,19 +9,19 @@ mod spec;
 
 use serde_json::Value;
 
-use super::draft::{Draft, Reading, Refused};
+use super::draft::{Imported, JobDraft, Refused};
 
 /// Why a file is no YAML.
 pub type NotYaml = serde_saphyr::Error;
 
-pub fn read(text: &str) -> Result<Reading, NotYaml> {
+pub fn read(text: &str) -> Result<Imported, NotYaml> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
-    let mut reading = Reading::default();
+    let mut reading = Imported::default();
     documents.iter().for_each(|document| add(document, &mut reading));
     Ok(reading)
 }
 
-fn add(document: &Value, reading: &mut Reading) {
+fn add(document: &Value, reading: &mut Imported) {
     match (document["kind"].as_str(), document["items"].as_array()) {
         (Some(kind), Some(items)) if kind.ends_with("List") => items.iter().for_each(|item| add(item, reading)),
         (Some("CronJob"), _) => match draft(document) {
@@ -36,7 +36,7 @@ fn add(document: &Value, reading: &mut Reading) {
     }
 }
 
-fn draft(document: &Value) -> Result<Draft, String> {
+fn draft(document: &Value) -> Result<JobDraft, String> {
     let label = name(document);
     if label.is_empty() {
         return Err("has no metadata.name".to_owned());
@@ -49,7 +49,7 @@ fn draft(document: &Value) -> Result<Draft, String> {
         fields.insert("description".to_owned(), text.clone());
     }
     let held = document["spec"]["suspend"] == true;
-    Ok(Draft { place: place(document), label, fields, stated: spec::STATED, held, warnings })
+    Ok(JobDraft { place: place(document), label, fields, stated: spec::STATED, held, warnings })
 }
 
 fn pod(document: &Value) -> &Value {

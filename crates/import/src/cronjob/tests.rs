@@ -41,7 +41,7 @@ spec:
 "#;
 
 /// A CronJob with this in its spec.
-fn spec(text: &str) -> Reading {
+fn spec(text: &str) -> Imported {
     let template = "{spec: {template: {spec: {containers: [{image: i, command: [x]}]}}}}";
     read(&format!("kind: CronJob\nmetadata: {{name: a}}\nspec: {{{text}, jobTemplate: {template}}}")).unwrap()
 }

@@ -4,11 +4,11 @@ use ordo_model::limits::{NOTE_MAX_BYTES, TIMEOUT_MAX};
 use ordo_model::text::shortened;
 use serde_json::{Map, Value, json};
 
-use super::line::{self, Entry, Line};
+use super::line::{self, CrontabEntry, CrontabLine};
 use super::percent;
-use super::settings::Settings;
-use super::{CrontabFormat, Origin};
-use crate::draft::Draft;
+use super::settings::CrontabSettings;
+use super::{CrontabFormat, CrontabOrigin};
+use crate::draft::JobDraft;
 
 /// A crontab says no more than this about a job.
 const STATED: &[&str] = &["description", "tool_name", "tool_input", "trigger"];
@@ -17,11 +17,11 @@ const REBOOT: &str = "@reboot";
 pub(super) fn draft(
     number: usize,
     label: String,
-    entry: &Entry<'_>,
+    entry: &CrontabEntry<'_>,
     comment: &[&str],
-    settings: &Settings,
-    origin: &Origin,
-) -> Draft {
+    settings: &CrontabSettings,
+    origin: &CrontabOrigin,
+) -> JobDraft {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
     put("tool_name", json!("shell"));
@@ -34,10 +34,17 @@ pub(super) fn draft(
     if let Some(text) = description(comment, settings, entry) {
         put("description", json!(text));
     }
-    Draft { place: super::place(number), warnings: warnings(entry, &label), label, fields, stated: STATED, held: false }
+    JobDraft {
+        place: super::place(number),
+        warnings: warnings(entry, &label),
+        label,
+        fields,
+        stated: STATED,
+        held: false,
+    }
 }
 
-fn input(command: &str, settings: &Settings, origin: &Origin) -> Value {
+fn input(command: &str, settings: &CrontabSettings, origin: &CrontabOrigin) -> Value {
     let (command, stdin) = percent::split(command);
     let mut input = match settings.shell() {
         None => json!({ "script": command }),
@@ -55,7 +62,7 @@ fn input(command: &str, settings: &Settings, origin: &Origin) -> Value {
     input
 }
 
-fn trigger(time: &str, settings: &Settings, origin: &Origin) -> Value {
+fn trigger(time: &str, settings: &CrontabSettings, origin: &CrontabOrigin) -> Value {
     if time.eq_ignore_ascii_case(REBOOT) {
         return json!({ "type": "manual" });
     }
@@ -83,7 +90,7 @@ fn expression(time: &str) -> String {
     fields.join(" ")
 }
 
-fn description(comment: &[&str], settings: &Settings, entry: &Entry<'_>) -> Option<String> {
+fn description(comment: &[&str], settings: &CrontabSettings, entry: &CrontabEntry<'_>) -> Option<String> {
     let mut lines: Vec<String> = comment.iter().filter(|text| is_prose(text)).map(|text| (*text).to_owned()).collect();
     lines.extend(settings.mail_to().map(|to| format!("MAILTO={to}")));
     lines.extend(entry.user.map(|user| format!("User: {user}")));
@@ -97,8 +104,8 @@ fn description(comment: &[&str], settings: &Settings, entry: &Entry<'_>) -> Opti
 /// An entry that was commented out and the heading of the columns say nothing about the line below.
 fn is_prose(text: &str) -> bool {
     let heading = text.split_whitespace().take(5).collect::<Vec<_>>() == ["m", "h", "dom", "mon", "dow"];
-    let is_time = |entry: &Entry<'_>| entry.time.starts_with(|c: char| c.is_ascii_digit() || "*@".contains(c));
-    let entry = matches!(line::read(text, CrontabFormat::User), Ok(Line::Entry(entry)) if is_time(&entry));
+    let is_time = |entry: &CrontabEntry<'_>| entry.time.starts_with(|c: char| c.is_ascii_digit() || "*@".contains(c));
+    let entry = matches!(line::read(text, CrontabFormat::User), Ok(CrontabLine::Entry(entry)) if is_time(&entry));
     !text.is_empty() && !heading && !entry
 }
 
@@ -112,7 +119,7 @@ fn within(text: &str, most: usize) -> String {
     format!("{}{MORE}", shortened(&plain, most - MORE.len()))
 }
 
-fn warnings(entry: &Entry<'_>, label: &str) -> Vec<String> {
+fn warnings(entry: &CrontabEntry<'_>, label: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if entry.time.eq_ignore_ascii_case(REBOOT) {
         warnings.push(format!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::line::{self, Line};
+use super::line::{self, CrontabLine};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrontabFormat {
@@ -15,8 +15,8 @@ pub enum CrontabFormat {
 /// It is a system crontab if every entry has a known user in its sixth field and a command behind it.
 pub fn detect(text: &str, users: &BTreeSet<String>) -> CrontabFormat {
     let entries = text.lines().filter_map(|line| match line::read(line, CrontabFormat::System) {
-        Ok(Line::Entry(entry)) => Some(entry.user.is_some_and(|user| users.contains(user))),
-        Ok(Line::Blank | Line::Comment(_) | Line::Variable { .. }) => None,
+        Ok(CrontabLine::Entry(entry)) => Some(entry.user.is_some_and(|user| users.contains(user))),
+        Ok(CrontabLine::Blank | CrontabLine::Comment(_) | CrontabLine::Variable { .. }) => None,
         // An entry of one word behind its time is no line of a system crontab.
         Err(_) => Some(false),
     });

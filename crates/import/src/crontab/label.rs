@@ -12,14 +12,14 @@ const WRAPPERS: [&str; 9] = ["sudo", "nice", "ionice", "env", "exec", "nohup", "
 const PROGRAM_MAX: usize = 40;
 
 #[derive(Debug)]
-pub(super) struct Labels<'a> {
+pub(super) struct UniqueLabels<'a> {
     name: &'a str,
     used: BTreeMap<String, u32>,
 }
 
-impl Labels<'_> {
-    pub(super) fn new(name: &str) -> Labels<'_> {
-        Labels { name, used: BTreeMap::new() }
+impl UniqueLabels<'_> {
+    pub(super) fn new(name: &str) -> UniqueLabels<'_> {
+        UniqueLabels { name, used: BTreeMap::new() }
     }
 
     /// The same command a second time gets a number, by its order in the file.
@@ -88,7 +88,7 @@ mod tests {
     /// Stored labels depend on it.
     #[test]
     fn labels_stay_the_same_for_ever() {
-        let mut labels = Labels::new("crontab");
+        let mut labels = UniqueLabels::new("crontab");
         assert_eq!(labels.next(None, "echo hi"), "crontab/echo-92793db9");
         assert_eq!(labels.next(None, "echo hi"), "crontab/echo-92793db9-2");
         assert_ne!(labels.next(Some("root"), "echo hi"), "crontab/echo-92793db9");

@@ -5,7 +5,7 @@ use super::format::CrontabFormat;
 const TIME_FIELDS: usize = 5;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum CrontabLine<'a> {
     Blank,
     /// Without its `#`.
     Comment(&'a str),
@@ -13,11 +13,11 @@ pub(super) enum Line<'a> {
         name: &'a str,
         value: &'a str,
     },
-    Entry(Entry<'a>),
+    Entry(CrontabEntry<'a>),
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(super) struct CrontabEntry<'a> {
     /// Five fields, or a nickname like `@daily`.
     pub(super) time: &'a str,
     pub(super) user: Option<&'a str>,
@@ -25,17 +25,17 @@ pub(super) struct Entry<'a> {
     pub(super) command: &'a str,
 }
 
-pub(super) fn read(line: &str, format: CrontabFormat) -> Result<Line<'_>, String> {
+pub(super) fn read(line: &str, format: CrontabFormat) -> Result<CrontabLine<'_>, String> {
     let line = line.trim();
     if line.is_empty() {
-        return Ok(Line::Blank);
+        return Ok(CrontabLine::Blank);
     }
     if let Some(comment) = line.strip_prefix('#') {
-        return Ok(Line::Comment(comment.trim_start_matches('#').trim()));
+        return Ok(CrontabLine::Comment(comment.trim_start_matches('#').trim()));
     }
     match variable(line) {
-        Some((name, value)) => Ok(Line::Variable { name, value }),
-        None => entry(line, format).map(Line::Entry),
+        Some((name, value)) => Ok(CrontabLine::Variable { name, value }),
+        None => entry(line, format).map(CrontabLine::Entry),
     }
 }
 
@@ -53,8 +53,8 @@ fn unquoted(text: &str) -> &str {
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
 }
 
-fn entry(line: &str, format: CrontabFormat) -> Result<Entry<'_>, String> {
-    // A minus before the time told some crons to keep quiet about it.
+fn entry(line: &str, format: CrontabFormat) -> Result<CrontabEntry<'_>, String> {
+    // A minus before the time made some crons keep quiet about it.
     let line = line.strip_prefix('-').unwrap_or(line);
     let fields = if line.starts_with('@') { 1 } else { TIME_FIELDS };
     let (time, rest) = words(line, fields).ok_or("is no entry: five fields of time and a command are expected")?;
@@ -68,7 +68,7 @@ fn entry(line: &str, format: CrontabFormat) -> Result<Entry<'_>, String> {
     if command.is_empty() {
         return Err("has no command".to_owned());
     }
-    Ok(Entry { time, user, command })
+    Ok(CrontabEntry { time, user, command })
 }
 
 /// The first so many words, and what follows them.

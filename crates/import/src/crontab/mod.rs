@@ -9,16 +9,16 @@ mod line;
 mod percent;
 mod settings;
 
-use super::draft::{Reading, Refused};
-use label::Labels;
-use line::Line;
-use settings::Settings;
+use super::draft::{Imported, Refused};
+use label::UniqueLabels;
+use line::CrontabLine;
+use settings::CrontabSettings;
 
 pub use format::{CrontabFormat, detect};
 
 /// What a crontab does not say about itself.
 #[derive(Debug, Clone)]
-pub struct Origin {
+pub struct CrontabOrigin {
     pub format: CrontabFormat,
     /// Under which labels begin, so that a later import finds its jobs again.
     pub name: String,
@@ -28,19 +28,19 @@ pub struct Origin {
     pub cwd: Option<String>,
 }
 
-pub fn read(text: &str, origin: &Origin) -> Reading {
-    let mut reading = Reading::default();
-    let (mut settings, mut labels) = (Settings::default(), Labels::new(&origin.name));
+pub fn read(text: &str, origin: &CrontabOrigin) -> Imported {
+    let mut reading = Imported::default();
+    let (mut settings, mut labels) = (CrontabSettings::default(), UniqueLabels::new(&origin.name));
     let mut comment: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         match line::read(line, origin.format) {
-            Ok(Line::Comment(text)) => {
+            Ok(CrontabLine::Comment(text)) => {
                 comment.push(text);
                 continue;
             }
-            Ok(Line::Blank) => {}
-            Ok(Line::Variable { name, value }) => settings.set(name, value),
-            Ok(Line::Entry(entry)) => {
+            Ok(CrontabLine::Blank) => {}
+            Ok(CrontabLine::Variable { name, value }) => settings.set(name, value),
+            Ok(CrontabLine::Entry(entry)) => {
                 let label = labels.next(entry.user, entry.command);
                 reading.drafts.push(entry::draft(number, label, &entry, &comment, &settings, origin));
             }

@@ -11,7 +11,7 @@ const RESERVED: &str = "ORDO_";
 const ABOUT_MAIL: [&str; 4] = ["MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING"];
 
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct CrontabSettings {
     /// For the command.
     environment: BTreeMap<String, String>,
     zone: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct Settings {
     notes: Vec<String>,
 }
 
-impl Settings {
+impl CrontabSettings {
     pub(super) fn set(&mut self, name: &str, value: &str) {
         match name {
             "CRON_TZ" => self.zone = Some(value.to_owned()).filter(|zone| !zone.is_empty()),

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn origin(format: CrontabFormat) -> Origin {
-    Origin { format, name: "crontab".into(), zone: "Europe/Berlin".into(), cwd: None }
+fn origin(format: CrontabFormat) -> CrontabOrigin {
+    CrontabOrigin { format, name: "crontab".into(), zone: "Europe/Berlin".into(), cwd: None }
 }
 
-fn user(text: &str) -> Reading {
+fn user(text: &str) -> Imported {
     read(text, &origin(CrontabFormat::User))
 }
 
@@ -151,7 +151,7 @@ fn what_is_no_entry_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_cannot_be_carried_over_is_told() {
+fn what_cannot_be_carried_over_is_reported() {
     let reading = user("MAILTO=root\nORDO_X=1\nRANDOM_DELAY=soon\n@reboot start-it");
     assert_eq!(reading.notes.len(), 3, "{reading:?}");
     assert!(reading.drafts[0].warnings[0].contains("ordo job trigger crontab/start-it-"), "{reading:?}");

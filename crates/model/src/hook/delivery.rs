@@ -37,8 +37,9 @@ pub struct Delivery {
     pub replays: u32,
     /// When `bound` began: the arrival, or the last replay.
     pub since: Timestamp,
-    /// When to look after it, as long as something is open.
-    pub look_at: Timestamp,
+    /// When to check it, as long as something is open.
+    #[serde(alias = "look_at")]
+    pub check_at: Timestamp,
     #[serde(default, skip_serializing_if = "is_default")]
     pub forgotten: bool,
 }
@@ -137,7 +138,7 @@ pub enum DeliveryCommand {
         jobs: Vec<JobId>,
     },
     /// Somebody looked what became of it in its jobs.
-    Look { found: Vec<Bound> },
+    Check { found: Vec<Bound> },
     /// Once more, for the jobs that listen now.
     Replay { jobs: Vec<JobId> },
 }
@@ -160,15 +161,18 @@ pub enum DeliveryEvent {
     /// Jobs took runs of it, or refused.
     DeliveryRouted {
         bound: Vec<Bound>,
-        look_at: Timestamp,
+        #[serde(alias = "look_at")]
+        check_at: Timestamp,
     },
     DeliveryRunsEnded {
         bound: Vec<Bound>,
-        look_at: Timestamp,
+        #[serde(alias = "look_at")]
+        check_at: Timestamp,
     },
     /// Nothing new.
     DeliveryLookedAfter {
-        look_at: Timestamp,
+        #[serde(alias = "look_at")]
+        check_at: Timestamp,
     },
     PayloadForgotten {},
     DeliveryReplayed {
@@ -224,7 +228,7 @@ impl Object for Delivery {
     }
 
     fn next_wake(&self) -> Option<Timestamp> {
-        Some(if self.is_open() { self.look_at } else { self.expires_at() })
+        Some(if self.is_open() { self.check_at } else { self.expires_at() })
     }
 
     fn chunk_owners(&self) -> Vec<Uuid> {

@@ -2,7 +2,9 @@
 
 use super::delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal};
 use crate::id::JobId;
-use crate::limits::{DELIVERY_LOOK_MAX, DELIVERY_LOOK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES};
+use crate::limits::{
+    DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES,
+};
 use crate::object::Misplaced;
 use crate::text::shortened;
 use crate::time::{Millis, Timestamp};
@@ -24,8 +26,8 @@ pub(super) fn decide(
                 jobs: if passes { jobs } else { Vec::new() },
             }])
         }
-        (DeliveryCommand::Look { .. } | DeliveryCommand::Replay { .. }, None) => Err(DeliveryRefusal::NoSuchDelivery),
-        (DeliveryCommand::Look { found }, Some(delivery)) => Ok(look(delivery, found, now)),
+        (DeliveryCommand::Check { .. } | DeliveryCommand::Replay { .. }, None) => Err(DeliveryRefusal::NoSuchDelivery),
+        (DeliveryCommand::Check { found }, Some(delivery)) => Ok(check(delivery, found, now)),
         (DeliveryCommand::Replay { jobs }, Some(delivery)) => replay(delivery, jobs),
     }
 }
@@ -40,19 +42,19 @@ fn replay(delivery: &Delivery, jobs: Vec<JobId>) -> Result<Vec<DeliveryEvent>, D
     }
 }
 
-fn look(delivery: &Delivery, found: Vec<Bound>, now: Timestamp) -> Vec<DeliveryEvent> {
+fn check(delivery: &Delivery, found: Vec<Bound>, now: Timestamp) -> Vec<DeliveryEvent> {
     let news: Vec<Bound> = found.into_iter().filter(|found| is_news(delivery, found)).collect();
     let mut after = delivery.clone();
     lay(&mut after.bound, &news);
-    let look_at = now.plus(pause(&after, now));
+    let check_at = now.plus(pause(&after, now));
     let mut events = Vec::new();
     if !news.is_empty() {
         events.push(match delivery.has_waiting() {
-            true => DeliveryEvent::DeliveryRouted { bound: news, look_at },
-            false => DeliveryEvent::DeliveryRunsEnded { bound: news, look_at },
+            true => DeliveryEvent::DeliveryRouted { bound: news, check_at },
+            false => DeliveryEvent::DeliveryRunsEnded { bound: news, check_at },
         });
-    } else if after.is_open() && delivery.look_at <= now {
-        events.push(DeliveryEvent::DeliveryLookedAfter { look_at });
+    } else if after.is_open() && delivery.check_at <= now {
+        events.push(DeliveryEvent::DeliveryLookedAfter { check_at });
     }
     if !after.is_open() {
         if after.expires_at() <= now {
@@ -82,7 +84,7 @@ fn pause(delivery: &Delivery, now: Timestamp) -> Millis {
     let lasted = now.since(delivery.since);
     match delivery.has_waiting() {
         true => lasted.clamp(DELIVERY_WAIT_MIN, DELIVERY_WAIT_MAX),
-        false => lasted.clamp(DELIVERY_LOOK_MIN, DELIVERY_LOOK_MAX),
+        false => lasted.clamp(DELIVERY_CHECK_MIN, DELIVERY_CHECK_MAX),
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn apply(before: Option<Delivery>, event: &DeliveryEvent, at: Timesta
                 bound: waiting(jobs),
                 replays: 0,
                 since: at,
-                look_at: at,
+                check_at: at,
                 forgotten: false,
             }),
             _ => Err(misplaced),
@@ -109,17 +111,17 @@ pub(super) fn apply(before: Option<Delivery>, event: &DeliveryEvent, at: Timesta
     };
     match event {
         DeliveryEvent::DeliveryReceived { .. } => return Err(misplaced),
-        DeliveryEvent::DeliveryRouted { bound, look_at } | DeliveryEvent::DeliveryRunsEnded { bound, look_at } => {
+        DeliveryEvent::DeliveryRouted { bound, check_at } | DeliveryEvent::DeliveryRunsEnded { bound, check_at } => {
             lay(&mut delivery.bound, bound);
-            delivery.look_at = *look_at;
+            delivery.check_at = *check_at;
         }
-        DeliveryEvent::DeliveryLookedAfter { look_at } => delivery.look_at = *look_at,
+        DeliveryEvent::DeliveryLookedAfter { check_at } => delivery.check_at = *check_at,
         DeliveryEvent::PayloadForgotten {} => delivery.payload = None,
         DeliveryEvent::DeliveryReplayed { jobs } => {
             delivery.bound = waiting(jobs);
             delivery.replays += 1;
             delivery.since = at;
-            delivery.look_at = at;
+            delivery.check_at = at;
         }
         DeliveryEvent::DeliveryForgotten {} => delivery.forgotten = true,
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_looks_at_one_place() {
+    fn a_filter_tests_one_value() {
         let payload = br#"{"action": "opened", "pull": {"draft": false, "a/b": [1, 2]}}"#;
         for (form, passes) in [
             (json!({"pointer": "/action", "equals": "opened"}), true),

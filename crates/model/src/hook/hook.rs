@@ -22,7 +22,7 @@ pub struct Hook {
     pub removed: bool,
 }
 
-/// What a hook asks of those who call it.
+/// How a hook verifies and filters its callers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HookTerms {
     /// None: whoever knows the address may call it.

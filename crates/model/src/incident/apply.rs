@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::event::IncidentEvent;
-use super::words::Status;
+use super::words::IncidentStatus;
 use super::{Acknowledgement, Escalating, Incident, Published};
 use crate::object::Misplaced;
 use crate::outbox::Outbox;
@@ -43,7 +43,7 @@ fn begun(event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
         identifier: identifier.clone(),
         generation: *generation,
         severity: *severity,
-        status: Status::Open,
+        status: IncidentStatus::Open,
         assignee: None,
         acknowledged: None,
         links: links.clone(),

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, Status};
+use super::words::{By, IncidentStatus, Link, Severity};
 use crate::job::Invalid;
 
 #[derive(Debug, Clone)]
 pub enum IncidentCommand {
     /// Get or create: on an incident that has not ended it changes nothing.
-    Start(Box<Start>),
+    Start(Box<StartIncident>),
     SetSeverity {
         severity: Severity,
         by: By,
@@ -19,7 +19,7 @@ pub enum IncidentCommand {
         by: By,
     },
     UpdateStatus {
-        status: Status,
+        status: IncidentStatus,
         message: Option<String>,
         by: By,
     },
@@ -46,7 +46,7 @@ pub enum IncidentCommand {
 }
 
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct StartIncident {
     pub title: String,
     pub description: String,
     pub severity: Severity,
@@ -65,14 +65,14 @@ pub enum IncidentRefusal {
     #[error("{0}")]
     Invalid(#[from] Invalid),
     #[error("the incident is {from}: it cannot become {to}, only {}", names(from.moves()))]
-    NoSuchMove { from: Status, to: Status },
+    NoSuchMove { from: IncidentStatus, to: IncidentStatus },
     #[error("the incident is {status}: set its status to open first")]
-    Ended { status: Status },
+    Ended { status: IncidentStatus },
     #[error("the incident is linked to as many jobs and runs as it may be")]
     TooManyLinks,
 }
 
-fn names(statuses: &[Status]) -> String {
+fn names(statuses: &[IncidentStatus]) -> String {
     let names: Vec<&str> = statuses.iter().map(|status| status.name()).collect();
     names.join(", ")
 }

@@ -1,8 +1,8 @@
 //! What happens when something is asked of an incident.
 
-use super::command::{IncidentCommand, IncidentRefusal, Start};
+use super::command::{IncidentCommand, IncidentRefusal, StartIncident};
 use super::event::IncidentEvent;
-use super::words::{By, Link, Source, Status};
+use super::words::{By, IncidentSource, IncidentStatus, Link};
 use super::{Escalating, Incident};
 use crate::job::Invalid;
 use crate::job::definition::text;
@@ -12,9 +12,9 @@ use crate::limits::{
 };
 use crate::time::Timestamp;
 
-type Verdict = Result<Vec<IncidentEvent>, IncidentRefusal>;
+type Decision = Result<Vec<IncidentEvent>, IncidentRefusal>;
 
-pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: Timestamp) -> Verdict {
+pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: Timestamp) -> Decision {
     let (incident, command) = match (before, command) {
         (None, IncidentCommand::Start(start)) => return begin(*start, now),
         (None, _) => return Err(IncidentRefusal::NoSuchIncident),
@@ -59,8 +59,8 @@ fn check_by(by: &By) -> Result<(), Invalid> {
     text("actor", &by.actor, ACTOR_MAX_BYTES)
 }
 
-fn begin(start: Start, now: Timestamp) -> Verdict {
-    let Start { title, description, severity, identifier, generation, links, escalation, by } = start;
+fn begin(start: StartIncident, now: Timestamp) -> Decision {
+    let StartIncident { title, description, severity, identifier, generation, links, escalation, by } = start;
     check_by(&by)?;
     text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
     if !description.is_empty() {
@@ -85,7 +85,7 @@ fn begin(start: Start, now: Timestamp) -> Verdict {
     }])
 }
 
-fn update_status(incident: &Incident, to: Status, message: Option<String>, by: By, now: Timestamp) -> Verdict {
+fn update_status(incident: &Incident, to: IncidentStatus, message: Option<String>, by: By, now: Timestamp) -> Decision {
     check_by(&by)?;
     message.as_ref().map_or(Ok(()), |message| text("message", message, INCIDENT_TEXT_MAX_BYTES))?;
     let from = incident.status;
@@ -105,7 +105,7 @@ fn first_step(incident: &Incident, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Whoever acknowledges again takes it over, and has the whole time again.
-fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Verdict {
+fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Decision {
     check_by(&by)?;
     if incident.status.is_ended() {
         return Err(IncidentRefusal::Ended { status: incident.status });
@@ -116,7 +116,7 @@ fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Verdict {
     Ok(changed(!is_same || timeout.is_some(), IncidentEvent::Acknowledged { expires_at, by }))
 }
 
-fn add_link(incident: &Incident, link: Link, by: By) -> Verdict {
+fn add_link(incident: &Incident, link: Link, by: By) -> Decision {
     check_by(&by)?;
     if incident.links.contains(&link) {
         return Ok(Vec::new());
@@ -129,7 +129,7 @@ fn add_link(incident: &Incident, link: Link, by: By) -> Verdict {
 
 fn wake(incident: &Incident, now: Timestamp) -> Vec<IncidentEvent> {
     let is_due = |at: Option<Timestamp>| !incident.status.is_ended() && at.is_some_and(|at| at <= now);
-    let by = || By::new("escalation", Source::Escalation);
+    let by = || By::new("escalation", IncidentSource::Escalation);
     if incident.acknowledged.as_ref().is_some_and(|ack| is_due(ack.expires_at)) {
         let escalate_at = first_step(incident, now);
         return vec![IncidentEvent::AcknowledgementExpired { escalate_at, by: by() }];
@@ -145,7 +145,7 @@ fn wake(incident: &Incident, now: Timestamp) -> Vec<IncidentEvent> {
     }]
 }
 
-fn remember(incident: &Incident, sender: String, value: serde_json::Value) -> Verdict {
+fn remember(incident: &Incident, sender: String, value: serde_json::Value) -> Decision {
     let bytes = serde_json::to_vec(&value).map_or(usize::MAX, |bytes| bytes.len());
     if bytes > REMEMBERED_MAX_BYTES {
         let message = format!("is {bytes} bytes long, at most {REMEMBERED_MAX_BYTES} are allowed");

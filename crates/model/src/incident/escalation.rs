@@ -1,4 +1,4 @@
-//! Who is told next when nobody reacts: a chain of steps, each after some time.
+//! Who is notified next when nobody reacts: a chain of steps, each after some time.
 //!
 //! Invariant: the policy an incident began with goes with it; a change of the configuration does not reach into it.
 
@@ -12,17 +12,17 @@ use crate::time::{Millis, Timestamp};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
-    pub steps: Vec<Step>,
+    pub steps: Vec<EscalationStep>,
     /// An acknowledgement is worth nothing after this time if the incident has not ended: the chain begins anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_timeout: Option<Millis>,
 }
 
-/// Tells somebody, that long after the step before (the first: after the start).
+/// Notifies somebody, that long after the step before (the first: after the start).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EscalationStep))]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct EscalationStep {
     #[serde(default)]
     pub after: Millis,
     /// Whom: a name, an address or a channel, as the sender understands it.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, Link, Severity, Status};
+use super::words::{By, IncidentStatus, Link, Severity};
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub enum IncidentEvent {
         by: By,
     },
     StatusUpdated {
-        status: Status,
+        status: IncidentStatus,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Set when it was opened again and escalates anew.
@@ -66,7 +66,7 @@ pub enum IncidentEvent {
         link: Link,
         by: By,
     },
-    /// Somebody is to be told, because nobody reacted.
+    /// Somebody is to be notified, because nobody reacted.
     Escalated {
         step: u32,
         notify: String,
@@ -104,7 +104,7 @@ impl IncidentEvent {
         }
     }
 
-    /// Who did it. None: bookkeeping, which has no place in a timeline and is told to nobody.
+    /// Who did it. None: bookkeeping, which does not appear in a timeline and notifies nobody.
     pub const fn by(&self) -> Option<&By> {
         match self {
             IncidentEvent::IncidentStarted { by, .. }

@@ -21,11 +21,11 @@ use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
-pub use command::{IncidentCommand, IncidentRefusal, Start};
-pub use escalation::{Escalation, Step};
+pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
+pub use escalation::{Escalation, EscalationStep};
 pub use event::IncidentEvent;
 pub use postmortem::postmortem;
-pub use words::{By, Link, NoSeverity, Severity, Source, Status};
+pub use words::{By, IncidentSource, IncidentStatus, Link, NoSeverity, Severity};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
@@ -38,7 +38,7 @@ pub struct Incident {
     #[serde(default)]
     pub generation: u32,
     pub severity: Severity,
-    pub status: Status,
+    pub status: IncidentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,11 +83,11 @@ pub struct Escalating {
     pub due_at: Option<Timestamp>,
 }
 
-/// The incident as it looked after one event: what a message about that event shows.
+/// The incident as it was after one event: what a message about that event shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     pub severity: Severity,
-    pub status: Status,
+    pub status: IncidentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Incident;
 use super::event::IncidentEvent;
-use super::words::{Link, Status};
+use super::words::{IncidentStatus, Link};
 use crate::time::{Millis, Timestamp};
 
 /// Notes that begin with one of these are things to do.
@@ -60,7 +60,8 @@ fn impact(text: &mut String, incident: &Incident, timeline: &[(Timestamp, Incide
         timeline.iter().find(|(_, event)| wanted(event)).map(|(at, _)| at.since(incident.created_at))
     };
     let acknowledged = after(|event| matches!(event, IncidentEvent::Acknowledged { .. }));
-    let mitigating = after(|event| matches!(event, IncidentEvent::StatusUpdated { status: Status::Mitigating, .. }));
+    let mitigating =
+        after(|event| matches!(event, IncidentEvent::StatusUpdated { status: IncidentStatus::Mitigating, .. }));
     let mut row = |name: &str, length: Option<Millis>, otherwise: &str| {
         let value = length.map_or_else(|| otherwise.to_owned(), |length| seconds(length).to_string());
         put(text, format_args!("- {name}: {value}\n"));
@@ -150,15 +151,15 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, IncidentCommand, Severity, Source, Start};
+    use super::super::{By, IncidentCommand, IncidentSource, Severity, StartIncident};
     use super::*;
     use crate::object::Object;
 
     #[test]
     fn the_document_tells_the_whole_story() {
         let at = |secs: i64| Timestamp::from_ms(1_763_200_000_000 + secs * 1_000).unwrap();
-        let ana = || By::new("ana", Source::Api);
-        let start = Start {
+        let ana = || By::new("ana", IncidentSource::Api);
+        let start = StartIncident {
             title: "checkout *down*".into(),
             description: "first\n# second".into(),
             severity: Severity::Sev1,
@@ -166,13 +167,13 @@ mod tests {
             generation: 0,
             links: Vec::new(),
             escalation: None,
-            by: By::new("nightly", Source::Job),
+            by: By::new("nightly", IncidentSource::Job),
         };
         let commands = [
             (0, IncidentCommand::Start(Box::new(start))),
             (65, IncidentCommand::Acknowledge { by: ana() }),
             (70, IncidentCommand::AddNote { text: "Action: add a test".into(), by: ana() }),
-            (90, IncidentCommand::UpdateStatus { status: Status::Resolved, message: None, by: ana() }),
+            (90, IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() }),
         ];
         let (mut incident, mut timeline) = (None, Vec::new());
         for (secs, command) in commands {

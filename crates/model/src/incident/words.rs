@@ -91,7 +91,7 @@ impl fmt::Display for Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentStatus))]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum IncidentStatus {
     #[default]
     Open,
     Mitigating,
@@ -100,51 +100,52 @@ pub enum Status {
     Declined,
 }
 
-impl Status {
-    pub const ALL: [Status; 4] = [Status::Open, Status::Mitigating, Status::Resolved, Status::Declined];
+impl IncidentStatus {
+    pub const ALL: [IncidentStatus; 4] =
+        [IncidentStatus::Open, IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Declined];
 
     pub const fn name(self) -> &'static str {
         match self {
-            Status::Open => "open",
-            Status::Mitigating => "mitigating",
-            Status::Resolved => "resolved",
-            Status::Declined => "declined",
+            IncidentStatus::Open => "open",
+            IncidentStatus::Mitigating => "mitigating",
+            IncidentStatus::Resolved => "resolved",
+            IncidentStatus::Declined => "declined",
         }
     }
 
     /// Part of stored keys, so it never changes.
     pub const fn code(self) -> u8 {
         match self {
-            Status::Open => 0,
-            Status::Mitigating => 1,
-            Status::Resolved => 2,
-            Status::Declined => 3,
+            IncidentStatus::Open => 0,
+            IncidentStatus::Mitigating => 1,
+            IncidentStatus::Resolved => 2,
+            IncidentStatus::Declined => 3,
         }
     }
 
-    pub fn named(name: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.name() == name)
+    pub fn named(name: &str) -> Option<IncidentStatus> {
+        IncidentStatus::ALL.into_iter().find(|status| status.name() == name)
     }
 
     /// Nobody has to do anything any more, unless it is opened again.
     pub const fn is_ended(self) -> bool {
         match self {
-            Status::Open | Status::Mitigating => false,
-            Status::Resolved | Status::Declined => true,
+            IncidentStatus::Open | IncidentStatus::Mitigating => false,
+            IncidentStatus::Resolved | IncidentStatus::Declined => true,
         }
     }
 
     /// Where it may go from here.
-    pub const fn moves(self) -> &'static [Status] {
+    pub const fn moves(self) -> &'static [IncidentStatus] {
         match self {
-            Status::Open => &[Status::Mitigating, Status::Resolved, Status::Declined],
-            Status::Mitigating => &[Status::Open, Status::Resolved, Status::Declined],
-            Status::Resolved | Status::Declined => &[Status::Open],
+            IncidentStatus::Open => &[IncidentStatus::Mitigating, IncidentStatus::Resolved, IncidentStatus::Declined],
+            IncidentStatus::Mitigating => &[IncidentStatus::Open, IncidentStatus::Resolved, IncidentStatus::Declined],
+            IncidentStatus::Resolved | IncidentStatus::Declined => &[IncidentStatus::Open],
         }
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for IncidentStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -155,11 +156,11 @@ impl fmt::Display for Status {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct By {
     pub actor: String,
-    pub source: Source,
+    pub source: IncidentSource,
 }
 
 impl By {
-    pub fn new(actor: impl Into<String>, source: Source) -> By {
+    pub fn new(actor: impl Into<String>, source: IncidentSource) -> By {
         By { actor: actor.into(), source }
     }
 }
@@ -167,7 +168,7 @@ impl By {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentSource))]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum IncidentSource {
     Api,
     Slack,
     Job,
@@ -175,22 +176,22 @@ pub enum Source {
     Escalation,
 }
 
-impl Source {
+impl IncidentSource {
     pub const fn name(self) -> &'static str {
         match self {
-            Source::Api => "api",
-            Source::Slack => "slack",
-            Source::Job => "job",
-            Source::Monitor => "monitor",
-            Source::Escalation => "escalation",
+            IncidentSource::Api => "api",
+            IncidentSource::Slack => "slack",
+            IncidentSource::Job => "job",
+            IncidentSource::Monitor => "monitor",
+            IncidentSource::Escalation => "escalation",
         }
     }
 
     /// Whether a person stands behind it.
     pub const fn is_person(self) -> bool {
         match self {
-            Source::Api | Source::Slack => true,
-            Source::Job | Source::Monitor | Source::Escalation => false,
+            IncidentSource::Api | IncidentSource::Slack => true,
+            IncidentSource::Job | IncidentSource::Monitor | IncidentSource::Escalation => false,
         }
     }
 }

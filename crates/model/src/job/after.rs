@@ -170,24 +170,24 @@ pub struct UpstreamEnd {
 pub(super) fn input_with(input: &Value, ends: &[UpstreamEnd]) -> Value {
     let mut input = input.clone();
     if let Some(fields) = input.as_object_mut() {
-        fields.insert("after".to_owned(), ends.iter().map(told).collect());
+        fields.insert("after".to_owned(), ends.iter().map(to_json).collect());
     }
     input
 }
 
-fn told(end: &UpstreamEnd) -> Value {
+fn to_json(end: &UpstreamEnd) -> Value {
     let UpstreamEnd { job_id, label, run_id, status, result, result_bytes, reason, .. } = end;
-    let mut told = json!({ "job_id": job_id, "label": label, "run_id": run_id, "status": status });
+    let mut to_json = json!({ "job_id": job_id, "label": label, "run_id": run_id, "status": status });
     if let Some(result) = result {
-        told["result"] = result.clone();
+        to_json["result"] = result.clone();
     }
     if let Some(bytes) = result_bytes {
-        told["result_bytes"] = Value::from(*bytes);
+        to_json["result_bytes"] = Value::from(*bytes);
     }
     if let Some(reason) = reason {
-        told["reason"] = Value::from(reason.as_str());
+        to_json["reason"] = Value::from(reason.as_str());
     }
-    told
+    to_json
 }
 
 #[cfg(test)]

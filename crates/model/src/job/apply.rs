@@ -9,8 +9,8 @@ use super::outbox;
 use super::pace::Pace;
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
-use super::state::{ActiveRun, Attempt, Backfill, History, Job, Last, Phase, Stage};
-use crate::id::{JobId, RunId, Token};
+use super::state::{ActiveRun, Attempt, Backfill, Job, Last, Phase, RunHistory, Stage};
+use crate::id::{FencingToken, JobId, RunId};
 use crate::limits::ATTEMPT_ERRORS_KEPT;
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
@@ -42,8 +42,8 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             active: Vec::new(),
             backfills: Vec::new(),
             run_count: 0,
-            last_token: Token(0),
-            history: History::default(),
+            last_token: FencingToken(0),
+            history: RunHistory::default(),
             followed: false,
             arrived: Vec::new(),
             outbox: Outbox::default(),
@@ -53,7 +53,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
     }
 }
 
-/// Moves the job by one event; answers the run it touched, as that run now looks.
+/// Moves the job by one event; returns the run it touched, as it is now.
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
     // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.
@@ -275,7 +275,7 @@ fn end(
     Ok(Some(ended))
 }
 
-/// A share counts in what is kept, and in its whole; what the job did last is told by the whole.
+/// A share counts in what is kept, and in its whole; what the job did last follows from the whole.
 fn remember_shard(job: &mut Job, parent: RunId, end: ShardEnd, at: Timestamp) {
     job.history.kept = job.history.kept.saturating_add(1);
     job.history.oldest.get_or_insert(at);

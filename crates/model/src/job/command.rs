@@ -9,19 +9,19 @@ use uuid::Uuid;
 use super::after::UpstreamEnd;
 use super::definition::{Definition, Invalid};
 use super::run::Run;
-use crate::id::{Incarnation, RunId, Token};
+use crate::id::{FencingToken, Incarnation, RunId};
 use crate::limits::CHAIN_DEPTH_MAX;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
-/// A command together with a free place to run in, if its sender has one to offer.
+/// A command together with a free slot to run in, if its sender has one to offer.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct SlottedCommand {
     pub command: Command,
     pub reservation: Option<SlotReservation>,
 }
 
-/// A place in an executor of a group, reserved for one attempt.
+/// A slot in an executor of a group, reserved for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotReservation {
     pub executor: Incarnation,
@@ -84,8 +84,8 @@ pub enum Command {
     },
     Report {
         run_id: RunId,
-        token: Token,
-        report: Report,
+        token: FencingToken,
+        report: AttemptReport,
     },
     CancelRun {
         run_id: RunId,
@@ -107,7 +107,7 @@ pub enum Command {
         below: u64,
         oldest: Option<Timestamp>,
     },
-    /// Another job will run after this one: it shall hear of every end.
+    /// Another job will run after this one: every end is published for it.
     Follow,
     /// A run of a job that this one comes after has ended.
     Arrive {
@@ -121,7 +121,7 @@ pub enum Command {
 
 /// What an executor has to say about an attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Report {
+pub enum AttemptReport {
     Completed {
         started_at: Timestamp,
         result: Value,

@@ -1,4 +1,4 @@
-//! What a user asks for: the job as it is written down, with its defaults filled in.
+//! The job as its user defines it, with the defaults filled in.
 //!
 //! Invariant: a definition inside a job has been validated; nothing later needs to doubt it.
 
@@ -187,7 +187,7 @@ impl Definition {
         self.after.as_ref().map_or(Ok(()), After::validate)
     }
 
-    /// Whether only the dispatcher may say when and where a run begins: a free place alone is not enough.
+    /// Whether only the dispatcher may say when and where a run begins: a free slot alone is not enough.
     pub fn needs_dispatch(&self) -> bool {
         self.routing == Routing::ShardingBroadcast || self.concurrency_key.is_some() || self.rate_limit.is_some()
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
-use crate::id::{Incarnation, RunId, Token};
+use crate::id::{FencingToken, Incarnation, RunId};
 use crate::schedule::{Gap, Occurrence};
 use crate::text::is_default;
 use crate::time::Timestamp;
@@ -60,7 +60,7 @@ pub enum Event {
     JobStarted {
         run_id: RunId,
         attempt: u32,
-        token: Token,
+        token: FencingToken,
         executor: Incarnation,
         /// Without a report by then the attempt is settled without one.
         deadline: Timestamp,

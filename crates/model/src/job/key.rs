@@ -135,7 +135,7 @@ pub struct UniqueKey {
 pub enum OnConflict {
     #[default]
     Refuse,
-    /// Whoever asks is told of the first one.
+    /// The caller gets the first one.
     Merge,
 }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_is_shortened_and_still_told_apart() {
+    fn a_long_value_is_shortened_and_stays_distinct() {
         let source = KeySource::Input("/a".into());
         let of = |end: &str| source.of("", &json!({"a": format!("{}{end}", "x".repeat(1_000))}));
         assert_ne!(of("1"), of("2"));

@@ -18,7 +18,7 @@ mod trigger;
 
 pub use after::{After, AfterMode, AfterOn, UpstreamEnd};
 pub use apply::{Unfoldable, apply, create};
-pub use command::{Command, Order, Refusal, Report, SlotReservation};
+pub use command::{AttemptReport, Command, Refusal, SlotReservation, SlottedCommand};
 pub use decide::{Decided, decide};
 pub use definition::{Definition, Invalid};
 pub use event::{Cause, Event, SkipReason, Timeliness};
@@ -29,5 +29,5 @@ pub use policy::{Block, Misfire, Retention, Retry, Routing};
 pub use reaction::{IncidentPolicy, Reaction};
 pub use run::{AttemptError, Run, RunStatus};
 pub use shard::{Shard, ShardEnd, ShardPosition};
-pub use state::{ActiveRun, Attempt, Backfill, History, Job, JobState, Last, Phase, Stage};
+pub use state::{ActiveRun, Attempt, Backfill, Job, JobState, Last, Phase, RunHistory, Stage};
 pub use trigger::Trigger;

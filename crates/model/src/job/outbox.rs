@@ -64,7 +64,7 @@ impl Notice {
         }
     }
 
-    /// Whether it tells of an occurrence that did not happen when it should have.
+    /// Whether it announces an occurrence that did not happen when it should have.
     pub const fn is_missed(&self) -> bool {
         match self {
             Notice::Late { timeliness, .. } => matches!(timeliness, Timeliness::Misfire),
@@ -78,10 +78,10 @@ impl Notice {
     }
 }
 
-/// Puts what the event makes worth telling into the outbox. The job is as it was before the event, but counts it.
+/// Puts the notices that the event calls for into the outbox. The job is as it was before the event, but counts it.
 pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
     match event {
-        // A share of a run is not told of: its whole is.
+        // A shard is not announced: its whole run is.
         Event::JobFailed { run_id, .. } | Event::JobExecuted { run_id, .. } | Event::RunCancelled { run_id, .. }
             if is_shard(job, *run_id) => {}
         Event::RunExpired { run_id } => {
@@ -168,8 +168,8 @@ fn ended(job: &mut Job, at: Timestamp, run_id: RunId, status: &str) {
     }
 }
 
-/// A scheduled occurrence came while runs were still running: each is told of once. Runs shorter than OVERRAN_MIN
-/// belong to schedules faster than anybody would want to be told of.
+/// A scheduled occurrence came while runs were still running: each is announced once. Runs shorter than OVERRAN_MIN
+/// belong to schedules too fast for anybody to want a notification.
 fn overran(job: &mut Job, cause: &Cause, at: Timestamp) {
     if !matches!(cause, Cause::Schedule { .. }) || job.active.is_empty() {
         return;

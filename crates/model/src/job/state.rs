@@ -16,7 +16,7 @@ use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd, ShardPosition};
 use super::trigger::Trigger;
-use crate::id::{Incarnation, JobId, RunId, Token};
+use crate::id::{FencingToken, Incarnation, JobId, RunId};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
 use crate::outbox::Outbox;
 use crate::schedule::Occurrence;
@@ -48,16 +48,16 @@ pub struct Job {
     pub backfills: Vec<Backfill>,
     /// How many runs (and skipped records) there have been; numbers the next.
     pub run_count: u64,
-    pub last_token: Token,
+    pub last_token: FencingToken,
     #[serde(default)]
-    pub history: History,
+    pub history: RunHistory,
     /// Others wait for the ends of its runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub followed: bool,
     /// How the jobs that this one comes after have ended since its last run of the chain, under `all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrived: Vec<UpstreamEnd>,
-    /// What people outside have still to be told.
+    /// Events that are still to be published.
     #[serde(default, skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox<Notice>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -147,7 +147,7 @@ pub struct ActiveRun {
     pub errors: Vec<AttemptError>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelling: Option<String>,
-    /// It was still running when the next occurrence came, and that was told.
+    /// It was still running when the next occurrence came, and that was announced.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overran: bool,
 }
@@ -155,7 +155,7 @@ pub struct ActiveRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Stage {
-    /// Waits for its turn in the job, then for a free place.
+    /// Waits for its turn in the job, then for a free slot.
     Queued,
     /// Failed, and waits before it is tried again. It keeps its turn.
     Backoff {
@@ -172,7 +172,7 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     pub number: u32,
-    pub token: Token,
+    pub token: FencingToken,
     pub executor: Incarnation,
     pub started_at: Timestamp,
     pub deadline: Timestamp,
@@ -190,7 +190,7 @@ pub struct Backfill {
 
 /// What is kept of runs that are over.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct History {
+pub struct RunHistory {
     /// Finished runs that still have a row.
     pub kept: u32,
     /// When the oldest of them ended.

@@ -6,7 +6,7 @@ use crate::schedule::{Dst, Exclusion, Rule, Schedule};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Form", into = "Form")]
+#[serde(try_from = "TriggerForm", into = "TriggerForm")]
 pub enum Trigger {
     Scheduled(Schedule),
     Webhook { hook: String },
@@ -51,10 +51,10 @@ impl Trigger {
     }
 }
 
-/// The trigger on the wire: one flat object, told apart by `type`.
+/// The trigger on the wire: one flat object, distinguished by `type`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Form {
+struct TriggerForm {
     r#type: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
@@ -78,7 +78,7 @@ struct Form {
     hook: Option<String>,
 }
 
-impl Form {
+impl TriggerForm {
     fn has_schedule_fields(&self) -> bool {
         self.at.is_some()
             || self.every.is_some()
@@ -92,10 +92,10 @@ impl Form {
     }
 }
 
-impl TryFrom<Form> for Trigger {
+impl TryFrom<TriggerForm> for Trigger {
     type Error = String;
 
-    fn try_from(form: Form) -> Result<Trigger, String> {
+    fn try_from(form: TriggerForm) -> Result<Trigger, String> {
         match form.r#type.as_str() {
             "scheduled" if form.hook.is_some() => Err("a scheduled trigger has no hook".into()),
             "scheduled" => schedule(form).map(Trigger::Scheduled),
@@ -117,7 +117,7 @@ impl TryFrom<Form> for Trigger {
     }
 }
 
-fn schedule(form: Form) -> Result<Schedule, String> {
+fn schedule(form: TriggerForm) -> Result<Schedule, String> {
     let cron_only = form.timezone.is_some() || form.dst.is_some();
     let rule = match (form.at, form.every, form.cron) {
         (Some(at), None, None) => Rule::At { at },
@@ -136,24 +136,26 @@ fn schedule(form: Form) -> Result<Schedule, String> {
     Ok(Schedule { rule, start: form.start, end: form.end, jitter: form.jitter, exclude: form.exclude })
 }
 
-impl From<Trigger> for Form {
-    fn from(trigger: Trigger) -> Form {
+impl From<Trigger> for TriggerForm {
+    fn from(trigger: Trigger) -> TriggerForm {
         match trigger {
-            Trigger::Manual => Form { r#type: "manual".into(), ..Form::default() },
-            Trigger::Webhook { hook } => Form { r#type: "webhook".into(), hook: Some(hook), ..Form::default() },
+            Trigger::Manual => TriggerForm { r#type: "manual".into(), ..TriggerForm::default() },
+            Trigger::Webhook { hook } => {
+                TriggerForm { r#type: "webhook".into(), hook: Some(hook), ..TriggerForm::default() }
+            }
             Trigger::Scheduled(schedule) => scheduled_form(schedule),
         }
     }
 }
 
-fn scheduled_form(schedule: Schedule) -> Form {
-    let mut form = Form {
+fn scheduled_form(schedule: Schedule) -> TriggerForm {
+    let mut form = TriggerForm {
         r#type: "scheduled".into(),
         start: schedule.start,
         end: schedule.end,
         jitter: schedule.jitter,
         exclude: schedule.exclude,
-        ..Form::default()
+        ..TriggerForm::default()
     };
     match schedule.rule {
         Rule::At { at } => form.at = Some(at),

@@ -56,7 +56,7 @@ pub enum MonitorStatus {
     Silent {
         since: Timestamp,
     },
-    /// Told that it failed.
+    /// A ping reported a failure.
     Failing {
         since: Timestamp,
     },

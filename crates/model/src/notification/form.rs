@@ -12,7 +12,7 @@ use crate::job::Notice;
 use crate::time::Timestamp;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Form {
+pub(super) struct MessageForm {
     version: u64,
     at: Timestamp,
     event: String,
@@ -33,31 +33,31 @@ enum SubjectForm {
 
 #[derive(Debug, thiserror::Error)]
 #[error("the event {event:?} of a message cannot be read: {why}")]
-pub(super) struct Unreadable {
+pub(super) struct UnreadableMessage {
     event: String,
     why: serde_json::Error,
 }
 
-impl From<Message> for Form {
-    fn from(message: Message) -> Form {
+impl From<Message> for MessageForm {
+    fn from(message: Message) -> MessageForm {
         let (event, data) = (message.event().to_owned(), message.details());
         let subject = match message.subject {
             Subject::Incident { incident, .. } => SubjectForm::Incident(incident),
             Subject::Job { job, notice } => SubjectForm::Job { job, notice },
         };
-        Form { version: message.version, at: message.at, event, data, subject }
+        MessageForm { version: message.version, at: message.at, event, data, subject }
     }
 }
 
-impl TryFrom<Form> for Message {
-    type Error = Unreadable;
+impl TryFrom<MessageForm> for Message {
+    type Error = UnreadableMessage;
 
-    fn try_from(form: Form) -> Result<Message, Unreadable> {
-        let Form { version, at, event, data, subject } = form;
+    fn try_from(form: MessageForm) -> Result<Message, UnreadableMessage> {
+        let MessageForm { version, at, event, data, subject } = form;
         let subject = match subject {
             SubjectForm::Incident(incident) => {
                 let read = IncidentEvent::deserialize(json!({ "type": event, "data": data }));
-                Subject::Incident { incident, event: Box::new(read.map_err(|why| Unreadable { event, why })?) }
+                Subject::Incident { incident, event: Box::new(read.map_err(|why| UnreadableMessage { event, why })?) }
             }
             SubjectForm::Job { job, notice } => Subject::Job { job, notice },
         };

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::form::Form;
+use super::form::MessageForm;
 use crate::id::{EntityId, JobId, Kind, RunId};
 use crate::incident::{By, Card, Incident, IncidentEvent, Link};
 use crate::job::{Job, Notice};
-use crate::outbox::Entry;
+use crate::outbox::OutboxEntry;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Form", try_from = "Form")]
+#[serde(into = "MessageForm", try_from = "MessageForm")]
 pub struct Message {
     /// The version of the event in the stream of the entity it is about.
     pub version: u64,
@@ -30,7 +30,7 @@ pub enum Subject {
     Job { job: JobSubject, notice: Notice },
 }
 
-/// The incident as it looked after the event.
+/// The incident as it was after the event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncidentSubject {
     pub id: Uuid,
@@ -56,7 +56,7 @@ pub struct JobSubject {
 
 impl Message {
     /// About an incident: what happened, and the card as it looked then.
-    pub fn of_incident(id: Uuid, incident: &Incident, entry: &Entry<Card>, event: IncidentEvent) -> Message {
+    pub fn of_incident(id: Uuid, incident: &Incident, entry: &OutboxEntry<Card>, event: IncidentEvent) -> Message {
         let incident = IncidentSubject {
             id,
             title: incident.title.clone(),
@@ -71,7 +71,7 @@ impl Message {
         Message { version: entry.version, at: entry.at, subject }
     }
 
-    pub fn of_job(job: &Job, entry: &Entry<Notice>) -> Message {
+    pub fn of_job(job: &Job, entry: &OutboxEntry<Notice>) -> Message {
         let definition = &job.definition;
         let job = JobSubject { id: job.id, label: definition.label.clone(), tool_name: definition.tool_name.clone() };
         Message { version: entry.version, at: entry.at, subject: Subject::Job { job, notice: entry.what.clone() } }

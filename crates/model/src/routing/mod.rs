@@ -1,7 +1,7 @@
 //! Which executor gets a run: the ten strategies as one pure function over those who could take it.
 //!
 //! Invariant: the same candidates, run and draw give the same choice. A strategy that sticks to one executor waits for
-//! it when it is full; the others choose among those with a free place.
+//! it when it is full; the others choose among those with a free slot.
 
 mod sticky;
 
@@ -31,7 +31,7 @@ pub struct Candidate<'a> {
 
 /// Whom the choice is for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct RoutingRequest {
     pub job: JobId,
     /// Chance, drawn by the caller.
     pub draw: u64,
@@ -41,16 +41,16 @@ pub struct Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     Take(usize),
-    /// This one and no other, as soon as it has a free place.
+    /// This one and no other, as soon as it has a free slot.
     WaitFor(usize),
     /// Every candidate gets its share of the run.
     All,
-    /// Nobody has a free place, or nobody is there.
+    /// Nobody has a free slot, or nobody is there.
     Nobody,
 }
 
 /// Chooses among the candidates, which come in the order of their names.
-pub fn choose(routing: Routing, candidates: &[Candidate<'_>], asked: Asked) -> Choice {
+pub fn choose(routing: Routing, candidates: &[Candidate<'_>], asked: RoutingRequest) -> Choice {
     match routing {
         Routing::First => stick_to(candidates, (!candidates.is_empty()).then_some(0)),
         Routing::Last => stick_to(candidates, candidates.len().checked_sub(1)),

@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use super::cron::Pattern;
+use super::cron::CronPattern;
 use super::dst::CronBeat;
 use super::every::EveryBeat;
 use super::jitter::delay_ms;
@@ -43,7 +43,7 @@ impl Beat {
                 Ok(Beat::Every(EveryBeat { start, every }))
             }
             Rule::Cron { expr, timezone, dst } => {
-                let pattern = Pattern::parse(expr).map_err(|message| ScheduleError { field: "cron", message })?;
+                let pattern = CronPattern::parse(expr).map_err(|message| ScheduleError { field: "cron", message })?;
                 let zone = Zone::get(timezone).map_err(|message| ScheduleError { field: "timezone", message })?;
                 Ok(Beat::Cron(Box::new(CronBeat { pattern, zone, dst: *dst })))
             }

@@ -4,13 +4,13 @@
 //! promise other times; and it stays short, whatever the expression names.
 
 use super::Schedule;
-use super::cron::Pattern;
+use super::cron::CronPattern;
 use super::describe_day::days;
 use super::words::{list, listed, plural, sentence_case, step_of};
 use super::{Rule, ScheduleError};
 use crate::time::Millis;
 
-/// So many times of day are listed one by one; more are told by their fields.
+/// So many times of day are listed one by one; more are described by their fields.
 const TIMES_LISTED_MAX: usize = 6;
 
 pub(super) fn describe(schedule: &Schedule) -> String {
@@ -37,7 +37,7 @@ fn rule(rule: &Rule) -> Result<String, ScheduleError> {
         Rule::At { at } => Ok(format!("once at {at}")),
         Rule::Every { every } => Ok(every_phrase(*every)),
         Rule::Cron { expr, timezone, .. } => {
-            let pattern = Pattern::parse(expr).map_err(|message| ScheduleError { field: "cron", message })?;
+            let pattern = CronPattern::parse(expr).map_err(|message| ScheduleError { field: "cron", message })?;
             Ok(format!("{} ({timezone})", sentence_case(&cron(&pattern))))
         }
     }
@@ -57,7 +57,7 @@ fn every_phrase(every: Millis) -> String {
     format!("every {every}")
 }
 
-fn cron(pattern: &Pattern) -> String {
+fn cron(pattern: &CronPattern) -> String {
     let parts = [
         time(&pattern.seconds.to_vec(), &pattern.minutes.to_vec(), &pattern.hours.to_vec()),
         days(&pattern.days),

@@ -5,8 +5,8 @@
 //! belongs to none; with `shift` a match inside it becomes one occurrence at the change itself.
 //! Invariant: instants are strictly increasing, and searching forwards or backwards finds the same ones.
 
-use super::cron::Pattern;
-use super::zone::{Segment, Zone};
+use super::cron::CronPattern;
+use super::zone::{OffsetSegment, Zone};
 use super::{Dst, Repeated, Skipped};
 
 /// More than any zone is away from UTC, in seconds.
@@ -14,7 +14,7 @@ const OFFSET_MAX: i64 = 26 * 3_600;
 
 #[derive(Debug, Clone)]
 pub(super) struct CronBeat {
-    pub(super) pattern: Pattern,
+    pub(super) pattern: CronPattern,
     pub(super) zone: Zone,
     pub(super) dst: Dst,
 }
@@ -59,12 +59,12 @@ impl CronBeat {
     }
 
     /// Whether the instant stands for skipped times only, and shows none of the pattern's own.
-    pub(super) fn is_shifted(&self, second: i64, segment: &Segment) -> bool {
+    pub(super) fn is_shifted(&self, second: i64, segment: &OffsetSegment) -> bool {
         second == segment.start && self.shifts_into(segment) && !self.pattern.matches(segment.wall(second))
     }
 
     /// The wall-clock times, from and up to, at which the pattern counts in this segment.
-    fn walls(&self, segment: &Segment) -> (i64, i64) {
+    fn walls(&self, segment: &OffsetSegment) -> (i64, i64) {
         let (first, end) = (segment.wall(segment.start), segment.wall(segment.end));
         if self.pattern.is_interval {
             return (first, end);
@@ -77,7 +77,7 @@ impl CronBeat {
     }
 
     /// Whether the pattern has a match among the times skipped at the start of the segment, and is to run then.
-    fn shifts_into(&self, segment: &Segment) -> bool {
+    fn shifts_into(&self, segment: &OffsetSegment) -> bool {
         let shifts = match self.dst.skipped {
             Skipped::Shift => segment.starts_with_a_gap() && !self.pattern.is_interval,
             Skipped::Skip => false,
@@ -91,7 +91,7 @@ impl CronBeat {
 }
 
 /// Where to go on when the segment has nothing more: its end, or, for a rare pattern, shortly before its next match.
-fn next_segment(segment: &Segment, from: i64, found: Option<i64>) -> Option<i64> {
+fn next_segment(segment: &OffsetSegment, from: i64, found: Option<i64>) -> Option<i64> {
     if segment.is_last() {
         return None;
     }

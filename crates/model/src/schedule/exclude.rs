@@ -181,7 +181,7 @@ impl Serialize for LocalDate {
 /// Every field an exclusion may have; which of them are there says which kind it is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ExclusionForm {
     days: Option<Vec<String>>,
     dates: Option<Vec<String>>,
     from: Option<String>,
@@ -191,15 +191,15 @@ struct Written {
 
 impl<'de> Deserialize<'de> for Exclusion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Exclusion::try_from(Written::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+        Exclusion::try_from(ExclusionForm::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
-impl TryFrom<Written> for Exclusion {
+impl TryFrom<ExclusionForm> for Exclusion {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Exclusion, String> {
-        let Written { days, dates, from, to, timezone } = written;
+    fn try_from(written: ExclusionForm) -> Result<Exclusion, String> {
+        let ExclusionForm { days, dates, from, to, timezone } = written;
         if let Some(dates) = dates {
             if days.is_some() || from.is_some() || to.is_some() {
                 return Err("an exclusion of dates excludes whole days: it has no days, from or to".to_owned());

@@ -20,7 +20,7 @@ mod zone;
 
 pub use compiled::Compiled;
 pub use exclude::{DatesExclusion, Exclusion, LocalDate, RangeExclusion, TimeOfDay, Weekday, WeeklyExclusion};
-pub use preview::{DstNote, Preview};
+pub use preview::{DstNote, PreviewedOccurrence};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -176,7 +176,7 @@ impl Schedule {
     }
 
     /// The first `n` occurrences due after the moment, at most [`crate::limits::PREVIEW_MAX`], as a person sees them.
-    pub fn preview(&self, after: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
+    pub fn preview(&self, after: Timestamp, n: usize, job: Uuid) -> Vec<PreviewedOccurrence> {
         preview::preview(self, after, n, job)
     }
 

@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use super::compiled::{Beat, Compiled};
 use super::dst::CronBeat;
-use super::zone::{DAY_SECS, Segment};
+use super::zone::{DAY_SECS, OffsetSegment};
 use super::{Occurrence, Schedule};
 use crate::limits::PREVIEW_MAX;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PreviewedOccurrence))]
-pub struct Preview {
+pub struct PreviewedOccurrence {
     #[serde(flatten)]
     pub occurrence: Occurrence,
     /// The nominal time in the schedule's zone: `2026-03-29T03:00:00+02:00[Europe/Berlin]`.
@@ -51,18 +51,22 @@ impl fmt::Display for DstNote {
 
 /// The first `n` that are due after the moment. As everywhere, occurrences are taken in nominal order: one that jitter
 /// made due before its predecessor comes with it.
-pub(super) fn preview(schedule: &Schedule, after: Timestamp, n: usize, job: Uuid) -> Vec<Preview> {
+pub(super) fn preview(schedule: &Schedule, after: Timestamp, n: usize, job: Uuid) -> Vec<PreviewedOccurrence> {
     let Ok(compiled) = schedule.compile() else { return Vec::new() };
     let found = compiled.due_after(after, job).take(n.min(PREVIEW_MAX));
     found.map(|occurrence| compiled.explain(occurrence)).collect()
 }
 
 impl Compiled {
-    fn explain(&self, occurrence: Occurrence) -> Preview {
+    fn explain(&self, occurrence: Occurrence) -> PreviewedOccurrence {
         let second = occurrence.nominal.ms().div_euclid(1_000);
         match &self.beat {
-            Beat::Cron(cron) => Preview { occurrence, local: cron.zone.shown(second), note: cron.note(second) },
-            Beat::At(_) | Beat::Every(_) => Preview { occurrence, local: occurrence.nominal.to_string(), note: None },
+            Beat::Cron(cron) => {
+                PreviewedOccurrence { occurrence, local: cron.zone.shown(second), note: cron.note(second) }
+            }
+            Beat::At(_) | Beat::Every(_) => {
+                PreviewedOccurrence { occurrence, local: occurrence.nominal.to_string(), note: None }
+            }
         }
     }
 }
@@ -83,7 +87,7 @@ impl CronBeat {
     }
 }
 
-fn changes_on_the_day_of(wall: i64, segment: &Segment) -> bool {
+fn changes_on_the_day_of(wall: i64, segment: &OffsetSegment) -> bool {
     let same_day = |other: i64| wall.div_euclid(DAY_SECS) == other.div_euclid(DAY_SECS);
     let at_the_start = segment.before != segment.offset && same_day(segment.wall(segment.start));
     let at_the_end = segment.after != segment.offset && same_day(segment.wall(segment.end) - 1);

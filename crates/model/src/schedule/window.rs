@@ -15,7 +15,7 @@ pub(super) enum Window {
 
 /// `from..to` in milliseconds, all excluded or all free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct ExclusionSpan {
     pub(super) excluded: bool,
     pub(super) from: i64,
     pub(super) to: i64,
@@ -48,7 +48,7 @@ impl Window {
         })
     }
 
-    pub(super) fn span(&self, ms: i64) -> Span {
+    pub(super) fn span(&self, ms: i64) -> ExclusionSpan {
         match self {
             Window::Range { from, to } => range_span(*from, *to, ms),
             Window::Weekly { days, from, to, zone } => {
@@ -60,8 +60,8 @@ impl Window {
 }
 
 /// What all windows together say about an instant.
-pub(super) fn span_of(windows: &[Window], ms: i64) -> Span {
-    let mut free = Span { excluded: false, from: i64::MIN, to: i64::MAX };
+pub(super) fn span_of(windows: &[Window], ms: i64) -> ExclusionSpan {
+    let mut free = ExclusionSpan { excluded: false, from: i64::MIN, to: i64::MAX };
     for window in windows {
         let span = window.span(ms);
         if span.excluded {
@@ -73,13 +73,13 @@ pub(super) fn span_of(windows: &[Window], ms: i64) -> Span {
     free
 }
 
-fn range_span(from: i64, to: i64, ms: i64) -> Span {
+fn range_span(from: i64, to: i64, ms: i64) -> ExclusionSpan {
     if ms < from {
-        Span { excluded: false, from: i64::MIN, to: from }
+        ExclusionSpan { excluded: false, from: i64::MIN, to: from }
     } else if ms < to {
-        Span { excluded: true, from, to }
+        ExclusionSpan { excluded: true, from, to }
     } else {
-        Span { excluded: false, from: to, to: i64::MAX }
+        ExclusionSpan { excluded: false, from: to, to: i64::MAX }
     }
 }
 
@@ -96,7 +96,7 @@ fn on(days: &[bool; 7], day: i64) -> bool {
 }
 
 /// The part of the local day around `ms` between two cuts, as long as the clock does not change.
-fn local_span(zone: &Zone, ms: i64, cuts: &[i64], excluded: impl Fn(i64, i64) -> bool) -> Span {
+fn local_span(zone: &Zone, ms: i64, cuts: &[i64], excluded: impl Fn(i64, i64) -> bool) -> ExclusionSpan {
     let instant = ms.div_euclid(1_000);
     let segment = zone.segment(instant);
     let wall = segment.wall(instant);
@@ -104,7 +104,7 @@ fn local_span(zone: &Zone, ms: i64, cuts: &[i64], excluded: impl Fn(i64, i64) ->
     let before = cuts.iter().copied().filter(|cut| *cut <= second).max().unwrap_or(0);
     let after = cuts.iter().copied().filter(|cut| *cut > second).min().unwrap_or(DAY_SECS);
     let midnight = day * DAY_SECS - segment.offset;
-    Span {
+    ExclusionSpan {
         excluded: excluded(day, second),
         from: (midnight + before).max(segment.start) * 1_000,
         to: (midnight + after).min(segment.end) * 1_000,

@@ -27,7 +27,7 @@ pub(super) struct Zone {
 
 /// From one change of the clock to the next, in seconds since 1970. `before` and `after` are the neighbours' offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct OffsetSegment {
     pub(super) start: i64,
     pub(super) end: i64,
     pub(super) before: i64,
@@ -57,9 +57,9 @@ impl Zone {
     }
 
     /// The segment that holds the instant.
-    pub(super) fn segment(&self, second: i64) -> Segment {
+    pub(super) fn segment(&self, second: i64) -> OffsetSegment {
         if let Some(offset) = self.fixed {
-            return Segment { start: BEFORE_ALL, end: AFTER_ALL, before: offset, offset, after: offset };
+            return OffsetSegment { start: BEFORE_ALL, end: AFTER_ALL, before: offset, offset, after: offset };
         }
         let offset = self.offset_at(second);
         let (start, before) = match self.rules.preceding(at(second + 1)).next() {
@@ -73,7 +73,7 @@ impl Zone {
             Some(change) => (change.timestamp().as_second(), i64::from(change.offset().seconds())),
             None => (AFTER_ALL, offset),
         };
-        Segment { start, end, before, offset, after }
+        OffsetSegment { start, end, before, offset, after }
     }
 
     fn offset_at(&self, second: i64) -> i64 {
@@ -81,7 +81,7 @@ impl Zone {
     }
 }
 
-impl Segment {
+impl OffsetSegment {
     pub(super) fn is_last(&self) -> bool {
         self.end == AFTER_ALL
     }

@@ -8,12 +8,12 @@ use serde::de::{Expected, Unexpected};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
     /// From the innermost name outwards: it grows while the error goes up.
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     pub message: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Key(String),
     Index(usize),
 }
@@ -23,7 +23,7 @@ impl Misread {
         Misread { path: Vec::new(), message: message.into() }
     }
 
-    pub(super) fn within(mut self, step: Step) -> Misread {
+    pub(super) fn within(mut self, step: PathStep) -> Misread {
         self.path.push(step);
         self
     }
@@ -33,9 +33,9 @@ impl Misread {
         let mut field = String::new();
         for step in self.path.iter().rev() {
             match step {
-                Step::Key(key) if field.is_empty() => field.push_str(key),
-                Step::Key(key) => field.extend([".", key]),
-                Step::Index(index) => field.push_str(&format!("[{index}]")),
+                PathStep::Key(key) if field.is_empty() => field.push_str(key),
+                PathStep::Key(key) => field.extend([".", key]),
+                PathStep::Index(index) => field.push_str(&format!("[{index}]")),
             }
         }
         field
@@ -79,15 +79,15 @@ impl serde::de::Error for Misread {
             [] => "is not known here: no field is".to_owned(),
             known => format!("is not known here; known are {}", known.join(", ")),
         };
-        Misread::new(message).within(Step::Key(name.to_owned()))
+        Misread::new(message).within(PathStep::Key(name.to_owned()))
     }
 
     fn missing_field(name: &'static str) -> Misread {
-        Misread::new("is missing").within(Step::Key(name.to_owned()))
+        Misread::new("is missing").within(PathStep::Key(name.to_owned()))
     }
 
     fn duplicate_field(name: &'static str) -> Misread {
-        Misread::new("is given twice").within(Step::Key(name.to_owned()))
+        Misread::new("is given twice").within(PathStep::Key(name.to_owned()))
     }
 }
 

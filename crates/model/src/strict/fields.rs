@@ -7,36 +7,36 @@ use serde::forward_to_deserialize_any;
 
 /// All names on the wire; none for what is not a plain struct.
 pub fn field_names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    match T::deserialize(Asked) {
-        Err(Told(fields)) => fields,
+    match T::deserialize(FieldProbe) {
+        Err(FieldsFound(fields)) => fields,
         Ok(_) => &[],
     }
 }
 
-struct Asked;
+struct FieldProbe;
 
 #[derive(Debug)]
-struct Told(&'static [&'static str]);
+struct FieldsFound(&'static [&'static str]);
 
-impl fmt::Display for Told {
+impl fmt::Display for FieldsFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for FieldsFound {}
 
-impl serde::de::Error for Told {
-    fn custom<T: fmt::Display>(_: T) -> Told {
-        Told(&[])
+impl serde::de::Error for FieldsFound {
+    fn custom<T: fmt::Display>(_: T) -> FieldsFound {
+        FieldsFound(&[])
     }
 }
 
-impl<'de> Deserializer<'de> for Asked {
-    type Error = Told;
+impl<'de> Deserializer<'de> for FieldProbe {
+    type Error = FieldsFound;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Told> {
-        Err(Told(&[]))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, FieldsFound> {
+        Err(FieldsFound(&[]))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -44,8 +44,8 @@ impl<'de> Deserializer<'de> for Asked {
         _: &'static str,
         fields: &'static [&'static str],
         _: V,
-    ) -> Result<V::Value, Told> {
-        Err(Told(fields))
+    ) -> Result<V::Value, FieldsFound> {
+        Err(FieldsFound(fields))
     }
 
     forward_to_deserialize_any! {

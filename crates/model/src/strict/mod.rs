@@ -33,7 +33,7 @@ pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
 }
 
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Misread> {
-    T::deserialize(node::Node(value))
+    T::deserialize(node::JsonNode(value))
 }
 
 /// Any JSON in which no object has a key twice.

@@ -7,11 +7,11 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-use super::error::{Misread, Step};
+use super::error::{Misread, PathStep};
 
-pub(super) struct Node(pub(super) Value);
+pub(super) struct JsonNode(pub(super) Value);
 
-impl Node {
+impl JsonNode {
     fn must_be<T>(&self, wanted: &str) -> Result<T, Misread> {
         let given = match &self.0 {
             Value::Null => "null",
@@ -26,7 +26,7 @@ impl Node {
 
     fn object<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
         match self.0 {
-            Value::Object(fields) => visitor.visit_map(Fields::of(fields)),
+            Value::Object(fields) => visitor.visit_map(ObjectFields::of(fields)),
             _ => self.must_be("an object"),
         }
     }
@@ -67,7 +67,7 @@ macro_rules! ask {
     };
 }
 
-impl<'de> Deserializer<'de> for Node {
+impl<'de> Deserializer<'de> for JsonNode {
     type Error = Misread;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for Node {
                 return Err(refuse());
             }
         };
-        visitor.visit_enum(Variant { name, value })
+        visitor.visit_enum(NamedVariant { name, value })
     }
 
     ask!(object: deserialize_map);
@@ -146,18 +146,18 @@ impl<'de> Deserializer<'de> for Node {
     forward_to_deserialize_any! { f32 f64 bytes byte_buf unit unit_struct tuple_struct ignored_any }
 }
 
-struct Fields {
+struct ObjectFields {
     rest: serde_json::map::IntoIter,
     current: Option<(String, Value)>,
 }
 
-impl Fields {
-    fn of(fields: Map<String, Value>) -> Fields {
-        Fields { rest: fields.into_iter(), current: None }
+impl ObjectFields {
+    fn of(fields: Map<String, Value>) -> ObjectFields {
+        ObjectFields { rest: fields.into_iter(), current: None }
     }
 }
 
-impl<'de> MapAccess<'de> for Fields {
+impl<'de> MapAccess<'de> for ObjectFields {
     type Error = Misread;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misread> {
@@ -169,7 +169,7 @@ impl<'de> MapAccess<'de> for Fields {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misread> {
         let (key, value) = self.current.take().ok_or_else(|| Misread::new("a value is asked for before its key"))?;
-        seed.deserialize(Node(value)).map_err(|error| error.within(Step::Key(key)))
+        seed.deserialize(JsonNode(value)).map_err(|error| error.within(PathStep::Key(key)))
     }
 }
 
@@ -185,41 +185,41 @@ impl<'de> SeqAccess<'de> for Items {
         let Some(value) = self.rest.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(Node(value)).map(Some).map_err(|error| error.within(Step::Index(index)))
+        seed.deserialize(JsonNode(value)).map(Some).map_err(|error| error.within(PathStep::Index(index)))
     }
 }
 
 /// A variant by its name, or by its name and what it holds.
-struct Variant {
+struct NamedVariant {
     name: String,
     value: Option<Value>,
 }
 
-impl<'de> EnumAccess<'de> for Variant {
+impl<'de> EnumAccess<'de> for NamedVariant {
     type Error = Misread;
-    type Variant = Held;
+    type Variant = HeldVariant;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Held), Misread> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, HeldVariant), Misread> {
         let key: StringDeserializer<Misread> = self.name.clone().into_deserializer();
-        Ok((seed.deserialize(key)?, Held { name: self.name, value: self.value }))
+        Ok((seed.deserialize(key)?, HeldVariant { name: self.name, value: self.value }))
     }
 }
 
-struct Held {
+struct HeldVariant {
     name: String,
     value: Option<Value>,
 }
 
-impl Held {
-    fn node(self) -> Result<(String, Node), Misread> {
+impl HeldVariant {
+    fn node(self) -> Result<(String, JsonNode), Misread> {
         match self.value {
-            Some(value) => Ok((self.name, Node(value))),
+            Some(value) => Ok((self.name, JsonNode(value))),
             None => Err(Misread::new(format!("{} cannot stand alone: write {{\"{}\": …}}", self.name, self.name))),
         }
     }
 }
 
-impl<'de> VariantAccess<'de> for Held {
+impl<'de> VariantAccess<'de> for HeldVariant {
     type Error = Misread;
 
     fn unit_variant(self) -> Result<(), Misread> {
@@ -231,12 +231,12 @@ impl<'de> VariantAccess<'de> for Held {
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Misread> {
         let (name, node) = self.node()?;
-        seed.deserialize(node).map_err(|error| error.within(Step::Key(name)))
+        seed.deserialize(node).map_err(|error| error.within(PathStep::Key(name)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, Misread> {
         let (name, node) = self.node()?;
-        node.list(visitor).map_err(|error| error.within(Step::Key(name)))
+        node.list(visitor).map_err(|error| error.within(PathStep::Key(name)))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -245,6 +245,6 @@ impl<'de> VariantAccess<'de> for Held {
         visitor: V,
     ) -> Result<V::Value, Misread> {
         let (name, node) = self.node()?;
-        node.object(visitor).map_err(|error| error.within(Step::Key(name)))
+        node.object(visitor).map_err(|error| error.within(PathStep::Key(name)))
     }
 }

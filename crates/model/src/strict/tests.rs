@@ -79,7 +79,7 @@ fn what_is_right_is_read() {
 }
 
 #[test]
-fn a_key_stands_once_and_text_that_is_no_json_is_told_apart() {
+fn a_key_stands_once_and_text_that_is_not_json_has_its_own_error() {
     let json = |text: &str| matches!(from_slice::<Value>(text.as_bytes()), Err(Unreadable::Json(_)));
     for text in ["", "{", "nonsense", "{} x", "{\"a\": 1, \"a\": 2}", "{\"x\": {\"a\": 1, \"a\": 1}}", "1e999"] {
         assert!(json(text), "{text}");

@@ -1,4 +1,4 @@
-//! A text, or an object: told apart by what stands there, without a guess and without a copy in between.
+//! A text, or an object: distinguished by what stands there, without a guess and without a copy in between.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -8,7 +8,7 @@ mod pattern;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use pattern::{NotAPattern, Pattern};
+pub use pattern::{EventPattern, NotAPattern};
 
 use crate::id::Kind;
 use crate::limits::{
@@ -19,12 +19,12 @@ use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
-    pub terms: Terms,
+    pub terms: SubscriptionTerms,
     pub secret: SecretName,
     /// The secret before, as long as it signs too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Previous>,
-    pub state: State,
+    pub state: SubscriptionStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -32,15 +32,15 @@ pub struct Subscription {
 /// What its owner decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Terms {
+pub struct SubscriptionTerms {
     pub url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Which events it wants; a message is sent if one of them fits.
-    pub events: Vec<Pattern>,
+    pub events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Pattern>,
+    pub label: Option<EventPattern>,
 }
 
 /// The name of a secret in the store of secrets.
@@ -55,7 +55,7 @@ pub struct Previous {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum State {
+pub enum SubscriptionStatus {
     Enabled,
     /// Nothing is sent until its owner enables it again.
     Disabled {
@@ -67,11 +67,11 @@ pub enum State {
 #[derive(Debug, Clone)]
 pub enum SubscriptionCommand {
     Add {
-        terms: Terms,
+        terms: SubscriptionTerms,
         secret: SecretName,
     },
     Change {
-        terms: Terms,
+        terms: SubscriptionTerms,
     },
     /// The secret of this name signs from now on; the one before goes on for WEBHOOK_SECRET_OVERLAP.
     ReplaceSecret {
@@ -87,8 +87,8 @@ pub enum SubscriptionCommand {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
 pub enum SubscriptionEvent {
-    SubscriptionAdded { terms: Terms, secret: SecretName },
-    SubscriptionChanged { terms: Terms },
+    SubscriptionAdded { terms: SubscriptionTerms, secret: SecretName },
+    SubscriptionChanged { terms: SubscriptionTerms },
     SubscriptionSecretReplaced { secret: SecretName, previous_until: Timestamp },
     SubscriptionEnabled {},
     SubscriptionDisabled { reason: String },
@@ -108,14 +108,14 @@ pub enum SubscriptionRefusal {
 impl Subscription {
     pub fn is_enabled(&self) -> bool {
         match self.state {
-            State::Enabled => true,
-            State::Disabled { .. } | State::Removed => false,
+            SubscriptionStatus::Enabled => true,
+            SubscriptionStatus::Disabled { .. } | SubscriptionStatus::Removed => false,
         }
     }
 
     /// Whether it wants to hear of an event of this type that concerns a job with this label, or no job.
     pub fn wants(&self, event: &str, label: Option<&str>) -> bool {
-        let fits = |pattern: &Pattern| label.is_some_and(|label| pattern.fits(label));
+        let fits = |pattern: &EventPattern| label.is_some_and(|label| pattern.fits(label));
         self.is_enabled()
             && self.terms.events.iter().any(|pattern| pattern.fits(event))
             && self.terms.label.as_ref().is_none_or(fits)
@@ -128,7 +128,7 @@ impl Subscription {
     }
 }
 
-impl Terms {
+impl SubscriptionTerms {
     fn check(&self) -> Result<(), SubscriptionRefusal> {
         let refuse = |field, why: String| Err(SubscriptionRefusal::Invalid { field, why });
         if !(self.url.starts_with("https://") || self.url.starts_with("http://")) {
@@ -186,7 +186,7 @@ impl Object for Subscription {
                 terms: terms.clone(),
                 secret: secret.clone(),
                 previous: None,
-                state: State::Enabled,
+                state: SubscriptionStatus::Enabled,
                 created_at: at,
                 updated_at: at,
             }),
@@ -197,7 +197,7 @@ impl Object for Subscription {
     }
 
     fn is_over(&self) -> bool {
-        self.state == State::Removed
+        self.state == SubscriptionStatus::Removed
     }
 }
 
@@ -236,11 +236,11 @@ fn moved(before: Subscription, event: &SubscriptionEvent, at: Timestamp) -> Subs
             let before = std::mem::replace(&mut after.secret, secret.clone());
             after.previous = Some(Previous { secret: before, until: *previous_until });
         }
-        SubscriptionEvent::SubscriptionEnabled {} => after.state = State::Enabled,
+        SubscriptionEvent::SubscriptionEnabled {} => after.state = SubscriptionStatus::Enabled,
         SubscriptionEvent::SubscriptionDisabled { reason } => {
-            after.state = State::Disabled { reason: reason.clone() };
+            after.state = SubscriptionStatus::Disabled { reason: reason.clone() };
         }
-        SubscriptionEvent::SubscriptionRemoved {} => after.state = State::Removed,
+        SubscriptionEvent::SubscriptionRemoved {} => after.state = SubscriptionStatus::Removed,
     }
     after
 }
@@ -253,8 +253,8 @@ mod tests {
         Timestamp::from_ms(ms).unwrap()
     }
 
-    fn terms(events: &[&str], label: Option<&str>) -> Terms {
-        Terms {
+    fn terms(events: &[&str], label: Option<&str>) -> SubscriptionTerms {
+        SubscriptionTerms {
             url: "https://example.com/hook".into(),
             description: None,
             events: events.iter().map(|text| text.parse().unwrap()).collect(),
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    fn add(terms: Terms) -> SubscriptionCommand {
+    fn add(terms: SubscriptionTerms) -> SubscriptionCommand {
         SubscriptionCommand::Add { terms, secret: "one".into() }
     }
 
@@ -310,14 +310,17 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_by_the_name_of_its_field() {
-        let refused = |terms: Terms| match play(vec![add(terms)]) {
+        let refused = |terms: SubscriptionTerms| match play(vec![add(terms)]) {
             Err(SubscriptionRefusal::Invalid { field, .. }) => field,
             other => panic!("{other:?}"),
         };
-        assert_eq!(refused(Terms { url: "example.com".into(), ..terms(&["*"], None) }), "url");
-        assert_eq!(refused(Terms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }), "url");
+        assert_eq!(refused(SubscriptionTerms { url: "example.com".into(), ..terms(&["*"], None) }), "url");
+        assert_eq!(
+            refused(SubscriptionTerms { url: format!("http://{}", "x".repeat(3_000)), ..terms(&["*"], None) }),
+            "url"
+        );
         assert_eq!(refused(terms(&[], None)), "events");
-        let long = Terms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
+        let long = SubscriptionTerms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
         assert_eq!(refused(long), "description");
         assert_eq!(play(vec![SubscriptionCommand::Enable]), Err(SubscriptionRefusal::NoSuchSubscription));
         assert_eq!(play(vec![add(terms(&["*"], None)), add(terms(&["*"], None))]), Err(SubscriptionRefusal::Exists));

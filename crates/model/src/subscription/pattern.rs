@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::limits::LABEL_MAX_BYTES;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern(String);
+pub struct EventPattern(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a pattern has 1 to {LABEL_MAX_BYTES} bytes; * stands for anything: incident.*, nightly-*")]
 pub struct NotAPattern;
 
-impl Pattern {
+impl EventPattern {
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,27 +38,27 @@ impl Pattern {
     }
 }
 
-impl FromStr for Pattern {
+impl FromStr for EventPattern {
     type Err = NotAPattern;
 
-    fn from_str(text: &str) -> Result<Pattern, NotAPattern> {
-        if (1..=LABEL_MAX_BYTES).contains(&text.len()) { Ok(Pattern(text.to_owned())) } else { Err(NotAPattern) }
+    fn from_str(text: &str) -> Result<EventPattern, NotAPattern> {
+        if (1..=LABEL_MAX_BYTES).contains(&text.len()) { Ok(EventPattern(text.to_owned())) } else { Err(NotAPattern) }
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for EventPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Serialize for Pattern {
+impl Serialize for EventPattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Pattern {
+impl<'de> Deserialize<'de> for EventPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, name: &str) -> bool {
-        pattern.parse::<Pattern>().unwrap().fits(name)
+        pattern.parse::<EventPattern>().unwrap().fits(name)
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
 
     #[test]
     fn an_empty_or_endless_pattern_is_refused() {
-        assert!("".parse::<Pattern>().is_err() && "x".repeat(201).parse::<Pattern>().is_err());
+        assert!("".parse::<EventPattern>().is_err() && "x".repeat(201).parse::<EventPattern>().is_err());
     }
 }

@@ -1,16 +1,16 @@
 //! A small language for stories about one job: given a definition, when something is asked at a time, then this is so.
 //!
 //! Invariant: every step of every story also proves that the stored events fold to the decided job and runs, and that
-//! job, events and runs read back from JSON as they were written. Times are told as lengths after noon.
+//! job, events and runs read back from JSON as they were written. Times are written as lengths after noon.
 #![allow(dead_code, reason = "each test file uses its part of the language")]
 
 use std::collections::BTreeMap;
 
 use ordo_model::job::{
-    self, Command, Decided, Definition, Event, Job, JobState, Order, Refusal, Report, Run, RunStatus, SkipReason,
-    SlotReservation,
+    self, AttemptReport, Command, Decided, Definition, Event, Job, JobState, Refusal, Run, RunStatus, SkipReason,
+    SlotReservation, SlottedCommand,
 };
-use ordo_model::{Incarnation, JobId, Millis, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ pub(crate) fn t(length: &str) -> Timestamp {
 }
 
 pub(crate) fn ms(length: &str) -> Millis {
-    length.parse().expect("a story tells lengths as 10s")
+    length.parse().expect("a story writes lengths as 10s")
 }
 
 pub(crate) fn every(length: &str) -> Value {
@@ -102,11 +102,11 @@ pub(crate) struct Story {
 }
 
 /// (why, first, last, how many)
-pub(crate) type Skipped = (SkipReason, Timestamp, Timestamp, u64);
+pub(crate) type SkippedGap = (SkipReason, Timestamp, Timestamp, u64);
 
 impl Story {
     pub(crate) fn begin(definition: Definition, held: bool, now: Timestamp) -> Result<Story, Refusal> {
-        let order = Order { command: schedule(definition, held), reservation: None };
+        let order = SlottedCommand { command: schedule(definition, held), reservation: None };
         let decided = job::decide(JOB, None, order, now)?;
         let mut story = Story {
             job: decided.job.clone(),
@@ -140,13 +140,13 @@ impl Story {
     }
 
     pub(crate) fn order(&mut self, command: Command, reservation: Option<SlotReservation>) -> Result<(), Refusal> {
-        let decided = job::decide(JOB, Some(self.job.clone()), Order { command, reservation }, self.now)?;
+        let decided = job::decide(JOB, Some(self.job.clone()), SlottedCommand { command, reservation }, self.now)?;
         self.note(decided);
         Ok(())
     }
 
     pub(crate) fn ask(&mut self, command: Command) -> &mut Story {
-        self.order(command, None).expect("the story asks for what is possible");
+        self.order(command, None).expect("the story commands what is possible");
         self
     }
 
@@ -159,7 +159,7 @@ impl Story {
         self.ask(Command::Wake)
     }
 
-    /// The alarm rings, and there is a free place.
+    /// The alarm rings, and there is a free slot.
     pub(crate) fn wake_and_start(&mut self) -> &mut Story {
         self.order(Command::Wake, reservation()).expect("a wake is never refused");
         self
@@ -188,7 +188,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn report(&mut self, run_id: RunId, report: Report) -> &mut Story {
+    pub(crate) fn report(&mut self, run_id: RunId, report: AttemptReport) -> &mut Story {
         let token = self.token(run_id);
         self.ask(Command::Report { run_id, token, report })
     }
@@ -199,7 +199,7 @@ impl Story {
     }
 
     pub(crate) fn fails(&mut self, run_id: RunId, reason: &str) -> &mut Story {
-        let report = Report::Failed { started_at: Some(self.now), reason: reason.into() };
+        let report = AttemptReport::Failed { started_at: Some(self.now), reason: reason.into() };
         self.report(run_id, report)
     }
 
@@ -249,7 +249,7 @@ impl Story {
         self.last.iter().filter_map(timeliness).collect()
     }
 
-    pub(crate) fn skipped(&self) -> Vec<Skipped> {
+    pub(crate) fn skipped(&self) -> Vec<SkippedGap> {
         let skipped = |event: &Event| match event {
             Event::JobSkipped { reason, gap: Some(gap), .. } => Some((*reason, gap.from, gap.to, gap.count)),
             _ => None,
@@ -278,7 +278,7 @@ impl Story {
         self.job.active.iter().filter(|run| run.attempt().is_some()).map(|run| run.id).collect()
     }
 
-    pub(crate) fn token(&self, run: RunId) -> Token {
+    pub(crate) fn token(&self, run: RunId) -> FencingToken {
         let run = self.job.active_run(run).expect("the run is active");
         run.attempt().expect("the run is running").token
     }
@@ -344,8 +344,8 @@ where
     read
 }
 
-pub(crate) fn completed(started_at: Timestamp) -> Report {
-    Report::Completed { started_at, result: json!({"ok": true}), result_bytes: None }
+pub(crate) fn completed(started_at: Timestamp) -> AttemptReport {
+    AttemptReport::Completed { started_at, result: json!({"ok": true}), result_bytes: None }
 }
 
 pub(crate) fn update(patch: Value) -> Command {

@@ -16,7 +16,7 @@ const CATCH_UP: usize = 100;
 
 /// A trigger as the oracle understands it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Beat {
+pub(crate) enum OracleTrigger {
     Every {
         every: u64,
         started_ago: Option<u64>,
@@ -38,11 +38,11 @@ pub(crate) enum Beat {
     Manual,
 }
 
-impl Beat {
+impl OracleTrigger {
     /// The trigger to ask for at `now`.
     pub(crate) fn trigger(&self, now: Timestamp) -> Value {
         match *self {
-            Beat::Every { every, started_ago, jitter, lasts } => {
+            OracleTrigger::Every { every, started_ago, jitter, lasts } => {
                 let mut trigger = json!({"type": "scheduled", "every": Millis::from_ms(every)});
                 if let Some(ago) = started_ago {
                     trigger["start"] = json!(now.minus(Millis::from_ms(ago)));
@@ -55,10 +55,10 @@ impl Beat {
                 }
                 trigger
             }
-            Beat::Seconds { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * * *")}),
-            Beat::Minutes { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * *")}),
-            Beat::At { ahead } => json!({"type": "scheduled", "at": one_off(ahead, now)}),
-            Beat::Manual => json!({"type": "manual"}),
+            OracleTrigger::Seconds { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * * *")}),
+            OracleTrigger::Minutes { every } => json!({"type": "scheduled", "cron": format!("*/{every} * * * *")}),
+            OracleTrigger::At { ahead } => json!({"type": "scheduled", "at": one_off(ahead, now)}),
+            OracleTrigger::Manual => json!({"type": "manual"}),
         }
     }
 }
@@ -70,7 +70,7 @@ fn one_off(ahead: u64, now: Timestamp) -> Timestamp {
 /// The nominal times under one trigger, and what became of them.
 #[derive(Debug)]
 struct Epoch {
-    rule: Rule,
+    rule: OracleRule,
     /// Nominal times before this never were occurrences.
     from: i64,
     jitter: i64,
@@ -82,7 +82,7 @@ struct Epoch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Rule {
+enum OracleRule {
     Every { start: i64, every: i64, end: i64 },
     Seconds { every: i64 },
     Minutes { every: i64 },
@@ -90,25 +90,25 @@ enum Rule {
     Never,
 }
 
-impl Rule {
-    fn of(beat: Beat, now: i64) -> Rule {
+impl OracleRule {
+    fn of(beat: OracleTrigger, now: i64) -> OracleRule {
         match beat {
-            Beat::Every { every, started_ago, lasts, .. } => {
+            OracleTrigger::Every { every, started_ago, lasts, .. } => {
                 let every = every as i64;
                 let start = started_ago.map_or(now + every, |ago| now - ago as i64);
-                Rule::Every { start, every, end: lasts.map_or(i64::MAX, |lasts| now + every + lasts as i64) }
+                OracleRule::Every { start, every, end: lasts.map_or(i64::MAX, |lasts| now + every + lasts as i64) }
             }
-            Beat::Seconds { every } => Rule::Seconds { every: every as i64 },
-            Beat::Minutes { every } => Rule::Minutes { every: every as i64 },
-            Beat::At { ahead } => Rule::At(now - 60_000 + ahead as i64),
-            Beat::Manual => Rule::Never,
+            OracleTrigger::Seconds { every } => OracleRule::Seconds { every: every as i64 },
+            OracleTrigger::Minutes { every } => OracleRule::Minutes { every: every as i64 },
+            OracleTrigger::At { ahead } => OracleRule::At(now - 60_000 + ahead as i64),
+            OracleTrigger::Manual => OracleRule::Never,
         }
     }
 
     /// The nominal times in `from..=to`, counted out.
     fn times(&self, from: i64, to: i64) -> Vec<i64> {
         match *self {
-            Rule::Every { start, every, end } => {
+            OracleRule::Every { start, every, end } => {
                 let mut nominal = start;
                 let mut found = Vec::new();
                 while nominal <= to && nominal < end {
@@ -119,12 +119,12 @@ impl Rule {
                 }
                 found
             }
-            Rule::Seconds { every } => whole_seconds(from, to, |second| second % 60 % every == 0),
-            Rule::Minutes { every } => {
+            OracleRule::Seconds { every } => whole_seconds(from, to, |second| second % 60 % every == 0),
+            OracleRule::Minutes { every } => {
                 whole_seconds(from, to, |second| second % 60 == 0 && second / 60 % 60 % every == 0)
             }
-            Rule::At(at) => (from..=to).contains(&at).then_some(at).into_iter().collect(),
-            Rule::Never => Vec::new(),
+            OracleRule::At(at) => (from..=to).contains(&at).then_some(at).into_iter().collect(),
+            OracleRule::Never => Vec::new(),
         }
     }
 }
@@ -145,15 +145,15 @@ fn whole_seconds(from: i64, to: i64, matches: impl Fn(i64) -> bool) -> Vec<i64> 
 }
 
 impl Epoch {
-    fn new(beat: Beat, from: i64, now: i64) -> Epoch {
-        let rule = Rule::of(beat, now);
-        let jitter = if let Beat::Every { jitter, .. } = beat { jitter as i64 } else { 0 };
-        let from = if let Rule::At(at) = rule { at } else { from };
+    fn new(beat: OracleTrigger, from: i64, now: i64) -> Epoch {
+        let rule = OracleRule::of(beat, now);
+        let jitter = if let OracleTrigger::Every { jitter, .. } = beat { jitter as i64 } else { 0 };
+        let from = if let OracleRule::At(at) = rule { at } else { from };
         Epoch { rule, from, jitter, outcomes: BTreeSet::new(), checked_to: from, known_at: now }
     }
 
     fn is_one_off(&self) -> bool {
-        matches!(self.rule, Rule::At(_))
+        matches!(self.rule, OracleRule::At(_))
     }
 
     /// The newest nominal time that is surely due at `now`.
@@ -186,10 +186,10 @@ impl Epoch {
 
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    beat: Beat,
+    beat: OracleTrigger,
     epoch: Epoch,
     held: bool,
-    next_beat: Option<Beat>,
+    next_beat: Option<OracleTrigger>,
     /// Every nominal time of an interval or a cron that was ever fired, under any trigger.
     fired: BTreeSet<i64>,
     newest_accounted: i64,
@@ -197,21 +197,21 @@ pub(crate) struct Oracle {
     max_attempts: u32,
     idempotent: bool,
     last_token: u64,
-    runs: BTreeMap<RunId, Life>,
+    runs: BTreeMap<RunId, LifePhase>,
     /// How often each was given back.
     returned: BTreeMap<RunId, u32>,
 }
 
 /// What the oracle knows of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Life {
+enum LifePhase {
     Waiting { attempts: u32 },
     Running { attempts: u32 },
     Over,
 }
 
 impl Oracle {
-    pub(crate) fn begin(beat: Beat, policies: &Value, held: bool, now: Timestamp) -> Oracle {
+    pub(crate) fn begin(beat: OracleTrigger, policies: &Value, held: bool, now: Timestamp) -> Oracle {
         let mut oracle = Oracle {
             beat,
             epoch: Epoch::new(beat, now.ms(), now.ms()),
@@ -233,14 +233,14 @@ impl Oracle {
     /// How fast the present trigger beats.
     pub(crate) fn pace(&self) -> u64 {
         match self.beat {
-            Beat::Every { every, .. } => every,
-            Beat::Seconds { every } => every * 1_000,
-            Beat::Minutes { every } => every * 60_000,
-            Beat::At { .. } | Beat::Manual => 4_000,
+            OracleTrigger::Every { every, .. } => every,
+            OracleTrigger::Seconds { every } => every * 1_000,
+            OracleTrigger::Minutes { every } => every * 60_000,
+            OracleTrigger::At { .. } | OracleTrigger::Manual => 4_000,
         }
     }
 
-    pub(crate) fn will_change_to(&mut self, beat: Beat) {
+    pub(crate) fn will_change_to(&mut self, beat: OracleTrigger) {
         self.next_beat = Some(beat);
     }
 
@@ -280,7 +280,7 @@ impl Oracle {
         if matches!(story.state(), JobState::Active | JobState::Finished) {
             self.epoch.assert_settled(self.epoch.surely_due(story.now.ms()));
         }
-        let again = ordo_model::job::Order { command: ordo_model::job::Command::Wake, reservation: None };
+        let again = ordo_model::job::SlottedCommand { command: ordo_model::job::Command::Wake, reservation: None };
         let again = ordo_model::job::decide(story.job.id, Some(story.job.clone()), again, story.now);
         assert!(again.expect("a wake is never refused").events.is_empty(), "a second wake found something to do");
     }
@@ -304,7 +304,7 @@ impl Oracle {
         again.into_iter().chain(in_time).collect()
     }
 
-    fn change_trigger(&mut self, next_beat: Option<Beat>, before: &Job, after: &Job, now: i64) {
+    fn change_trigger(&mut self, next_beat: Option<OracleTrigger>, before: &Job, after: &Job, now: i64) {
         let Some(beat) = next_beat else { return };
         if before.definition.trigger == after.definition.trigger {
             return;
@@ -333,7 +333,7 @@ impl Oracle {
                 chosen.push(nominal);
             }
             Event::JobSkipped { cause: Cause::Schedule { .. }, reason, gap, .. } => {
-                let gap = gap.expect("skipped occurrences are told by their gap");
+                let gap = gap.expect("skipped occurrences are recorded by their gap");
                 assert!(gap.exact);
                 let times = self.epoch.rule.times(gap.from.ms(), gap.to.ms());
                 assert_eq!(times.len() as u64, gap.count, "the gap counts wrongly");
@@ -356,42 +356,42 @@ impl Oracle {
     fn enter_run(&mut self, event: &Event, story: &Story) {
         match event {
             Event::JobTriggered { run_id, .. } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Waiting { attempts: 0 }), None);
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Waiting { attempts: 0 }), None);
             }
-            Event::JobSkipped { run_id, .. } => assert_eq!(self.runs.insert(*run_id, Life::Over), None),
+            Event::JobSkipped { run_id, .. } => assert_eq!(self.runs.insert(*run_id, LifePhase::Over), None),
             Event::JobStarted { run_id, attempt, token, deadline, .. } => {
-                let Life::Waiting { attempts } = self.runs[run_id] else { panic!("{run_id} was not waiting") };
+                let LifePhase::Waiting { attempts } = self.runs[run_id] else { panic!("{run_id} was not waiting") };
                 assert_eq!(*attempt, attempts + 1);
                 assert!(token.0 > self.last_token, "tokens grow");
                 assert!(*deadline > story.now);
                 self.last_token = token.0;
-                self.runs.insert(*run_id, Life::Running { attempts: *attempt });
+                self.runs.insert(*run_id, LifePhase::Running { attempts: *attempt });
             }
             Event::JobExecuted { run_id, attempt, .. } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Running { attempts: *attempt }));
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Running { attempts: *attempt }));
             }
             Event::JobFailed { run_id, attempt, retry_at, reason, .. } => {
                 let unknown = reason != "boom" && !reason.starts_with("given back");
                 let tried = *attempt - self.returned.get(run_id).copied().unwrap_or(0);
                 let again = tried < self.max_attempts && (self.idempotent || !unknown);
                 assert_eq!(retry_at.is_some(), again, "attempt {attempt} failed: {reason}");
-                let next = if again { Life::Waiting { attempts: *attempt } } else { Life::Over };
-                assert_eq!(self.runs.insert(*run_id, next), Some(Life::Running { attempts: *attempt }));
+                let next = if again { LifePhase::Waiting { attempts: *attempt } } else { LifePhase::Over };
+                assert_eq!(self.runs.insert(*run_id, next), Some(LifePhase::Running { attempts: *attempt }));
             }
             Event::RunCancelled { run_id, .. } => {
-                assert_ne!(self.runs.insert(*run_id, Life::Over), Some(Life::Over));
+                assert_ne!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Over));
             }
             Event::RunReturned { run_id, attempt, .. } => {
-                let before = self.runs.insert(*run_id, Life::Waiting { attempts: *attempt });
-                assert_eq!(before, Some(Life::Running { attempts: *attempt }));
+                let before = self.runs.insert(*run_id, LifePhase::Waiting { attempts: *attempt });
+                assert_eq!(before, Some(LifePhase::Running { attempts: *attempt }));
                 *self.returned.entry(*run_id).or_default() += 1;
             }
             Event::RunExpired { run_id } => {
-                assert_eq!(self.runs.insert(*run_id, Life::Over), Some(Life::Waiting { attempts: 0 }));
+                assert_eq!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Waiting { attempts: 0 }));
             }
-            Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], Life::Waiting { .. })),
+            Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], LifePhase::Waiting { .. })),
             Event::RunCancelRequested { run_id, .. } | Event::RunOrphaned { run_id, .. } => {
-                assert!(matches!(self.runs[run_id], Life::Running { .. }));
+                assert!(matches!(self.runs[run_id], LifePhase::Running { .. }));
             }
             _ => {}
         }
@@ -415,7 +415,7 @@ impl Oracle {
         }
         let live: Vec<RunId> = story.waiting();
         for (run, generation) in &self.runs {
-            assert_eq!(*generation != Life::Over, live.contains(run), "{run} is {generation:?}");
+            assert_eq!(*generation != LifePhase::Over, live.contains(run), "{run} is {generation:?}");
         }
     }
 

@@ -12,7 +12,7 @@ const DAY: i64 = 86_400;
 /// No zone changes its clock twice within this, in seconds.
 const LOOK_EVERY: i64 = 6 * 3_600;
 
-pub(crate) struct Clock {
+pub(crate) struct ZoneClock {
     pub(crate) zone: &'static str,
     /// The five years.
     pub(crate) span: (i64, i64),
@@ -27,8 +27,8 @@ struct Stretch {
     offset: i64,
 }
 
-impl Clock {
-    pub(crate) fn read(zone: &'static str, first_year: i16, years: i16) -> Clock {
+impl ZoneClock {
+    pub(crate) fn read(zone: &'static str, first_year: i16, years: i16) -> ZoneClock {
         let rules = TimeZone::get(zone).unwrap();
         let offset = |second: i64| i64::from(rules.to_offset(jiff::Timestamp::from_second(second).unwrap()).seconds());
         let span = (new_year(first_year), new_year(first_year + years));
@@ -46,7 +46,7 @@ impl Clock {
             at = next;
         }
         stretches.push(Stretch { from, to: end, offset: offset(end) });
-        Clock { zone, span, stretches }
+        ZoneClock { zone, span, stretches }
     }
 
     /// The moments at which the clock jumped, inside the five years.

@@ -6,7 +6,7 @@ use ordo_model::schedule::{Dst, Exclusion, Repeated, Skipped, Weekday};
 
 /// A cron expression as sets of values, with the text that says the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Fields {
+pub(crate) struct CronSets {
     pub(crate) seconds: Set,
     pub(crate) minutes: Set,
     pub(crate) hours: Set,
@@ -27,7 +27,7 @@ impl Set {
     }
 }
 
-impl Fields {
+impl CronSets {
     pub(crate) fn text(&self) -> String {
         let parts = [&self.seconds, &self.minutes, &self.hours, &self.days, &self.months, &self.weekdays];
         parts.map(|set| set.text.as_str()).join(" ")
@@ -58,7 +58,7 @@ impl Fields {
 }
 
 /// The occurrences in `from..to` (seconds, full minutes), in milliseconds.
-pub(crate) fn cron(fields: &Fields, zone: &str, dst: Dst, from: i64, to: i64) -> Vec<i64> {
+pub(crate) fn cron(fields: &CronSets, zone: &str, dst: Dst, from: i64, to: i64) -> Vec<i64> {
     let zone = TimeZone::get(zone).unwrap();
     let mut found = Vec::new();
     let mut second = from;
@@ -71,7 +71,7 @@ pub(crate) fn cron(fields: &Fields, zone: &str, dst: Dst, from: i64, to: i64) ->
     found
 }
 
-fn occurs(fields: &Fields, zone: &TimeZone, dst: Dst, second: i64) -> bool {
+fn occurs(fields: &CronSets, zone: &TimeZone, dst: Dst, second: i64) -> bool {
     let now = wall_at(zone, second);
     if fields.matches(now) && (fields.keeps_beat() || wanted_pass(zone, dst.repeated, now, second)) {
         return true;
@@ -92,7 +92,7 @@ fn wanted_pass(zone: &TimeZone, repeated: Repeated, wall: DateTime, second: i64)
 }
 
 /// Whether the clock jumped over a match to reach this instant.
-fn skipped_a_match(fields: &Fields, zone: &TimeZone, second: i64) -> bool {
+fn skipped_a_match(fields: &CronSets, zone: &TimeZone, second: i64) -> bool {
     let jump = offset_at(zone, second) - offset_at(zone, second - 1);
     let now = wall_at(zone, second);
     (1..=jump).rev().step_by(usize::try_from(fields.step_secs()).unwrap()).any(|back| {

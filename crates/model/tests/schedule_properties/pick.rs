@@ -5,16 +5,16 @@ use ordo_model::{Millis, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::oracle::{Fields, Set};
+use super::oracle::{CronSets, Set};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change {
+pub(crate) struct ClockChange {
     pub(crate) zone: &'static str,
     pub(crate) second: i64,
 }
 
 /// One hour, half an hour, a quarter, at midnight, in Ramadan, and a whole day.
-pub(crate) fn change() -> impl Strategy<Value = Change> {
+pub(crate) fn change() -> impl Strategy<Value = ClockChange> {
     proptest::sample::select(vec![
         ("Europe/Berlin", "2026-03-29T01:00:00Z"),
         ("Europe/Berlin", "2026-10-25T01:00:00Z"),
@@ -31,7 +31,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         ("Pacific/Apia", "2011-09-24T14:00:00Z"),
         ("UTC", "2026-03-01T00:00:00Z"),
     ])
-    .prop_map(|(zone, text)| Change { zone, second: text.parse::<Timestamp>().unwrap().ms() / 1_000 })
+    .prop_map(|(zone, text)| ClockChange { zone, second: text.parse::<Timestamp>().unwrap().ms() / 1_000 })
 }
 
 pub(crate) fn dst() -> impl Strategy<Value = Dst> {
@@ -40,16 +40,16 @@ pub(crate) fn dst() -> impl Strategy<Value = Dst> {
     (skipped, repeated).prop_map(|(skipped, repeated)| Dst { skipped, repeated })
 }
 
-pub(crate) fn fields() -> impl Strategy<Value = Fields> {
+pub(crate) fn fields() -> impl Strategy<Value = CronSets> {
     (Just(values(vec![0])), set(0, 59), hours(), days(), set_or_all(1, 12), set_or_all(0, 6)).prop_map(join)
 }
 
-pub(crate) fn fields_with_seconds() -> impl Strategy<Value = Fields> {
+pub(crate) fn fields_with_seconds() -> impl Strategy<Value = CronSets> {
     (set(0, 59), set(0, 59), hours(), Just(all(1, 31)), Just(all(1, 12)), Just(all(0, 6))).prop_map(join)
 }
 
-fn join((seconds, minutes, hours, days, months, weekdays): (Set, Set, Set, Set, Set, Set)) -> Fields {
-    Fields { seconds, minutes, hours, days, months, weekdays }
+fn join((seconds, minutes, hours, days, months, weekdays): (Set, Set, Set, Set, Set, Set)) -> CronSets {
+    CronSets { seconds, minutes, hours, days, months, weekdays }
 }
 
 /// Mostly the hours in which clocks change.
@@ -93,14 +93,14 @@ fn all(min: i8, max: i8) -> Set {
     Set { text: "*".to_owned(), values: (min..=max).collect() }
 }
 
-pub(crate) fn rule(fields: &Fields, zone: &str, dst: Dst) -> Rule {
+pub(crate) fn rule(fields: &CronSets, zone: &str, dst: Dst) -> Rule {
     Rule::Cron { expr: fields.text(), timezone: zone.to_owned(), dst }
 }
 
 /// A rule whose zone and policy are still open.
 #[derive(Debug, Clone)]
 pub(crate) enum OpenRule {
-    Cron(Box<Fields>),
+    Cron(Box<CronSets>),
     Every(Millis),
     At(u64),
 }

@@ -10,19 +10,19 @@ pub(crate) struct ServeArgs {
     /// The file or the PostgreSQL database (postgres://user@host/name) that keeps everything [default: .ordo/orchestrator.db]
     #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<String>,
-    /// How often to look for due jobs; jobs due before the next look are fired on time all the same [default: 1s]
+    /// How often to scan for due jobs; a job due before the next scan still fires on time [default: 1s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
     /// What this node does: only all three together in this version
-    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = Role::ALL)]
-    pub(crate) roles: Vec<Role>,
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = DaemonRole::ALL)]
+    pub(crate) roles: Vec<DaemonRole>,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OrchestrateArgs {
-    /// How often to look for due jobs; a bare number is seconds [default: 60s]
+    /// How often to scan for due jobs; a bare number is seconds [default: 60s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
     /// The file that keeps everything [default: .ordo/orchestrator.db]
@@ -38,7 +38,7 @@ pub(crate) struct DaemonArgs {
     /// The name of this node and of its executor [default: local]
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
-    /// How long running work may take to finish when the daemon is told to stop [default: 30s]
+    /// How long running work may take to finish when the daemon is stopped [default: 30s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) grace: Option<String>,
     /// What to log: error, warn, info, debug, trace, or a filter like ordo_engine=debug [default: ORDO_LOG, then info]
@@ -56,12 +56,12 @@ pub(crate) enum LogFormat {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum DaemonRole {
     Api,
     Timekeeper,
     Executor,
 }
 
-impl Role {
-    pub(crate) const ALL: [Role; 3] = [Role::Api, Role::Timekeeper, Role::Executor];
+impl DaemonRole {
+    pub(crate) const ALL: [DaemonRole; 3] = [DaemonRole::Api, DaemonRole::Timekeeper, DaemonRole::Executor];
 }

@@ -19,7 +19,7 @@ pub(crate) struct ExecutorArgs {
     /// Which of its tools it offers [default: all: the built-in ones and those of its configuration]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// How long running work may take to finish when it is told to stop
+    /// How long running work may take to finish when the executor is stopped
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) grace: Millis,
 }

@@ -10,11 +10,11 @@ use super::job::Pages;
 use super::values;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum HookCommand {
+pub(crate) enum HookSubcommand {
     /// Add a hook: an address that others call, and jobs listen to
     Add(HookArgs),
-    /// Change what a hook asks of its callers; what is not given stays
-    Update(UpdateArgs),
+    /// Change how a hook verifies and filters; what is not given stays
+    Update(HookUpdateArgs),
     /// List hooks
     #[command(visible_alias = "ls")]
     List(Pages),
@@ -36,7 +36,7 @@ pub(crate) struct SlugArg {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct HookUpdateArgs {
     #[command(flatten)]
     pub(crate) terms: HookArgs,
     /// Verify callers no more: whoever knows the address may call it then

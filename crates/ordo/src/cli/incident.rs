@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum IncidentCommand {
+pub(crate) enum IncidentSubcommand {
     /// Start an incident: ordo incident start "checkout is down" --severity sev1
     Start(StartArgs),
     /// List incidents, newest first
@@ -19,7 +19,7 @@ pub(crate) enum IncidentCommand {
     Assign(AssignArgs),
     /// Say how far it is: open, mitigating, resolved or declined
     Status(StatusArgs),
-    /// Acknowledge: somebody looks at it, and nobody else needs to be told
+    /// Acknowledge: somebody is working on it, so nobody else is notified
     Ack(ActArg),
     /// Add a note to the timeline; one that begins with "Action:" becomes an action item of the export
     Note(NoteArgs),

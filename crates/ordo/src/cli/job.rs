@@ -7,12 +7,12 @@ use super::definition::{ActionArgs, PolicyArgs, TriggerArgs};
 use super::values::{count, json};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum JobCommand {
+pub(crate) enum JobSubcommand {
     /// Add a job: ordo job add hello --every 10s -- echo hi
-    Add(Box<AddArgs>),
+    Add(Box<JobAddArgs>),
     /// List jobs
     #[command(visible_alias = "ls")]
-    List(ListArgs),
+    List(JobListArgs),
     /// Show one job in full
     Show(JobArg),
     /// What happened to a job, event by event
@@ -26,7 +26,7 @@ pub(crate) enum JobCommand {
     /// Run a job now
     Trigger(TriggerNowArgs),
     /// Change a job; what is not named stays as it is
-    Update(Box<UpdateArgs>),
+    Update(Box<JobUpdateArgs>),
     /// Run the occurrences of a time that has passed once more
     Backfill(BackfillArgs),
     /// When a job fires next
@@ -40,7 +40,7 @@ pub(crate) struct JobArg {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct JobAddArgs {
     /// What people call it
     pub(crate) label: String,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct JobUpdateArgs {
     #[command(flatten)]
     pub(crate) job: JobArg,
     /// A new label
@@ -76,7 +76,7 @@ pub(crate) struct UpdateArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct JobListArgs {
     /// Only jobs with this label
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Option<String>,
@@ -86,7 +86,7 @@ pub(crate) struct ListArgs {
     /// Only jobs with this trigger: scheduled, webhook or manual
     #[arg(long, value_name = "TYPE")]
     pub(crate) trigger: Option<String>,
-    /// Only jobs whose label contains this, in capitals or small letters
+    /// Only jobs whose label contains this, ignoring case
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
     #[command(flatten)]

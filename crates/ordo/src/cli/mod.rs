@@ -37,14 +37,14 @@ Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
 static LONG_VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zones::bundled()));
 
-/// Runs work at its time and tells people when it did not.
+/// Runs jobs on time and lets people know when it could not.
 #[derive(Debug, Parser)]
 #[command(name = "ordo", version, long_version = LONG_VERSION.as_str(), after_help = AFTER, propagate_version = true, subcommand_required = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: OrdoCommand,
 }
 
 /// Understood by every command.
@@ -72,7 +72,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum OrdoCommand {
     /// Run the daemon: scheduler, executor and HTTP API
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Executors,
     /// Add, look at and change jobs
     #[command(subcommand, visible_alias = "jobs")]
-    Job(job::JobCommand),
+    Job(job::JobSubcommand),
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
@@ -92,24 +92,24 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// Let others start jobs: addresses for webhooks, and what came in
     #[command(subcommand, visible_alias = "hooks")]
-    Hook(hook::HookCommand),
+    Hook(hook::HookSubcommand),
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
-    Incident(incident::IncidentCommand),
-    /// What people were told, and what could not be delivered
+    Incident(incident::IncidentSubcommand),
+    /// See which notifications were sent, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
-    Notification(notification::NotificationCommand),
+    Notification(notification::NotificationSubcommand),
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
-    Monitor(monitor::MonitorCommand),
-    /// Run a command and tell a monitor how it went: ordo watch --monitor backup -- ./backup.sh
+    Monitor(monitor::MonitorSubcommand),
+    /// Run a command and ping a monitor with its outcome: ordo watch --monitor backup -- ./backup.sh
     Watch(monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
     /// Keep values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
-    Secret(secret::SecretCommand),
+    Secret(secret::SecretSubcommand),
     /// Say who is let in, and as what
     #[command(subcommand, visible_alias = "tokens")]
     Token(token::TokenCommand),
@@ -119,9 +119,9 @@ pub(crate) enum Command {
     /// The nodes that share a store
     #[command(subcommand, visible_alias = "nodes")]
     Node(node::NodeCommand),
-    /// Have URLs told of events, in signed messages
+    /// Send events to URLs, as signed webhooks
     #[command(subcommand, visible_alias = "subscriptions")]
-    Subscription(subscription::SubscriptionCommand),
+    Subscription(subscription::SubscriptionSubcommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

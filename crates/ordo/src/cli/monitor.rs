@@ -7,7 +7,7 @@ use super::job::Pages;
 use super::values::duration;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum MonitorCommand {
+pub(crate) enum MonitorSubcommand {
     /// Add a monitor, or change the one of that name: ordo monitor add backup --every 1d --grace 1h
     Add(AddMonitorArgs),
     /// List monitors

@@ -11,7 +11,7 @@ pub(crate) enum NodeCommand {
     Drain {
         /// The name of the node
         name: String,
-        /// Take it back: the node takes work again
+        /// Undo: let the node take work again
         #[arg(long)]
         undo: bool,
     },

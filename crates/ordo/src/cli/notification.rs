@@ -5,8 +5,8 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum NotificationCommand {
-    /// List notifications; those that were given up, unless told otherwise
+pub(crate) enum NotificationSubcommand {
+    /// List notifications, by default those that were given up
     #[command(visible_alias = "ls")]
     List(NotificationListArgs),
     /// Send a notification once more that was given up or delivered

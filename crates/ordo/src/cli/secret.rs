@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SecretCommand {
+pub(crate) enum SecretSubcommand {
     /// Keep a value under a name; jobs refer to it by {"secret": "NAME"}
     Set(SetArgs),
     /// The names of all secrets

@@ -5,14 +5,14 @@ use clap::{Args, Subcommand};
 use super::job::Pages;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SubscriptionCommand {
-    /// Have a URL told of events, in signed messages
-    Add(AddArgs),
+pub(crate) enum SubscriptionSubcommand {
+    /// Send events to a URL, as signed webhooks
+    Add(SubscriptionAddArgs),
     /// List subscriptions
     #[command(visible_alias = "ls")]
-    List(ListArgs),
+    List(SubscriptionListArgs),
     /// Change a subscription, or replace its secret
-    Update(UpdateArgs),
+    Update(SubscriptionUpdateArgs),
     /// Remove a subscription
     #[command(visible_alias = "rm")]
     Remove(SubscriptionArg),
@@ -28,7 +28,7 @@ pub(crate) struct SubscriptionArg {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct SubscriptionAddArgs {
     /// Where messages go
     pub(crate) url: String,
     /// Which events: incident.*, job.failed, …; may be given several times
@@ -46,13 +46,13 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct SubscriptionListArgs {
     #[command(flatten)]
     pub(crate) pages: Pages,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct SubscriptionUpdateArgs {
     #[command(flatten)]
     pub(crate) subscription: SubscriptionArg,
     /// Where messages go

@@ -8,7 +8,7 @@ use super::values::duration;
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token; it is shown this once
-    Add(AddArgs),
+    Add(TokenAddArgs),
     /// All tokens, without their text
     #[command(visible_alias = "ls")]
     List,
@@ -18,7 +18,7 @@ pub(crate) enum TokenCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct TokenAddArgs {
     /// What it is for: letters, digits, '.', '_', '-' and '@'
     pub(crate) name: String,
     /// What its holder may do

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Timestamp;
-use ordo_model::schedule::{Dst, Preview, Rule, Schedule};
+use ordo_model::schedule::{Dst, PreviewedOccurrence, Rule, Schedule};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -48,13 +48,13 @@ fn schedule(args: &ExplainArgs) -> Result<Schedule> {
     Ok(schedule)
 }
 
-/// The next times: in the schedule's zone, in UTC, and how far away; a changing clock is told.
-pub(crate) fn table_of(next: &[Preview], zone: &TimeZone, now: Timestamp, paint: Paint) -> String {
+/// The next times: in the schedule's zone, in UTC, and how far away; a changing clock is noted.
+pub(crate) fn table_of(next: &[PreviewedOccurrence], zone: &TimeZone, now: Timestamp, paint: Paint) -> String {
     if next.is_empty() {
         return "It never fires again.\n".to_owned();
     }
     let utc = zone == &TimeZone::UTC;
-    let row = |preview: &Preview| {
+    let row = |preview: &PreviewedOccurrence| {
         let at = preview.occurrence.due;
         let mut row = vec![time::absolute(at, zone)];
         row.extend((!utc).then(|| time::absolute(at, &TimeZone::UTC)));
@@ -67,6 +67,6 @@ pub(crate) fn table_of(next: &[Preview], zone: &TimeZone, now: Timestamp, paint:
 }
 
 /// What a list of occurrences from the server says.
-pub(crate) fn previews(items: &[Value]) -> Vec<Preview> {
+pub(crate) fn previews(items: &[Value]) -> Vec<PreviewedOccurrence> {
     items.iter().filter_map(|item| serde_json::from_value(item.clone()).ok()).collect()
 }

@@ -3,20 +3,20 @@
 use serde_json::Value;
 
 use super::find::text;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 
 const TOOLS_SHOWN: usize = 40;
 
-pub(crate) async fn run(talk: &Talk) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession) -> Result<Exit> {
     let found = talk.get("/v1/executors").await?;
     let items: Vec<Value> = found["items"].as_array().cloned().unwrap_or_default();
     talk.list(&items, || human(talk, &items))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, executors: &[Value]) -> String {
+fn human(talk: &CommandSession, executors: &[Value]) -> String {
     let row = |executor: &Value| {
         let tools = executor["tools"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let seen = time::of(&executor["seen_at"]).map(|at| time::relative(at, talk.now()));

@@ -4,14 +4,14 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::pages;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::error::{Error, Result};
 
-/// How many jobs of one label are told apart.
+/// How many jobs of one label are listed.
 const SAME_LABEL_MAX: usize = 20;
 
 /// The id of a job. Of several with the label, the only one that is not over is meant.
-pub(crate) async fn job(talk: &Talk, name: &str) -> Result<String> {
+pub(crate) async fn job(talk: &CommandSession, name: &str) -> Result<String> {
     if name.parse::<Uuid>().is_ok() {
         return Ok(name.to_owned());
     }
@@ -38,7 +38,7 @@ fn ambiguous<'a>(name: &str, jobs: impl Iterator<Item = &'a Value>) -> Error {
 }
 
 /// The id of a run: its own, or that of a job's newest run.
-pub(crate) async fn run(talk: &Talk, name: &str) -> Result<String> {
+pub(crate) async fn run(talk: &CommandSession, name: &str) -> Result<String> {
     if name.parse::<Uuid>().is_ok() && is_run(talk, name).await? {
         return Ok(name.to_owned());
     }
@@ -51,7 +51,7 @@ pub(crate) async fn run(talk: &Talk, name: &str) -> Result<String> {
 }
 
 /// An id may also be a job's.
-async fn is_run(talk: &Talk, id: &str) -> Result<bool> {
+async fn is_run(talk: &CommandSession, id: &str) -> Result<bool> {
     match talk.client.get::<Value>(&format!("/v1/runs/{id}")).await {
         Ok(_) => Ok(true),
         Err(ordo_client::Error::Problem { status: 404, .. }) => {

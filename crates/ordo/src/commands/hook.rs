@@ -7,26 +7,26 @@ use serde_json::Value;
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookCommand, ReplayArgs, UpdateArgs};
+use super::talk::CommandSession;
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, HookUpdateArgs, ReplayArgs};
 use crate::cli::job::Pages;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: HookCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: HookSubcommand) -> Result<Exit> {
     match command {
-        HookCommand::Add(args) => add(talk, &args).await,
-        HookCommand::Update(args) => update(talk, &args).await,
-        HookCommand::List(args) => list(talk, &args).await,
-        HookCommand::Show(args) => show(talk, &args.slug).await,
-        HookCommand::Remove(args) => remove(talk, &args.slug).await,
-        HookCommand::Deliveries(args) => deliveries(talk, &args).await,
-        HookCommand::Replay(args) => replay(talk, &args).await,
+        HookSubcommand::Add(args) => add(talk, &args).await,
+        HookSubcommand::Update(args) => update(talk, &args).await,
+        HookSubcommand::List(args) => list(talk, &args).await,
+        HookSubcommand::Show(args) => show(talk, &args.slug).await,
+        HookSubcommand::Remove(args) => remove(talk, &args.slug).await,
+        HookSubcommand::Deliveries(args) => deliveries(talk, &args).await,
+        HookSubcommand::Replay(args) => replay(talk, &args).await,
     }
 }
 
-async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
+async fn add(talk: &CommandSession, args: &HookArgs) -> Result<Exit> {
     let hook = NewHook {
         slug: args.hook.slug.clone(),
         verify: verify(args),
@@ -38,8 +38,8 @@ async fn add(talk: &Talk, args: &HookArgs) -> Result<Exit> {
     tell(talk, "added", &hook)
 }
 
-async fn update(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
-    let UpdateArgs { terms, no_verify, no_filter } = args;
+async fn update(talk: &CommandSession, args: &HookUpdateArgs) -> Result<Exit> {
+    let HookUpdateArgs { terms, no_verify, no_filter } = args;
     let patch = HookPatch {
         verify: verify(terms).map(Some).or(no_verify.then_some(None)),
         filter: terms.filter.clone().map(Some).or(no_filter.then_some(None)),
@@ -55,7 +55,7 @@ fn verify(args: &HookArgs) -> Option<NewVerify> {
     Some(NewVerify { r#type: args.verify?, secret: GivenSecret(secret?), header: args.header.clone() })
 }
 
-fn tell(talk: &Talk, what: &str, hook: &Value) -> Result<Exit> {
+fn tell(talk: &CommandSession, what: &str, hook: &Value) -> Result<Exit> {
     let said = format!("{what} hook {}: POST {}, {}\n", text(hook, "slug"), text(hook, "path"), verified(hook));
     talk.value(hook, || said)?;
     Ok(Exit::Done)
@@ -69,14 +69,14 @@ fn verified(hook: &Value) -> String {
     }
 }
 
-async fn list(talk: &Talk, args: &Pages) -> Result<Exit> {
+async fn list(talk: &CommandSession, args: &Pages) -> Result<Exit> {
     let listed = pages::items(talk, "/v1/hooks", &[], args.wanted()).await?;
     talk.list(&listed.items, || hooks(talk, &listed.items))?;
     more(listed.more, args);
     Ok(Exit::Done)
 }
 
-fn hooks(talk: &Talk, items: &[Value]) -> String {
+fn hooks(talk: &CommandSession, items: &[Value]) -> String {
     if items.is_empty() {
         return "No hooks yet: ordo hook add SLUG.\n".to_owned();
     }
@@ -104,13 +104,13 @@ fn filter(form: &Value) -> Option<String> {
     })
 }
 
-async fn show(talk: &Talk, slug: &str) -> Result<Exit> {
+async fn show(talk: &CommandSession, slug: &str) -> Result<Exit> {
     let hook = talk.get(&path(slug)).await?;
     talk.value(&hook, || full(talk, &hook))?;
     Ok(Exit::Done)
 }
 
-fn full(talk: &Talk, hook: &Value) -> String {
+fn full(talk: &CommandSession, hook: &Value) -> String {
     let mut pairs = vec![("hook", text(hook, "slug")), ("path", text(hook, "path")), ("callers", verified(hook))];
     pairs.extend(hook["verify"]["secret"]["secret"].as_str().map(|name| ("secret", name.to_owned())));
     pairs.extend(hook["verify"]["header"].as_str().map(|name| ("header", name.to_owned())));
@@ -122,7 +122,7 @@ fn full(talk: &Talk, hook: &Value) -> String {
     table::fields(&pairs, talk.paint)
 }
 
-async fn remove(talk: &Talk, slug: &str) -> Result<Exit> {
+async fn remove(talk: &CommandSession, slug: &str) -> Result<Exit> {
     let hook = talk.client.delete::<Value>(&path(slug)).await?;
     let left = hook["jobs"].as_array().map_or(0, Vec::len);
     talk.value(&hook, || format!("removed hook {slug}\n"))?;
@@ -132,7 +132,7 @@ async fn remove(talk: &Talk, slug: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn deliveries(talk: &Talk, args: &DeliveriesArgs) -> Result<Exit> {
+async fn deliveries(talk: &CommandSession, args: &DeliveriesArgs) -> Result<Exit> {
     let place = format!("{}/deliveries", path(&args.hook.slug));
     let listed = pages::items(talk, &place, &[], args.pages.wanted()).await?;
     talk.list(&listed.items, || came(talk, &listed.items))?;
@@ -140,7 +140,7 @@ async fn deliveries(talk: &Talk, args: &DeliveriesArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn came(talk: &Talk, items: &[Value]) -> String {
+fn came(talk: &CommandSession, items: &[Value]) -> String {
     if items.is_empty() {
         return "Nobody called within the last 7 days.\n".to_owned();
     }
@@ -159,7 +159,7 @@ fn came(talk: &Talk, items: &[Value]) -> String {
     table::rows(&names, items.iter().map(row).collect(), talk.paint)
 }
 
-async fn replay(talk: &Talk, args: &ReplayArgs) -> Result<Exit> {
+async fn replay(talk: &CommandSession, args: &ReplayArgs) -> Result<Exit> {
     let place = format!("{}/deliveries/{}/replay", path(&args.hook.slug), path_segment(&args.delivery));
     let delivery = talk.post(&place, None).await?;
     let jobs = delivery["runs"].as_array().map_or(0, Vec::len);
@@ -178,7 +178,7 @@ fn path(slug: &str) -> String {
 }
 
 /// Says so if a job listens to a hook that is not there.
-pub(crate) async fn note_if_missing(talk: &Talk, job: &Value) {
+pub(crate) async fn note_if_missing(talk: &CommandSession, job: &Value) {
     let Some(slug) = job["trigger"]["hook"].as_str() else { return };
     if let Err(ordo_client::Error::Problem { status: 404, .. }) = talk.client.get::<Value>(&path(slug)).await {
         output::note(&format!("the hook {slug} does not exist yet: ordo hook add {slug}"));

@@ -22,35 +22,35 @@ mod talk;
 mod token;
 mod watch;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, OrdoCommand};
 use crate::error::{Error, Exit, Result};
-use talk::Talk;
+use talk::CommandSession;
 
 pub(crate) fn run(cli: Cli) -> Result<Exit> {
     let Cli { common, command } = cli;
     match command {
-        Command::Serve(args) => crate::daemon::serve(args, common.config.as_deref()),
-        Command::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
-        Command::Executor(args) => crate::executor::run(args, &common),
-        Command::Executors => wait(executors::run(&Talk::new(&common)?)),
-        Command::Job(command) => wait(job::run(&Talk::new(&common)?, command)),
-        Command::Run(command) => wait(run::run(&Talk::new(&common)?, command)),
-        Command::Incident(command) => wait(incident::run(&Talk::new(&common)?, command)),
-        Command::Notification(command) => wait(notification::run(&Talk::new(&common)?, command)),
-        Command::Monitor(command) => wait(monitor::run(&Talk::new(&common)?, command)),
-        Command::Watch(args) => wait(watch::run(Talk::new(&common), &args)),
-        Command::Import(command) => wait(import::run(&Talk::new(&common)?, command)),
-        Command::Hook(command) => wait(hook::run(&Talk::new(&common)?, command)),
-        Command::Cron(command) => cron::run(&command, &common),
-        Command::Secret(command) => wait(secret::run(&Talk::new(&common)?, command)),
-        Command::Store(command) => wait(store::run(&Talk::new(&common)?, command)),
-        Command::Node(command) => wait(node::run(&Talk::new(&common)?, command)),
-        Command::Subscription(command) => wait(subscription::run(&Talk::new(&common)?, command)),
-        Command::Token(command) => wait(token::run(&Talk::new(&common)?, command)),
-        Command::Status => wait(status::run(&Talk::new(&common)?)),
-        Command::Config => config::run(common.config.as_deref(), common.output),
-        Command::Completions { shell } => completions::run(shell),
-        Command::Bench(args) => bench(&args),
+        OrdoCommand::Serve(args) => crate::daemon::serve(args, common.config.as_deref()),
+        OrdoCommand::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
+        OrdoCommand::Executor(args) => crate::executor::run(args, &common),
+        OrdoCommand::Executors => wait(executors::run(&CommandSession::new(&common)?)),
+        OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Run(command) => wait(run::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Incident(command) => wait(incident::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Notification(command) => wait(notification::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Monitor(command) => wait(monitor::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Watch(args) => wait(watch::run(CommandSession::new(&common), &args)),
+        OrdoCommand::Import(command) => wait(import::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Hook(command) => wait(hook::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Cron(command) => cron::run(&command, &common),
+        OrdoCommand::Secret(command) => wait(secret::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Store(command) => wait(store::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Node(command) => wait(node::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Subscription(command) => wait(subscription::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Token(command) => wait(token::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Status => wait(status::run(&CommandSession::new(&common)?)),
+        OrdoCommand::Config => config::run(common.config.as_deref(), common.output),
+        OrdoCommand::Completions { shell } => completions::run(shell),
+        OrdoCommand::Bench(args) => bench(&args),
     }
 }
 

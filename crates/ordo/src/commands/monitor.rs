@@ -4,22 +4,22 @@ use serde_json::{Map, Value, json};
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::job::Pages;
-use crate::cli::monitor::{AddMonitorArgs, MonitorCommand};
+use crate::cli::monitor::{AddMonitorArgs, MonitorSubcommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: MonitorCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Result<Exit> {
     match command {
-        MonitorCommand::Add(args) => add(talk, &args).await,
-        MonitorCommand::List(pages) => list(talk, &pages).await,
-        MonitorCommand::Show { name } => show(talk, &name).await,
-        MonitorCommand::Remove { name } => remove(talk, &name).await,
+        MonitorSubcommand::Add(args) => add(talk, &args).await,
+        MonitorSubcommand::List(pages) => list(talk, &pages).await,
+        MonitorSubcommand::Show { name } => show(talk, &name).await,
+        MonitorSubcommand::Remove { name } => remove(talk, &name).await,
     }
 }
 
-async fn add(talk: &Talk, args: &AddMonitorArgs) -> Result<Exit> {
+async fn add(talk: &CommandSession, args: &AddMonitorArgs) -> Result<Exit> {
     let given = [
         ("every", args.every.map(|every| json!(every))),
         ("cron", args.cron.as_ref().map(|cron| json!(cron))),
@@ -46,14 +46,14 @@ async fn add(talk: &Talk, args: &AddMonitorArgs) -> Result<Exit> {
 }
 
 /// Where other machines reach the server; its socket is for this one only.
-fn address(talk: &Talk) -> &str {
+fn address(talk: &CommandSession) -> &str {
     match talk.client.target() {
         ordo_client::Target::Http { url } => url,
         ordo_client::Target::Socket(_) => "http://SERVER:PORT",
     }
 }
 
-async fn list(talk: &Talk, pages: &Pages) -> Result<Exit> {
+async fn list(talk: &CommandSession, pages: &Pages) -> Result<Exit> {
     let listed = pages::items(talk, "/v1/monitors", &[], pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &listed.items))?;
     if listed.more {
@@ -62,7 +62,7 @@ async fn list(talk: &Talk, pages: &Pages) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, monitors: &[Value]) -> String {
+fn human(talk: &CommandSession, monitors: &[Value]) -> String {
     if monitors.is_empty() {
         return "No monitors.\n".to_owned();
     }
@@ -83,7 +83,7 @@ fn human(talk: &Talk, monitors: &[Value]) -> String {
     table::rows(&names, monitors.iter().map(row).collect(), talk.paint)
 }
 
-async fn show(talk: &Talk, name: &str) -> Result<Exit> {
+async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
     let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
     talk.value(&monitor, || {
         let mut pairs: Vec<(&str, String)> = Vec::new();
@@ -101,7 +101,7 @@ async fn show(talk: &Talk, name: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn remove(talk: &Talk, name: &str) -> Result<Exit> {
+async fn remove(talk: &CommandSession, name: &str) -> Result<Exit> {
     let monitor = talk.client.delete::<Value>(&format!("/v1/monitors/{name}")).await?;
     talk.value(&monitor, || format!("removed monitor {name}"))?;
     Ok(Exit::Done)

@@ -3,26 +3,26 @@
 use serde_json::{Value, json};
 
 use super::find::text;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::node::NodeCommand;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: NodeCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: NodeCommand) -> Result<Exit> {
     match command {
         NodeCommand::List => list(talk).await,
         NodeCommand::Drain { name, undo } => drain(talk, &name, !undo).await,
     }
 }
 
-async fn list(talk: &Talk) -> Result<Exit> {
+async fn list(talk: &CommandSession) -> Result<Exit> {
     let answer = talk.get("/v1/nodes").await?;
     let nodes = answer["items"].as_array().cloned().unwrap_or_default();
     talk.list(&nodes, || human(talk, &nodes))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, nodes: &[Value]) -> String {
+fn human(talk: &CommandSession, nodes: &[Value]) -> String {
     let row = |node: &Value| {
         let roles: Vec<&str> = node["roles"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let seen = time::of(&node["seen_at"]).map(|at| time::relative(at, talk.now()));
@@ -40,12 +40,12 @@ fn human(talk: &Talk, nodes: &[Value]) -> String {
     table::rows(&names, nodes.iter().map(row).collect(), talk.paint)
 }
 
-async fn drain(talk: &Talk, name: &str, draining: bool) -> Result<Exit> {
+async fn drain(talk: &CommandSession, name: &str, draining: bool) -> Result<Exit> {
     let path = format!("/v1/nodes/{name}/drain");
     let answer = talk.post(&path, Some(&json!({ "draining": draining }))).await?;
     talk.value(&answer, || match draining {
         true => format!("{name} leaves new work to the others; what runs there goes on\n"),
-        false => format!("{name} takes work again\n"),
+        false => format!("{name} accepts work again\n"),
     })?;
     if draining {
         output::note("stop it when `ordo node list` shows it without partitions");

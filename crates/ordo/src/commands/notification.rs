@@ -4,19 +4,19 @@ use serde_json::Value;
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
-use crate::cli::notification::{NotificationCommand, NotificationListArgs};
+use super::talk::CommandSession;
+use crate::cli::notification::{NotificationListArgs, NotificationSubcommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: NotificationCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: NotificationSubcommand) -> Result<Exit> {
     match command {
-        NotificationCommand::List(args) => list(talk, &args).await,
-        NotificationCommand::Replay { notification } => replay(talk, &notification).await,
+        NotificationSubcommand::List(args) => list(talk, &args).await,
+        NotificationSubcommand::Replay { notification } => replay(talk, &notification).await,
     }
 }
 
-async fn list(talk: &Talk, args: &NotificationListArgs) -> Result<Exit> {
+async fn list(talk: &CommandSession, args: &NotificationListArgs) -> Result<Exit> {
     let filters = [("state", Some(args.state.clone()))];
     let listed = pages::items(talk, "/v1/notifications", &filters, args.pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &args.state, &listed.items))?;
@@ -26,7 +26,7 @@ async fn list(talk: &Talk, args: &NotificationListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, state: &str, notifications: &[Value]) -> String {
+fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String {
     if notifications.is_empty() {
         return format!("No notifications are {state}.\n");
     }
@@ -45,7 +45,7 @@ fn human(talk: &Talk, state: &str, notifications: &[Value]) -> String {
     table::rows(&names, notifications.iter().map(row).collect(), talk.paint)
 }
 
-async fn replay(talk: &Talk, id: &str) -> Result<Exit> {
+async fn replay(talk: &CommandSession, id: &str) -> Result<Exit> {
     let notification = talk.post(&format!("/v1/notifications/{id}/replay"), None).await?;
     talk.value(&notification, || {
         format!("notification {id} is sent once more through {}", text(&notification, "sender"))

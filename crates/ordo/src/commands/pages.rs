@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::error::Result;
 use crate::locate::query;
 
@@ -11,18 +11,18 @@ const PAGE_MAX: usize = ordo_model::limits::PAGE_MAX;
 
 /// Some items of a list, and whether there are more.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedItems {
     pub(crate) items: Vec<Value>,
     pub(crate) more: bool,
 }
 
 pub(crate) async fn items(
-    talk: &Talk,
+    talk: &CommandSession,
     path: &str,
     filters: &[(&str, Option<String>)],
     wanted: usize,
-) -> Result<Listed> {
-    let mut listed = Listed { items: Vec::new(), more: true };
+) -> Result<ListedItems> {
+    let mut listed = ListedItems { items: Vec::new(), more: true };
     let mut cursor: Option<String> = None;
     while listed.more && listed.items.len() < wanted {
         let limit = (wanted - listed.items.len()).min(PAGE_MAX);

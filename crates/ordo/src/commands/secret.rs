@@ -4,25 +4,25 @@ use serde_json::{Value, json};
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
-use crate::cli::secret::{SecretCommand, SetArgs};
+use super::talk::CommandSession;
+use crate::cli::secret::{SecretSubcommand, SetArgs};
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{table, time};
 use crate::secret_input;
 
-pub(crate) async fn run(talk: &Talk, command: SecretCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: SecretSubcommand) -> Result<Exit> {
     match command {
-        SecretCommand::Set(args) => set(talk, &args).await,
-        SecretCommand::List => list(talk).await,
-        SecretCommand::Reseal => {
+        SecretSubcommand::Set(args) => set(talk, &args).await,
+        SecretSubcommand::List => list(talk).await,
+        SecretSubcommand::Reseal => {
             let done = talk.post("/v1/store/reseal", None).await?;
             talk.value(&done, || {
                 format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
             })?;
             Ok(Exit::Done)
         }
-        SecretCommand::Remove(arg) => {
+        SecretSubcommand::Remove(arg) => {
             let removed = talk.client.delete::<Value>(&path(&arg.name)).await?;
             talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;
             Ok(Exit::Done)
@@ -34,7 +34,7 @@ fn path(name: &str) -> String {
     format!("/v1/secrets/{}", path_segment(name))
 }
 
-async fn set(talk: &Talk, args: &SetArgs) -> Result<Exit> {
+async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
     let value = secret_input::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
     let kept = talk.client.put::<Value, _>(&path(name), &json!({ "value": value.as_str() })).await?;
@@ -42,7 +42,7 @@ async fn set(talk: &Talk, args: &SetArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn list(talk: &Talk) -> Result<Exit> {
+async fn list(talk: &CommandSession) -> Result<Exit> {
     let items = pages::items(talk, "/v1/secrets", &[], usize::MAX).await?.items;
     talk.list(&items, || {
         if items.is_empty() {

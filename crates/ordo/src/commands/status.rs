@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::find::text;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 
-pub(crate) async fn run(talk: &Talk) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession) -> Result<Exit> {
     let status = talk.get("/v1/status").await?;
     talk.value(&status, || human(talk, &status))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, status: &Value) -> String {
+fn human(talk: &CommandSession, status: &Value) -> String {
     let up = status["uptime_ms"].as_u64().map(|ms| time::rough(ordo_model::Millis::from_ms(ms))).unwrap_or_default();
     let ready = if status["ready"] == true { talk.paint.good("ready") } else { talk.paint.warn("not ready") };
     let counters = &status["counters"];

@@ -4,26 +4,28 @@ use serde_json::{Map, Value, json};
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
-use crate::cli::subscription::{AddArgs, ListArgs, SubscriptionCommand, UpdateArgs};
+use super::talk::CommandSession;
+use crate::cli::subscription::{
+    SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
+};
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 
 const PATH: &str = "/v1/subscriptions";
 const URL_SHOWN: usize = 60;
 
-pub(crate) async fn run(talk: &Talk, command: SubscriptionCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: SubscriptionSubcommand) -> Result<Exit> {
     match command {
-        SubscriptionCommand::Add(args) => add(talk, args).await,
-        SubscriptionCommand::List(args) => list(talk, &args).await,
-        SubscriptionCommand::Update(args) => update(talk, args).await,
-        SubscriptionCommand::Remove(args) => remove(talk, &args.id).await,
-        SubscriptionCommand::Test(args) => test(talk, &args.id).await,
+        SubscriptionSubcommand::Add(args) => add(talk, args).await,
+        SubscriptionSubcommand::List(args) => list(talk, &args).await,
+        SubscriptionSubcommand::Update(args) => update(talk, args).await,
+        SubscriptionSubcommand::Remove(args) => remove(talk, &args.id).await,
+        SubscriptionSubcommand::Test(args) => test(talk, &args.id).await,
     }
 }
 
-async fn add(talk: &Talk, args: AddArgs) -> Result<Exit> {
-    let AddArgs { url, events, label, description, secret } = args;
+async fn add(talk: &CommandSession, args: SubscriptionAddArgs) -> Result<Exit> {
+    let SubscriptionAddArgs { url, events, label, description, secret } = args;
     let form = json!({ "url": url, "events": events, "label": label, "description": description, "secret": secret });
     let made = talk.post(PATH, Some(&form)).await?;
     talk.value(&made, || {
@@ -40,7 +42,7 @@ fn secret_of(answer: &Value) -> String {
     }
 }
 
-async fn list(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+async fn list(talk: &CommandSession, args: &SubscriptionListArgs) -> Result<Exit> {
     let listed = pages::items(talk, PATH, &[], args.pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &listed.items))?;
     if listed.more {
@@ -49,7 +51,7 @@ async fn list(talk: &Talk, args: &ListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, subscriptions: &[Value]) -> String {
+fn human(talk: &CommandSession, subscriptions: &[Value]) -> String {
     if subscriptions.is_empty() {
         return "No subscriptions. Add one: ordo subscription add https://example.com/hook --event 'incident.*'\n"
             .to_owned();
@@ -69,7 +71,7 @@ fn human(talk: &Talk, subscriptions: &[Value]) -> String {
     table::rows(&names, subscriptions.iter().map(row).collect(), talk.paint)
 }
 
-async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
+async fn update(talk: &CommandSession, args: SubscriptionUpdateArgs) -> Result<Exit> {
     let id = &args.subscription.id;
     let patch = patch(&args);
     if patch.is_empty() {
@@ -81,7 +83,7 @@ async fn update(talk: &Talk, args: UpdateArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn patch(args: &UpdateArgs) -> Map<String, Value> {
+fn patch(args: &SubscriptionUpdateArgs) -> Map<String, Value> {
     let mut patch = Map::new();
     let mut put = |name: &str, value: Option<Value>| patch.extend(value.map(|value| (name.to_owned(), value)));
     put("url", args.url.as_ref().map(|url| json!(url)));
@@ -92,13 +94,13 @@ fn patch(args: &UpdateArgs) -> Map<String, Value> {
     patch
 }
 
-async fn remove(talk: &Talk, id: &str) -> Result<Exit> {
+async fn remove(talk: &CommandSession, id: &str) -> Result<Exit> {
     let answer = talk.client.delete::<Value>(&one(id)).await?;
     talk.value(&answer, || format!("removed subscription {id}"))?;
     Ok(Exit::Done)
 }
 
-async fn test(talk: &Talk, id: &str) -> Result<Exit> {
+async fn test(talk: &CommandSession, id: &str) -> Result<Exit> {
     let answer = talk.post(&format!("{}/test", one(id)), None).await?;
     let delivered = answer["delivered"] == true;
     talk.value(&answer, || match delivered {

@@ -20,7 +20,7 @@ pub(crate) fn wire(data: &impl Serialize) -> Value {
 }
 
 #[derive(Debug)]
-pub(crate) struct Talk {
+pub(crate) struct CommandSession {
     pub(crate) client: Client,
     /// Somebody named the server: then nothing else will do.
     pub(crate) named: bool,
@@ -30,10 +30,10 @@ pub(crate) struct Talk {
     pub(crate) zone: TimeZone,
 }
 
-impl Talk {
-    pub(crate) fn new(common: &Common) -> Result<Talk> {
+impl CommandSession {
+    pub(crate) fn new(common: &Common) -> Result<CommandSession> {
         let server = locate::server(common)?;
-        Ok(Talk {
+        Ok(CommandSession {
             client: server.client,
             named: server.named,
             format: common.output,

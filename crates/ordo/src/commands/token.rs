@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::Format;
-use crate::cli::token::{AddArgs, TokenCommand};
+use crate::cli::token::{TokenAddArgs, TokenCommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
-pub(crate) async fn run(talk: &Talk, command: TokenCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: TokenCommand) -> Result<Exit> {
     match command {
         TokenCommand::Add(args) => add(talk, &args).await,
         TokenCommand::List => list(talk).await,
@@ -22,7 +22,7 @@ pub(crate) async fn run(talk: &Talk, command: TokenCommand) -> Result<Exit> {
 }
 
 /// The token alone goes to standard output, so that it can be piped to where it belongs.
-async fn add(talk: &Talk, args: &AddArgs) -> Result<Exit> {
+async fn add(talk: &CommandSession, args: &TokenAddArgs) -> Result<Exit> {
     let form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
     let made = talk.post("/v1/tokens", Some(&form)).await?;
     if talk.format == Format::Table {
@@ -38,7 +38,7 @@ async fn add(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn list(talk: &Talk) -> Result<Exit> {
+async fn list(talk: &CommandSession) -> Result<Exit> {
     let items = pages::items(talk, "/v1/tokens", &[], usize::MAX).await?.items;
     talk.list(&items, || {
         let when = |item: &Value, field: &str, otherwise: &str| {
@@ -61,12 +61,12 @@ async fn list(talk: &Talk) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn state(talk: &Talk, name: &str) -> String {
+fn state(talk: &CommandSession, name: &str) -> String {
     if name == "active" { talk.paint.good(name) } else { talk.paint.dim(name) }
 }
 
 /// A name has one token: its id follows from it.
-async fn revoke(talk: &Talk, token: &str) -> Result<Exit> {
+async fn revoke(talk: &CommandSession, token: &str) -> Result<Exit> {
     let id = token.parse::<Uuid>().unwrap_or_else(|_| ApiToken::id(token).id);
     let revoked = talk.client.delete::<Value>(&format!("/v1/tokens/{id}")).await?;
     talk.value(&revoked, || format!("{} lets nobody in any more\n", text(&revoked, "name")))?;

@@ -1,4 +1,4 @@
-//! `ordo watch --monitor NAME -- COMMAND`: runs the command and tells the monitor how it went.
+//! `ordo watch --monitor NAME -- COMMAND`: runs the command and pings the monitor with its outcome.
 //!
 //! Invariant: the command runs and its exit code is passed on, whatever the server does. What it prints goes where it
 //! would have gone; the end of it goes to the monitor too.
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::monitor::WatchArgs;
 use crate::error::{Error, Exit, Result};
 use crate::output;
@@ -21,22 +21,22 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
-pub(crate) async fn run(talk: Result<Talk>, args: &WatchArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: Result<CommandSession>, args: &WatchArgs) -> Result<Exit> {
     let talk = match talk {
         Ok(talk) => talk,
         Err(error) => {
-            untold(&args.monitor, &error);
+            unreported(&args.monitor, &error);
             std::process::exit(execute(&args.command).code)
         }
     };
     watched(&talk, args).await
 }
 
-fn untold(monitor: &str, error: &Error) {
-    output::note(&format!("ordo watch: monitor {monitor} cannot be told: {}", error.title()));
+fn unreported(monitor: &str, error: &Error) {
+    output::note(&format!("ordo watch: monitor {monitor} cannot be pinged: {}", error.title()));
 }
 
-async fn watched(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
+async fn watched(talk: &CommandSession, args: &WatchArgs) -> Result<Exit> {
     let path = ping_path(talk, &args.monitor).await;
     if let Some(path) = &path {
         ping(talk, &format!("{path}/start"), "").await;
@@ -54,36 +54,36 @@ async fn watched(talk: &Talk, args: &WatchArgs) -> Result<Exit> {
     std::process::exit(ended.code)
 }
 
-struct Ended {
+struct EndedProcess {
     code: i32,
     said: String,
 }
 
-async fn ping_path(talk: &Talk, name: &str) -> Option<String> {
+async fn ping_path(talk: &CommandSession, name: &str) -> Option<String> {
     let found = tokio::time::timeout(PATIENCE, talk.get(&format!("/v1/monitors/{name}"))).await;
-    let told = match found {
+    let signalled = match found {
         Ok(found) => found,
         Err(_) => Err(Error::failed(format!("no answer within {PATIENCE:?}"))),
     };
-    match told {
+    match signalled {
         Ok(monitor) => monitor["ping_path"].as_str().map(str::to_owned),
         Err(error) => {
-            untold(name, &error);
+            unreported(name, &error);
             None
         }
     }
 }
 
-async fn ping(talk: &Talk, path: &str, said: &str) {
+async fn ping(talk: &CommandSession, path: &str, said: &str) {
     let sent = tokio::time::timeout(PATIENCE, talk.client.post_text(path, said)).await;
     match sent {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => output::note(&format!("ordo watch: the monitor was not told: {error}")),
-        Err(_) => output::note(&format!("ordo watch: the monitor was not told: no answer within {PATIENCE:?}")),
+        Ok(Err(error)) => output::note(&format!("ordo watch: the monitor was not pinged: {error}")),
+        Err(_) => output::note(&format!("ordo watch: the monitor was not pinged: no answer within {PATIENCE:?}")),
     }
 }
 
-fn execute(command: &[String]) -> Ended {
+fn execute(command: &[String]) -> EndedProcess {
     let (program, arguments) = command.split_first().map_or(("", command), |(first, rest)| (first.as_str(), rest));
     let spawned = Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match spawned {
@@ -92,7 +92,7 @@ fn execute(command: &[String]) -> Ended {
             let said = format!("{program}: {error}");
             output::note(&format!("ordo watch: {said}"));
             let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
-            return Ended { code, said };
+            return EndedProcess { code, said };
         }
     };
     let tail = Arc::new(Mutex::new(Vec::new()));
@@ -107,7 +107,7 @@ fn execute(command: &[String]) -> Ended {
     }
     let code = status.map_or(NOT_RUN, code_of);
     let said = String::from_utf8_lossy(&tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
-    Ended { code, said: format!("{said}\nexit code {code}\n") }
+    EndedProcess { code, said: format!("{said}\nexit code {code}\n") }
 }
 
 /// Hands on what comes, and keeps the end of it.
@@ -129,7 +129,7 @@ fn copy(
     })
 }
 
-/// As a shell tells it: a signal is 128 and its number.
+/// As a shell reports it: a signal is 128 plus its number.
 fn code_of(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::keys::KEYS;
-use super::layers::{Layers, Origin, Path};
+use super::layers::{Layers, Path, SettingOrigin};
 
 const PREFIX: &str = "ORDO_";
 /// Settings with a short name of their own.
@@ -19,7 +19,7 @@ const STANDARD: [(&str, &str); 2] =
 pub(super) fn add_standard(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, path) in STANDARD {
         if let Some(value) = variables.get(name).filter(|value| !value.trim().is_empty()) {
-            layers.set_text(Path::parse(path), value, Origin::Variable(name.to_owned()))?;
+            layers.set_text(Path::parse(path), value, SettingOrigin::Variable(name.to_owned()))?;
         }
     }
     Ok(())
@@ -28,7 +28,7 @@ pub(super) fn add_standard(layers: &mut Layers, variables: &BTreeMap<String, Str
 pub(super) fn add(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, value) in variables {
         let Some(path) = path_of(name)? else { continue };
-        layers.set_text(path, value, Origin::Variable(name.clone())).map_err(|why| format!("{name}: {why}"))?;
+        layers.set_text(path, value, SettingOrigin::Variable(name.clone())).map_err(|why| format!("{name}: {why}"))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ pub(crate) const DEFAULT_NODE: &str = "local";
 
 /// How a value is written where everything is text (in the environment and in flags).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Text,
     Number,
     Bool,
@@ -17,69 +17,74 @@ pub(super) enum Kind {
     List,
 }
 
-pub(super) struct Key {
+pub(super) struct ConfigKey {
     pub(super) path: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// As it would be written in the file.
     pub(super) default: Option<&'static str>,
 }
 
-pub(super) const KEYS: &[Key] = &[
-    key("group", Kind::Text, Some("default")),
+pub(super) const KEYS: &[ConfigKey] = &[
+    key("group", ValueKind::Text, Some("default")),
     // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
-    key("limits.hook_requests_per_minute", Kind::Number, Some("600")),
-    key("limits.requests_per_minute", Kind::Number, Some("6000")),
-    key("log.format", Kind::Text, Some("pretty")),
-    key("log.level", Kind::Text, Some("info")),
+    key("limits.hook_requests_per_minute", ValueKind::Number, Some("600")),
+    key("limits.requests_per_minute", ValueKind::Number, Some("6000")),
+    key("log.format", ValueKind::Text, Some("pretty")),
+    key("log.level", ValueKind::Text, Some("info")),
     // Not the host's name: a container has a new one with every start, and its former generation would not be recognised.
-    key("node", Kind::Text, Some(DEFAULT_NODE)),
-    key("orchestrate.tick_rate", Kind::Text, Some("60s")),
-    key("pools.fast.queue", Kind::Number, Some("2000")),
-    key("pools.fast.slots", Kind::Number, Some("200")),
-    key("pools.slow.queue", Kind::Number, Some("5000")),
-    key("pools.slow.slots", Kind::Number, Some("100")),
-    key("senders.file.path", Kind::Text, None),
+    key("node", ValueKind::Text, Some(DEFAULT_NODE)),
+    key("orchestrate.tick_rate", ValueKind::Text, Some("60s")),
+    key("pools.fast.queue", ValueKind::Number, Some("2000")),
+    key("pools.fast.slots", ValueKind::Number, Some("200")),
+    key("pools.slow.queue", ValueKind::Number, Some("5000")),
+    key("pools.slow.slots", ValueKind::Number, Some("100")),
+    key("senders.file.path", ValueKind::Text, None),
     // The same file on every node of a cluster.
-    key("secrets.key_file", Kind::Text, Some(".ordo/secret.key")),
+    key("secrets.key_file", ValueKind::Text, Some(".ordo/secret.key")),
     // What a proxy puts before every path: `/ordo`.
-    key("serve.base_path", Kind::Text, Some("")),
-    key("senders.file.path", Kind::Text, None),
-    key("serve.grace", Kind::Text, Some("30s")),
-    key("serve.listen", Kind::Text, Some("127.0.0.1:7070")),
-    key("serve.tick_rate", Kind::Text, Some("1s")),
-    key("slack.api_url", Kind::Text, Some("https://slack.com/api")),
-    key("slack.bot_token", Kind::Text, None),
-    key("slack.channel", Kind::Text, None),
-    key("slack.events", Kind::List, Some("incident.*")),
-    key("slack.signing_secret", Kind::Text, None),
-    key("smtp.events", Kind::List, Some("incident.*")),
-    key("smtp.from", Kind::Text, None),
-    key("smtp.to", Kind::List, None),
-    key("smtp.url", Kind::Text, None),
-    key("store.cache_bytes", Kind::Number, Some("67108864")),
-    key("store.path", Kind::Text, Some(".ordo/orchestrator.db")),
-    key("telemetry.otlp_endpoint", Kind::Text, None),
-    key("telemetry.sample", Kind::Text, Some("1")),
-    key("telemetry.service_name", Kind::Text, Some("ordo")),
+    key("serve.base_path", ValueKind::Text, Some("")),
+    key("senders.file.path", ValueKind::Text, None),
+    key("serve.grace", ValueKind::Text, Some("30s")),
+    key("serve.listen", ValueKind::Text, Some("127.0.0.1:7070")),
+    key("serve.tick_rate", ValueKind::Text, Some("1s")),
+    key("slack.api_url", ValueKind::Text, Some("https://slack.com/api")),
+    key("slack.bot_token", ValueKind::Text, None),
+    key("slack.channel", ValueKind::Text, None),
+    key("slack.events", ValueKind::List, Some("incident.*")),
+    key("slack.signing_secret", ValueKind::Text, None),
+    key("smtp.events", ValueKind::List, Some("incident.*")),
+    key("smtp.from", ValueKind::Text, None),
+    key("smtp.to", ValueKind::List, None),
+    key("smtp.url", ValueKind::Text, None),
+    key("store.cache_bytes", ValueKind::Number, Some("67108864")),
+    key("store.path", ValueKind::Text, Some(".ordo/orchestrator.db")),
+    key("telemetry.otlp_endpoint", ValueKind::Text, None),
+    key("telemetry.sample", ValueKind::Text, Some("1")),
+    key("telemetry.service_name", ValueKind::Text, Some("ordo")),
     // bundled, system, or newest: the newer of the two.
-    key("time.zones", Kind::Text, Some("bundled")),
-    key("tools.http.allow", Kind::List, Some("")),
-    key("tools.shell.allow", Kind::List, None),
-    key("tools.shell.enabled", Kind::Bool, Some("true")),
-    key("webhooks.allow", Kind::List, Some("")),
+    key("time.zones", ValueKind::Text, Some("bundled")),
+    key("tools.http.allow", ValueKind::List, Some("")),
+    key("tools.shell.allow", ValueKind::List, None),
+    key("tools.shell.enabled", ValueKind::Bool, Some("true")),
+    key("webhooks.allow", ValueKind::List, Some("")),
 ];
 
 /// What a tool of one's own may say; `env` holds one key per variable.
-const NAMED_TOOL: [(&str, Kind); 5] =
-    [("args", Kind::List), ("command", Kind::Text), ("cwd", Kind::Text), ("env", Kind::Text), ("stdin", Kind::Text)];
+const NAMED_TOOL: [(&str, ValueKind); 5] = [
+    ("args", ValueKind::List),
+    ("command", ValueKind::Text),
+    ("cwd", ValueKind::Text),
+    ("env", ValueKind::Text),
+    ("stdin", ValueKind::Text),
+];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
-const fn key(path: &'static str, kind: Kind, default: Option<&'static str>) -> Key {
-    Key { path, kind, default }
+const fn key(path: &'static str, kind: ValueKind, default: Option<&'static str>) -> ConfigKey {
+    ConfigKey { path, kind, default }
 }
 
-/// The kind of a key, or what to tell whoever wrote it.
-pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
+/// The kind of a key, or the message for whoever wrote it.
+pub(super) fn kind_of(path: &Path) -> Result<ValueKind, String> {
     if let Some(kind) = named_tool_kind(path) {
         return kind;
     }
@@ -97,7 +102,7 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind, String> {
     Err(format!("unknown key {written}{}", did_you_mean(&written, KEYS.iter().map(|key| key.path))))
 }
 
-fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
+fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     let segments: Vec<&str> = path.segments().collect();
     let ["tools", name, rest @ ..] = segments.as_slice() else { return None };
     if BUILT_IN_TOOLS.contains(name) {
@@ -106,7 +111,7 @@ fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
     let known = NAMED_TOOL.iter().map(|(field, _)| *field);
     Some(match rest {
         [] => Err(format!("tools.{name} is a section, not a value: it needs a command")),
-        ["env", _] => Ok(Kind::Text),
+        ["env", _] => Ok(ValueKind::Text),
         [field] if *field != "env" => match NAMED_TOOL.iter().find(|(known, _)| known == field) {
             Some((_, kind)) => Ok(*kind),
             None => Err(format!("unknown key {path}{}", did_you_mean(field, known))),
@@ -116,12 +121,12 @@ fn named_tool_kind(path: &Path) -> Option<Result<Kind, String>> {
 }
 
 /// A chain of escalation may have any name.
-fn escalation_kind(path: &Path) -> Option<Result<Kind, String>> {
+fn escalation_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     let segments: Vec<&str> = path.segments().collect();
     let ["escalation", name, rest @ ..] = segments.as_slice() else { return None };
     Some(match rest {
-        ["steps"] => Ok(Kind::List),
-        ["ack_timeout"] => Ok(Kind::Text),
+        ["steps"] => Ok(ValueKind::List),
+        ["ack_timeout"] => Ok(ValueKind::Text),
         [] => Err(format!("escalation.{name} is a section, not a value: it needs steps")),
         _ => Err(format!("unknown key {path}; there are steps and ack_timeout")),
     })
@@ -157,15 +162,15 @@ mod tests {
 
     #[test]
     fn a_chain_of_escalation_may_have_any_name() {
-        assert_eq!(kind_of(&Path::parse("escalation.night.steps")), Ok(Kind::List));
-        assert_eq!(kind_of(&Path::parse("escalation.default.ack_timeout")), Ok(Kind::Text));
+        assert_eq!(kind_of(&Path::parse("escalation.night.steps")), Ok(ValueKind::List));
+        assert_eq!(kind_of(&Path::parse("escalation.default.ack_timeout")), Ok(ValueKind::Text));
         assert!(refused("escalation.night").contains("needs steps"));
         assert!(refused("escalation.night.step").contains("steps"));
     }
 
     #[test]
     fn a_tool_of_ones_own_may_have_any_name() {
-        assert_eq!(kind_of(&Path::parse("tools.sdlc.args")), Ok(Kind::List));
-        assert_eq!(kind_of(&Path::parse("tools.sdlc.env.HOME")), Ok(Kind::Text));
+        assert_eq!(kind_of(&Path::parse("tools.sdlc.args")), Ok(ValueKind::List));
+        assert_eq!(kind_of(&Path::parse("tools.sdlc.env.HOME")), Ok(ValueKind::Text));
     }
 }

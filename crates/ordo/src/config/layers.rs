@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use toml::Value;
 
-use super::keys::{KEYS, Kind, kind_of};
+use super::keys::{KEYS, ValueKind, kind_of};
 
 /// A key: its sections and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,20 +49,20 @@ impl fmt::Display for Path {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     Default,
     File(PathBuf),
     Variable(String),
     Flag(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path) => write!(f, "{}", path.display()),
-            Origin::Variable(name) => f.write_str(name),
-            Origin::Flag(name) => f.write_str(name),
+            SettingOrigin::Default => f.write_str("default"),
+            SettingOrigin::File(path) => write!(f, "{}", path.display()),
+            SettingOrigin::Variable(name) => f.write_str(name),
+            SettingOrigin::Flag(name) => f.write_str(name),
         }
     }
 }
@@ -70,7 +70,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
 /// The settings so far, with where each came from.
@@ -84,29 +84,29 @@ impl Layers {
             let Some(text) = key.default else { continue };
             // A default that cannot be read would be a mistake on the page of keys; the tests read all of them.
             if let Ok(value) = from_text(key.kind, text) {
-                layers.set(Path::parse(key.path), value, Origin::Default);
+                layers.set(Path::parse(key.path), value, SettingOrigin::Default);
             }
         }
         layers
     }
 
-    pub(super) fn set(&mut self, path: Path, value: Value, origin: Origin) {
+    pub(super) fn set(&mut self, path: Path, value: Value, origin: SettingOrigin) {
         self.0.insert(path, Setting { value, origin });
     }
 
     /// A value written as text.
-    pub(super) fn set_text(&mut self, path: Path, text: &str, origin: Origin) -> Result<(), String> {
+    pub(super) fn set_text(&mut self, path: Path, text: &str, origin: SettingOrigin) -> Result<(), String> {
         let value = kind_of(&path).and_then(|kind| from_text(kind, text).map_err(|why| format!("{path}: {why}")))?;
         self.set(path, value, origin);
         Ok(())
     }
 
     /// All keys of a table, refusing those that do not exist.
-    pub(super) fn add_table(&mut self, table: toml::Table, origin: &Origin) -> Result<(), String> {
+    pub(super) fn add_table(&mut self, table: toml::Table, origin: &SettingOrigin) -> Result<(), String> {
         self.add_below(&Path(Vec::new()), table, origin)
     }
 
-    fn add_below(&mut self, above: &Path, table: toml::Table, origin: &Origin) -> Result<(), String> {
+    fn add_below(&mut self, above: &Path, table: toml::Table, origin: &SettingOrigin) -> Result<(), String> {
         for (name, value) in table {
             let path = above.child(&name);
             match value {
@@ -125,7 +125,7 @@ impl Layers {
     }
 
     /// Where the value of a key, or of the nearest section above it, came from.
-    pub(super) fn origin_of(&self, written: &str) -> Option<&Origin> {
+    pub(super) fn origin_of(&self, written: &str) -> Option<&SettingOrigin> {
         let found = self.0.iter().find(|(path, _)| {
             let path = path.to_string();
             written == path || written.starts_with(&format!("{path}[")) || path.starts_with(&format!("{written}."))
@@ -156,15 +156,19 @@ fn put(table: &mut toml::Table, path: &[String], value: &Value) {
     }
 }
 
-fn from_text(kind: Kind, text: &str) -> Result<Value, String> {
+fn from_text(kind: ValueKind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Text => Ok(Value::from(text)),
-        Kind::Number => text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number")),
-        Kind::Bool => {
+        ValueKind::Text => Ok(Value::from(text)),
+        ValueKind::Number => {
+            text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("{text:?} is not a number"))
+        }
+        ValueKind::Bool => {
             text.trim().parse::<bool>().map(Value::from).map_err(|_| format!("{text:?} is not true or false"))
         }
-        Kind::List if text.trim_start().starts_with('[') => text.parse().map_err(|_| format!("{text:?} is not a list")),
-        Kind::List => {
+        ValueKind::List if text.trim_start().starts_with('[') => {
+            text.parse().map_err(|_| format!("{text:?} is not a list"))
+        }
+        ValueKind::List => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Ok(Value::Array(items.map(Value::from).collect()))
         }
@@ -185,19 +189,19 @@ mod tests {
     #[test]
     fn the_later_layer_wins_and_says_where_it_came_from() {
         let mut layers = Layers::defaults();
-        let file = Origin::File("ordo.toml".into());
+        let file = SettingOrigin::File("ordo.toml".into());
         layers.add_table("[serve]\nlisten = '1.1.1.1:1'\ngrace = '5s'".parse().unwrap(), &file).unwrap();
-        layers.set_text(Path::parse("serve.listen"), "2.2.2.2:2", Origin::Flag("--listen")).unwrap();
+        layers.set_text(Path::parse("serve.listen"), "2.2.2.2:2", SettingOrigin::Flag("--listen")).unwrap();
         let table = layers.to_table();
         assert_eq!(table["serve"]["listen"].as_str(), Some("2.2.2.2:2"));
-        assert_eq!(layers.origin_of("serve.listen"), Some(&Origin::Flag("--listen")));
+        assert_eq!(layers.origin_of("serve.listen"), Some(&SettingOrigin::Flag("--listen")));
         assert_eq!(layers.origin_of("serve.grace"), Some(&file));
-        assert_eq!(layers.origin_of("serve.tick_rate"), Some(&Origin::Default));
+        assert_eq!(layers.origin_of("serve.tick_rate"), Some(&SettingOrigin::Default));
     }
 
     #[test]
     fn a_list_is_written_with_commas_or_brackets() {
-        let list = |text| from_text(Kind::List, text).unwrap().as_array().unwrap().len();
+        let list = |text| from_text(ValueKind::List, text).unwrap().as_array().unwrap().len();
         assert_eq!((list("a, b"), list("[\"a\", \"b\", \"c\"]"), list("")), (2, 3, 0));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 pub(crate) use keys::DEFAULT_NODE;
-pub(crate) use layers::{Layers, Origin, Path, Setting};
+pub(crate) use layers::{Layers, Path, Setting, SettingOrigin};
 pub(crate) use settings::{LogStyle, Settings};
 
 use crate::error::{Error, Result};
@@ -38,12 +38,12 @@ impl Config {
         let mut layers = Layers::defaults();
         environment::add_standard(&mut layers, variables).map_err(refused)?;
         if let Some((path, table)) = read_file(file)? {
-            let origin = Origin::File(path.clone());
+            let origin = SettingOrigin::File(path.clone());
             layers.add_table(table, &origin).map_err(|why| refused(format!("{}: {why}", path.display())))?;
         }
         environment::add(&mut layers, variables).map_err(refused)?;
         for (name, key, value) in flags {
-            let set = layers.set_text(Path::parse(key), value, Origin::Flag(name));
+            let set = layers.set_text(Path::parse(key), value, SettingOrigin::Flag(name));
             set.map_err(|why| refused(format!("{name}: {why}")))?;
         }
         let settings = settings(&layers)?;
@@ -107,7 +107,7 @@ mod tests {
         let settings = settings(&Layers::defaults()).unwrap();
         assert_eq!(settings.pools.sizes(), PoolSizes::default());
         assert_eq!(settings.store.cache_bytes, ordo_store_redb::CACHE_BYTES_DEFAULT);
-        assert_eq!(ordo_server::Limits::from(settings.limits), ordo_server::Limits::default());
+        assert_eq!(ordo_server::RateLimits::from(settings.limits), ordo_server::RateLimits::default());
         assert_eq!(ToolOptions::from(settings.tools), ToolOptions::default());
     }
 

@@ -22,28 +22,28 @@ pub(crate) struct Settings {
     pub(crate) group: String,
     pub(crate) serve: Serve,
     pub(crate) orchestrate: Orchestrate,
-    pub(crate) secrets: Secrets,
-    pub(crate) store: Store,
+    pub(crate) secrets: SecretSettings,
+    pub(crate) store: StoreSettings,
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
     pub(crate) pools: Pools,
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolSettings,
     pub(crate) slack: SlackOptions,
     pub(crate) smtp: SmtpOptions,
     pub(crate) webhooks: Webhooks,
-    pub(crate) limits: Limits,
-    pub(crate) log: Log,
+    pub(crate) limits: LimitSettings,
+    pub(crate) log: LogSettings,
     #[serde(default)]
-    pub(crate) senders: Senders,
+    pub(crate) senders: SenderSettings,
     /// Chains of escalation by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,
 }
 
-/// Who tells people outside.
+/// The senders of notifications.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Senders {
+pub(crate) struct SenderSettings {
     pub(crate) file: FileSender,
 }
 
@@ -81,13 +81,13 @@ pub(crate) struct Orchestrate {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretSettings {
     pub(crate) key_file: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Store {
+pub(crate) struct StoreSettings {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
 }
@@ -114,13 +114,13 @@ pub(crate) struct Time {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pools {
-    pub(crate) fast: Pool,
-    pub(crate) slow: Pool,
+    pub(crate) fast: PoolSettings,
+    pub(crate) slow: PoolSettings,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Pool {
+pub(crate) struct PoolSettings {
     #[serde(deserialize_with = "at_least_one")]
     pub(crate) slots: usize,
     #[serde(deserialize_with = "at_least_one")]
@@ -129,7 +129,7 @@ pub(crate) struct Pool {
 
 /// Built-in tools under their own names, every other name is a tool of one's own.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Tools {
+pub(crate) struct ToolSettings {
     pub(crate) shell: ShellOptions,
     pub(crate) http: HttpOptions,
     #[serde(flatten)]
@@ -138,14 +138,14 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Limits {
+pub(crate) struct LimitSettings {
     pub(crate) requests_per_minute: u32,
     pub(crate) hook_requests_per_minute: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Log {
+pub(crate) struct LogSettings {
     pub(crate) level: String,
     pub(crate) format: LogStyle,
 }
@@ -159,20 +159,20 @@ pub(crate) enum LogStyle {
 
 impl Pools {
     pub(crate) fn sizes(&self) -> PoolSizes {
-        let size = |pool: Pool| PoolSize { slots: pool.slots, queue: pool.queue };
+        let size = |pool: PoolSettings| PoolSize { slots: pool.slots, queue: pool.queue };
         PoolSizes { fast: size(self.fast), slow: size(self.slow) }
     }
 }
 
-impl From<Limits> for ordo_server::Limits {
-    fn from(limits: Limits) -> ordo_server::Limits {
-        let Limits { requests_per_minute, hook_requests_per_minute } = limits;
-        ordo_server::Limits { requests_per_minute, hook_requests_per_minute }
+impl From<LimitSettings> for ordo_server::RateLimits {
+    fn from(limits: LimitSettings) -> ordo_server::RateLimits {
+        let LimitSettings { requests_per_minute, hook_requests_per_minute } = limits;
+        ordo_server::RateLimits { requests_per_minute, hook_requests_per_minute }
     }
 }
 
-impl From<Tools> for ToolOptions {
-    fn from(tools: Tools) -> ToolOptions {
+impl From<ToolSettings> for ToolOptions {
+    fn from(tools: ToolSettings) -> ToolOptions {
         ToolOptions { shell: tools.shell, http: tools.http, named: tools.named }
     }
 }
@@ -205,15 +205,15 @@ fn tick_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Er
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a part is a number from 0 to 1")]
-enum Part {
+enum NumberOrText {
     Number(f64),
     Text(String),
 }
 
 fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let part = match Part::deserialize(deserializer)? {
-        Part::Number(part) => Some(part),
-        Part::Text(text) => text.trim().parse().ok(),
+    let part = match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(part) => Some(part),
+        NumberOrText::Text(text) => text.trim().parse().ok(),
     };
     let wrong = || serde::de::Error::custom("a part is a number from 0 to 1");
     part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(wrong)

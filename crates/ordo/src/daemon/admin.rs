@@ -7,13 +7,13 @@ use std::io::IsTerminal;
 
 use ordo_engine::Engine;
 use ordo_engine::secrets::SecretText;
-use ordo_engine::tokens::{TokenHash, Wanted, mint};
+use ordo_engine::tokens::{TokenHash, TokenRequest, mint};
 use ordo_model::Role;
 use ordo_model::limits::TOKEN_NAME_MAX_BYTES;
 
 use crate::config::LogStyle;
 use crate::error::{Error, Result};
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 
 /// The token of this node.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct AdminToken {
     pub(super) is_new: bool,
 }
 
-pub(super) async fn admit(engine: &Engine, folder: &Folder, node: &str) -> Result<AdminToken> {
+pub(super) async fn admit(engine: &Engine, folder: &StateFolder, node: &str) -> Result<AdminToken> {
     if let Some(text) = folder.read_token().map(SecretText::new) {
         let found = engine.tokens().by_hash(&TokenHash::of(text.expose())).await.map_err(unkept)?;
         match found {
@@ -46,8 +46,8 @@ fn unkept(error: impl std::fmt::Display) -> Error {
     Error::failed("the admin token cannot be kept").detail(error.to_string())
 }
 
-fn wanted(node: &str) -> Wanted {
-    Wanted { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
+fn wanted(node: &str) -> TokenRequest {
+    TokenRequest { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
 }
 
 /// `admin@node`; what a name of a token cannot hold becomes `-`.

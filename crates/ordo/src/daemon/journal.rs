@@ -6,17 +6,17 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use ordo_engine::{Outgoing, SendError, Sender, Sent};
+use ordo_engine::{OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::notification::Message;
 use serde_json::json;
 
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct NotificationFile {
     pub(super) path: PathBuf,
 }
 
 #[async_trait]
-impl Sender for Journal {
+impl Sender for NotificationFile {
     fn name(&self) -> &str {
         "file"
     }
@@ -25,7 +25,7 @@ impl Sender for Journal {
         true
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Sent, SendError> {
+    async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
         let mut line = json!(outgoing.message);
         line["key"] = outgoing.key.into();
         line["stream"] = outgoing.message.entity().to_string().into();

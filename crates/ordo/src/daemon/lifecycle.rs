@@ -1,4 +1,4 @@
-//! The life of a daemon: take the folder and the store, start the engine, serve, and end in order.
+//! The lifecycle of a daemon: take the folder and the store, start the engine, serve, and end in order.
 //!
 //! Invariant: nothing fires before everything it needs is there; nothing is let go before what runs has come to its
 //! end or was recorded as ended.
@@ -7,25 +7,25 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use ordo_engine::cluster::About;
+use ordo_engine::cluster::NodeDetails;
 use ordo_engine::trace::Sampling;
-use ordo_engine::{Engine, Options, Senders};
-use ordo_server::{App, Auth, Node};
+use ordo_engine::{Engine, EngineOptions, Senders};
+use ordo_server::{App, Auth, NodeIdentity};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::senders::ConfiguredSenders;
 use super::signals::Signals;
-use super::{Plan, admin, logging, parts, service, socket};
+use super::{DaemonPlan, admin, logging, parts, service, socket};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
-use crate::folder::{self, Folder, shown};
+use crate::folder::{self, StateFolder, shown};
 use crate::key_file::KeyFile;
 use crate::maintenance::StoreKeeper;
 use crate::telemetry::{self, Exporter};
 use crate::zone_data;
 
-pub(super) fn run(plan: Plan) -> Result<Exit> {
+pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
     logging::begin(&plan.settings, spans)?;
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
@@ -37,10 +37,10 @@ pub(super) fn run(plan: Plan) -> Result<Exit> {
     runtime.block_on(begin(plan, exporter))
 }
 
-async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
+async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
-    let folder = Folder::here();
+    let folder = StateFolder::here();
     folder.make()?;
     let store = parts::store(settings).await?;
     let _taken = folder.take()?;
@@ -57,9 +57,9 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
     let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
     let address = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
     let url = address.map(|address| format!("http://{address}"));
-    let about = About { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
+    let about = NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
-    let options = Options {
+    let options = EngineOptions {
         node: name.clone(),
         group: settings.group.clone(),
         tick_rate: plan.tick_rate,
@@ -77,7 +77,7 @@ async fn begin(plan: Plan, exporter: Option<Exporter>) -> Result<Exit> {
         folder.write_address(address)?;
     }
     let shutdown = CancellationToken::new();
-    let node = Node { name, tick_rate: plan.tick_rate };
+    let node = NodeIdentity { name, tick_rate: plan.tick_rate };
     let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
     let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
         .below(&settings.serve.base_path)

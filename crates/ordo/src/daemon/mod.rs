@@ -15,14 +15,14 @@ use std::path::Path;
 use ordo_engine::cluster::Roles;
 use ordo_model::Millis;
 
-use crate::cli::daemon::{DaemonArgs, LogFormat, OrchestrateArgs, Role, ServeArgs};
+use crate::cli::daemon::{DaemonArgs, DaemonRole, LogFormat, OrchestrateArgs, ServeArgs};
 use crate::config::{Config, Flag, Settings};
 use crate::error::{Error, Exit, Result};
 use crate::store_location::StoreLocation;
 
 /// What kind of daemon to be.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct DaemonPlan {
     settings: Settings,
     /// None: only the socket.
     listen: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
     // A node that is not asked anything needs no port: its socket is enough.
     let listen = roles.api.then(|| settings.serve.listen.clone());
     let tick_rate = settings.serve.tick_rate;
-    lifecycle::run(Plan { settings, listen, tick_rate, roles })
+    lifecycle::run(DaemonPlan { settings, listen, tick_rate, roles })
 }
 
 pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
@@ -50,7 +50,7 @@ pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<
     put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
     let tick_rate = settings.orchestrate.tick_rate;
-    lifecycle::run(Plan { settings, listen: None, tick_rate, roles: Roles::default() })
+    lifecycle::run(DaemonPlan { settings, listen: None, tick_rate, roles: Roles::default() })
 }
 
 fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {
@@ -70,11 +70,11 @@ fn put(flags: &mut Vec<Flag>, name: &'static str, key: &'static str, value: Opti
     flags.extend(value.map(|value| (name, key, value)));
 }
 
-fn roles(given: &[Role]) -> Roles {
+fn roles(given: &[DaemonRole]) -> Roles {
     Roles {
-        api: given.contains(&Role::Api),
-        timekeeper: given.contains(&Role::Timekeeper),
-        executor: given.contains(&Role::Executor),
+        api: given.contains(&DaemonRole::Api),
+        timekeeper: given.contains(&DaemonRole::Timekeeper),
+        executor: given.contains(&DaemonRole::Executor),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
-use ordo_engine::{Engine, Options};
+use ordo_engine::{Engine, EngineOptions};
 use ordo_model::incident::Escalation;
 use ordo_store::Store;
 use ordo_tools::{Environment, ProcessBook, Toolbox};
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
 use crate::error::{Error, Result};
-use crate::folder::{Folder, shown};
+use crate::folder::{StateFolder, shown};
 use crate::store_location::{OpenStore, StoreLocation};
 
 pub(super) async fn store(settings: &Settings) -> Result<OpenStore> {
@@ -44,7 +44,7 @@ fn clock() -> SharedClock {
     }
 }
 
-pub(super) fn toolbox(settings: &Settings, folder: &Folder) -> Result<Toolbox> {
+pub(super) fn toolbox(settings: &Settings, folder: &StateFolder) -> Result<Toolbox> {
     toolbox_in(settings, &folder.processes())
 }
 
@@ -87,12 +87,12 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
     Ok(bound)
 }
 
-pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: Options) -> Result<Engine> {
+pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: EngineOptions) -> Result<Engine> {
     // Also what was started by a tool that is no longer offered.
     match tools.sweep().await {
         Ok(0) => {}
-        Ok(ended) => tracing::warn!(ended, "ended processes that a former life left running"),
-        Err(error) => tracing::error!(%error, "could not look for what a former life left running"),
+        Ok(ended) => tracing::warn!(ended, "ended processes that a former generation left running"),
+        Err(error) => tracing::error!(%error, "could not search for processes that a former generation left running"),
     }
     let (node, tick_rate) = (options.node.clone(), options.tick_rate);
     let engine = Engine::start(store, tools.into_tools(), clock(), options).await?;

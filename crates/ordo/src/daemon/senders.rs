@@ -1,4 +1,4 @@
-//! Those whom the daemon tells of what happens: Slack, mail, a file, and the URLs that subscribed.
+//! The senders of the daemon: Slack, mail, a file, and the URLs that subscribed.
 //!
 //! Invariant: all of them are there before the engine starts: a notification whose sender is not there is given up.
 
@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use super::journal::Journal;
+use super::journal::NotificationFile;
 use crate::config::Settings;
 use crate::error::{Error, Result};
 
@@ -41,7 +41,7 @@ impl ConfiguredSenders {
     ) -> Result<ConfiguredSenders> {
         let refused = |why: String| Error::failed("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
-            tracing::info!(channel = sender.channel, "Slack is told of incidents");
+            tracing::info!(channel = sender.channel, "incidents are posted to Slack");
             senders.register(Arc::new(sender));
         }
         if let Some(sender) = settings.smtp.sender().map_err(|error| refused(error.to_string()))? {
@@ -49,15 +49,15 @@ impl ConfiguredSenders {
             senders.register(Arc::new(sender));
         }
         if let Some(path) = &settings.senders.file.path {
-            senders.register(Arc::new(Journal { path: path.clone() }));
+            senders.register(Arc::new(NotificationFile { path: path.clone() }));
         }
         let queries = Queries::new(store);
-        let (told, gone) = unbounded_channel();
+        let (removed, gone) = unbounded_channel();
         let transport = WebhookTransport {
             guarded: Guarded::new(Guard::new("webhooks.allow", settings.webhooks.allow.clone())),
             vault: Vault::new(queries.clone(), keys),
             clock: Arc::new(SystemClock),
-            gone: told,
+            gone: removed,
         };
         let directory = Directory::new(senders.clone(), transport);
         let subscriptions = directory.load(&queries).await?;

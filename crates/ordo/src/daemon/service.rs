@@ -1,6 +1,6 @@
-//! What a service manager (systemd) is told: that the daemon takes work, that it stops, that it is well.
+//! What the service manager (systemd) is notified of: that the daemon is ready, that it stops, that it is healthy.
 //!
-//! Invariant: it is told to be well only after the engine's core has answered: a daemon that hangs falls silent and
+//! Invariant: health is reported only after the engine's core has answered: a daemon that hangs falls silent and
 //! is restarted.
 
 use std::time::Duration;
@@ -47,7 +47,7 @@ async fn attest<F: Future<Output = bool>>(every: Duration, is_well: impl Fn() ->
 /// Does nothing where no manager listens.
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "the service manager could not be told");
+        tracing::warn!(%error, "the service manager could not be notified");
     }
 }
 

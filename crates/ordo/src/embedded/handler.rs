@@ -57,19 +57,19 @@ impl Context {
 }
 
 /// A function that takes an input of type `I`.
-pub(super) struct Handler<F, I> {
+pub(super) struct TypedHandler<F, I> {
     function: F,
     input: PhantomData<fn(I)>,
 }
 
-impl<F, I> Handler<F, I> {
-    pub(super) fn new(function: F) -> Handler<F, I> {
-        Handler { function, input: PhantomData }
+impl<F, I> TypedHandler<F, I> {
+    pub(super) fn new(function: F) -> TypedHandler<F, I> {
+        TypedHandler { function, input: PhantomData }
     }
 }
 
 #[async_trait]
-impl<F, I, R, O, E> Tool for Handler<F, I>
+impl<F, I, R, O, E> Tool for TypedHandler<F, I>
 where
     F: Fn(I, Context) -> R + Send + Sync + 'static,
     I: DeserializeOwned + Send + 'static,

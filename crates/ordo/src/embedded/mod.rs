@@ -21,7 +21,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 pub use error::Error;
 pub use handler::Context;
-pub use new_job::NewJob;
+pub use new_job::JobBuilder;
 pub use opening::Opening;
 
 /// How many runs of a job are listed.
@@ -46,7 +46,7 @@ impl Ordo {
     }
 
     /// Adds a job. Answers when it is durable.
-    pub async fn schedule(&self, job: NewJob) -> Result<Job, Error> {
+    pub async fn schedule(&self, job: JobBuilder) -> Result<Job, Error> {
         let definition: Definition = job.try_into()?;
         let Some(tool) = self.engine.tools().get(&definition.tool_name) else {
             return Err(Error::Invalid(format!(

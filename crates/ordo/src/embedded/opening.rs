@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use ordo_engine::clock::{SetClock, SharedClock, SystemClock};
 use ordo_engine::tool::Tool;
-use ordo_engine::{Engine, Options, Tools};
+use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::Millis;
 use ordo_store::Store;
 use ordo_store_redb::RedbStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::handler::Handler;
+use super::handler::TypedHandler;
 use super::{Context, Error, Ordo};
 
 /// An Ordo that is about to start.
@@ -22,7 +22,7 @@ pub struct Opening {
     path: Option<PathBuf>,
     tools: Tools,
     clock: Option<Arc<SetClock>>,
-    options: Options,
+    options: EngineOptions,
 }
 
 impl std::fmt::Debug for Opening {
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Opening {
 
 impl Opening {
     pub(super) fn at(path: Option<PathBuf>) -> Opening {
-        Opening { path, tools: Tools::new(), clock: None, options: Options::default() }
+        Opening { path, tools: Tools::new(), clock: None, options: EngineOptions::default() }
     }
 
     /// An async function as a tool. Its input is read before it is called; what it answers is kept as the result.
@@ -45,7 +45,7 @@ impl Opening {
         O: Serialize + Send + 'static,
         E: Display + Send + 'static,
     {
-        self.raw_tool(name, Handler::<F, I>::new(function))
+        self.raw_tool(name, TypedHandler::<F, I>::new(function))
     }
 
     /// Anything that is a tool.
@@ -60,7 +60,7 @@ impl Opening {
         self
     }
 
-    /// A clock that only moves when it is told to: see [`Ordo::advance`].
+    /// A clock that only moves when it is set: see [`Ordo::advance`].
     pub fn with_clock(mut self, clock: SetClock) -> Opening {
         self.clock = Some(Arc::new(clock));
         self
@@ -69,7 +69,7 @@ impl Opening {
     /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
         let store: Arc<dyn Store> = match &self.path {
-            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::Options::default())?),
+            Some(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
             None => Arc::new(RedbStore::in_memory()?),
         };
         let clock: SharedClock = match &self.clock {

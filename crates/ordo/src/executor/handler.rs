@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, Log, LogStream, Outcome, Running};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, LogStream, RunFuture, RunLog, RunOutcome};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
 use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
-use ordo_engine::tool::{Payload, Shard, Work};
+use ordo_engine::tool::{DeliveryPayload, Shard, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::RunId;
 use tokio::sync::mpsc;
@@ -26,22 +26,22 @@ impl ToolHandler {
 }
 
 impl Handler for ToolHandler {
-    fn run(&self, run: Assigned, log: Log) -> Running {
+    fn run(&self, run: Assigned, log: RunLog) -> RunFuture {
         let tools = self.tools.clone();
         Box::pin(async move { outcome(&tools, run, log).await })
     }
 }
 
-async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
+async fn outcome(tools: &Tools, run: Assigned, log: RunLog) -> RunOutcome {
     let Some(tool) = tools.get(&run.tool_name).cloned() else {
-        return Outcome::Failed(format!("there is no tool {:?} here", run.tool_name));
+        return RunOutcome::Failed(format!("there is no tool {:?} here", run.tool_name));
     };
     let (lines, receive) = mpsc::unbounded_channel();
     let forwarding = tokio::spawn(forward(receive, log));
     let cancel = CancellationToken::new();
     let _bridge = AbortOnDropHandle::new(tokio::spawn(bridge(run.cancel.clone(), cancel.clone())));
     let Some(work) = work(run, lines, cancel) else {
-        return Outcome::Failed("the server sent a run that this version cannot read".to_owned());
+        return RunOutcome::Failed("the server sent a run that this version cannot read".to_owned());
     };
     let sink = work.log.clone();
     let done = tool.run(work).await;
@@ -49,8 +49,8 @@ async fn outcome(tools: &Tools, run: Assigned, log: Log) -> Outcome {
     drop(sink);
     drop(forwarding.await);
     match done {
-        Ok(result) => Outcome::Completed(result),
-        Err(failure) => Outcome::Failed(failure.reason),
+        Ok(result) => RunOutcome::Completed(result),
+        Err(failure) => RunOutcome::Failed(failure.reason),
     }
 }
 
@@ -76,17 +76,17 @@ fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: C
 }
 
 /// The trace that the server named; the run's own, where it named none. The span of the attempt follows from it.
-fn trace(run_id: RunId, told: Option<&str>) -> RunTrace {
-    RunTrace::of(run_id, told.and_then(|told| told.parse().ok()), Sampling::ALL)
+fn trace(run_id: RunId, traceparent: Option<&str>) -> RunTrace {
+    RunTrace::of(run_id, traceparent.and_then(|traceparent| traceparent.parse().ok()), Sampling::ALL)
 }
 
 /// What a webhook brought, as the server wrote it down for the way.
-fn payload(sent: HookPayload) -> Option<Payload> {
+fn payload(sent: HookPayload) -> Option<DeliveryPayload> {
     let body = sent.bytes()?.into();
-    Some(Payload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
+    Some(DeliveryPayload { delivery: sent.delivery, hook: sent.hook, headers: sent.headers, body })
 }
 
-async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: Log) {
+async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: RunLog) {
     while let Some((_, line)) = receive.recv().await {
         let stream = match line.stream {
             Stream::Stdout => LogStream::Stdout,

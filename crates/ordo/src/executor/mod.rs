@@ -4,7 +4,7 @@ mod handler;
 
 use std::path::Path;
 
-use ordo_client::executor::{Executor, Offer};
+use ordo_client::executor::{ExecutorOffer, RemoteExecutor};
 use ordo_engine::Tools;
 
 use crate::cli::Common;
@@ -12,7 +12,7 @@ use crate::cli::executor::ExecutorArgs;
 use crate::config::{Config, Settings};
 use crate::daemon::{logging, parts};
 use crate::error::{Error, Exit, Result};
-use crate::folder::Folder;
+use crate::folder::StateFolder;
 use crate::locate;
 use handler::ToolHandler;
 
@@ -28,7 +28,7 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     let mut signals = crate::daemon::signals::Signals::listen()?;
     let name = args.name.unwrap_or_else(default_name);
     let tools = tools(settings, &name, &args.tools).await?;
-    let offer = Offer {
+    let offer = ExecutorOffer {
         name: name.clone(),
         group: args.group.clone(),
         tools: tools.keys().cloned().collect(),
@@ -37,7 +37,8 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     let server = locate::server(common)?.client;
     tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
     eprintln!("ordo executor {name} works for {}", server.target());
-    let executor = Executor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let executor =
+        RemoteExecutor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");
@@ -49,7 +50,7 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
 
 /// The tools on offer. What a former generation of this executor left running is ended first.
 async fn tools(settings: &Settings, name: &str, wanted: &[String]) -> Result<Tools> {
-    let folder = Folder::here();
+    let folder = StateFolder::here();
     folder.make()?;
     let toolbox = parts::toolbox_in(settings, &folder.processes_of(name))?;
     match toolbox.sweep().await {

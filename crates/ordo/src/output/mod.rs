@@ -41,7 +41,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// A remark beside the data.
 pub(crate) fn note(text: &str) {
-    // Nobody is left to be told that standard error is gone.
+    // There is nowhere left to report that standard error is gone.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

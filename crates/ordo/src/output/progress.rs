@@ -11,7 +11,7 @@ const TURN_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Work whose length will be told.
+    /// Work whose length will be known.
     pub(crate) fn counted(what: &'static str) -> Progress {
         Progress::new(what, "{msg} {wide_bar} {human_pos}/{human_len} {eta}")
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_told_in_two_units() {
+    fn a_length_is_shown_in_two_units() {
         for (ms, said) in [
             (0, "0s"),
             (7, "7ms"),

@@ -22,7 +22,7 @@ const GATHERING: Duration = Duration::from_secs(1);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How long the last spans may hold up the end of the daemon.
 const FAREWELL: Duration = Duration::from_secs(2);
-const TOLD_EVERY: Millis = Millis::from_secs(60);
+const REPORT_EVERY: Millis = Millis::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct Exporter {
@@ -30,9 +30,9 @@ pub(crate) struct Exporter {
     url: reqwest::Url,
     resource: Resource,
     queue: mpsc::Receiver<SpanRecord>,
-    /// Spans nobody will see, since it was told last.
+    /// Spans that were lost since the last report.
     dropped: Arc<AtomicU64>,
-    told: Option<Stopwatch>,
+    reported: Option<Stopwatch>,
 }
 
 /// An exporter at work.
@@ -56,7 +56,7 @@ impl Exporter {
             .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| Error::failed("cannot make a client for the collector").detail(chain(&error)))?;
-        Ok(Exporter { client, url, resource, queue, dropped, told: None })
+        Ok(Exporter { client, url, resource, queue, dropped, reported: None })
     }
 
     pub(crate) fn start(self) -> Exporting {
@@ -101,14 +101,14 @@ impl Exporter {
 
     /// That spans were lost, if any were and it is time to say so again.
     fn tell(&mut self, why: &str) {
-        let is_quiet = self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY);
+        let is_quiet = self.reported.is_some_and(|reported| reported.elapsed() < REPORT_EVERY);
         if is_quiet || self.dropped.load(Ordering::Relaxed) == 0 {
             return;
         }
         let spans = self.dropped.swap(0, Ordering::Relaxed);
         let collector = self.url.host_str().unwrap_or_default();
         tracing::warn!(collector, spans, why, "the collector did not take spans: they are lost");
-        self.told = Some(Stopwatch::start());
+        self.reported = Some(Stopwatch::start());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Spans of requests and attempts for an OpenTelemetry collector, by OTLP over HTTP.
 //!
 //! Invariant: whatever the collector does, the daemon neither waits for it nor grows: what cannot be sent is dropped,
-//! counted and told.
+//! counted and reported.
 
 mod export;
 mod headers;

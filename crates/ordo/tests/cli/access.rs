@@ -44,7 +44,7 @@ fn the_first_start_makes_an_admin_token_and_says_once_how_to_log_in() {
     assert_eq!(world.read(".ordo/token").trim(), token, "it stays the same");
     assert!(get(&daemon.place, &token, "/v1/jobs").is_ok());
     let (_, said) = daemon.stop();
-    assert!(!said.contains(&token), "the link is not told again where nobody looks");
+    assert!(!said.contains(&token), "the link is not logged again where nobody reads it");
 }
 
 #[test]

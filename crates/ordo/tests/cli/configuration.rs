@@ -10,7 +10,7 @@ fn setting(config: &Value, key: &str) -> (Value, String) {
 }
 
 #[test]
-fn each_value_tells_where_it_came_from() {
+fn each_value_shows_where_it_came_from() {
     let world = World::new();
     world.write(
         "ordo.toml",
@@ -73,7 +73,7 @@ fn pools_and_node_come_from_the_configuration() {
 }
 
 #[test]
-fn the_release_of_the_time_zones_is_told() {
+fn the_release_of_the_time_zones_is_shown() {
     let world = World::new();
     let release = ordo_model::zones::Zones::bundled();
     let long = world.ordo(&["--version"]).done().out;

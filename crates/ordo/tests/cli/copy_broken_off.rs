@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use ordo_store_postgres::testing::{Server, programs};
+use ordo_store_postgres::testing::{TestServer, programs};
 use serde_json::{Value, json};
 
 use crate::common::{World, eventually};
@@ -72,7 +72,7 @@ fn fill(world: &World) -> String {
 
 #[test]
 fn a_copy_that_was_killed_goes_on_where_it_was_and_is_compared_at_the_end() {
-    let (server, world) = (Server::join(), World::new());
+    let (server, world) = (TestServer::join(), World::new());
     let url = server.fresh_url();
     let last = fill(&world);
     world.ordo(&["store", "stats", "--store", &url]).done();
@@ -90,8 +90,8 @@ fn a_copy_that_was_killed_goes_on_where_it_was_and_is_compared_at_the_end() {
     // Half a deployment is nothing to work on.
     let check = world.ordo(&["store", "check", "--store", &url]);
     assert_ne!(check.code, 0, "{check:?}");
-    let told = world.ordo(&copying).done().out;
-    assert!(told.contains("both say the same"), "{told}");
+    let output = world.ordo(&copying).done().out;
+    assert!(output.contains("both say the same"), "{output}");
     let checked = world.ordo(&["store", "check", "--store", &url]).done().out;
     assert!(checked.starts_with(&format!("clean: {} streams,", JOBS + 2)), "{checked}");
     let daemon = world.serve_with(&["--store", &url]);

@@ -78,7 +78,7 @@ fn an_idempotent_job_is_tried_again_after_a_kill() {
 }
 
 #[test]
-fn told_to_stop_it_lets_work_finish() {
+fn on_a_signal_to_stop_it_lets_work_finish() {
     let world = World::new();
     let daemon = world.serve();
     let script = "echo begun > begun; while [ ! -e go ]; do sleep 0.02; done; echo finished > done";
@@ -87,7 +87,7 @@ fn told_to_stop_it_lets_work_finish() {
     eventually("it runs", || (world.read("begun") == "begun\n").then_some(()));
     daemon.signal(Signal::TERM);
     eventually("it says so", || daemon.said().contains("stopping").then_some(()));
-    // It still answers, and says that it takes no more work.
+    // It still answers, and says that it accepts no more work.
     world.ordo(&["run", "list"]).done();
     assert_eq!(world.json(&["status"])["ready"], false);
     world.write("go", "");

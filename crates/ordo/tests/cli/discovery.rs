@@ -14,18 +14,18 @@ const FINE: &str =
 
 /// Somebody who writes down what is sent to him.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<String>>);
+struct RecordingListener(Arc<Mutex<String>>);
 
-impl Listener {
-    fn at_socket(listener: UnixListener) -> Listener {
-        let heard = Listener::default();
+impl RecordingListener {
+    fn at_socket(listener: UnixListener) -> RecordingListener {
+        let heard = RecordingListener::default();
         let ear = heard.clone();
         std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| ear.hear(stream, FINE)));
         heard
     }
 
-    fn at(listener: TcpListener, answer: String) -> Listener {
-        let heard = Listener::default();
+    fn at(listener: TcpListener, answer: String) -> RecordingListener {
+        let heard = RecordingListener::default();
         let ear = heard.clone();
         std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| ear.hear(stream, &answer)));
         heard
@@ -52,10 +52,10 @@ impl Listener {
 }
 
 /// A listener on a free port of this machine, and its address.
-fn listen(answer: &str) -> (Listener, String) {
+fn listen(answer: &str) -> (RecordingListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    (Listener::at(listener, answer.to_owned()), url)
+    (RecordingListener::at(listener, answer.to_owned()), url)
 }
 
 fn status_with(world: &World, token: &str, more: &[&str]) -> Ran {
@@ -73,7 +73,7 @@ fn a_socket_of_somebody_else_is_not_used_unless_it_is_named() {
     std::fs::create_dir_all(world.file(".ordo")).unwrap();
     std::fs::create_dir_all(world.file("a/b")).unwrap();
     let socket = world.file(".ordo/orchestrator.sock");
-    let listener = Listener::at_socket(UnixListener::bind(&socket).unwrap());
+    let listener = RecordingListener::at_socket(UnixListener::bind(&socket).unwrap());
     let below = |args: &[&str]| -> Ran { world.command(args).current_dir(world.file("a/b")).output().unwrap().into() };
     below(&["status", "-o", "json"]).done();
     assert!(listener.heard().contains("/v1/status"));
@@ -100,7 +100,7 @@ fn a_socket_is_sent_no_token() {
     let world = World::new();
     std::fs::create_dir_all(world.file(".ordo")).unwrap();
     let socket = world.file(".ordo/orchestrator.sock");
-    let listener = Listener::at_socket(UnixListener::bind(&socket).unwrap());
+    let listener = RecordingListener::at_socket(UnixListener::bind(&socket).unwrap());
     for more in [&[][..], &["--server", "unix:.ordo/orchestrator.sock"]] {
         status_with(&world, "s3cret", more).done();
         let heard = listener.heard();
@@ -135,7 +135,7 @@ fn whoever_listens_where_a_daemon_died_is_not_sent_its_token() {
     let place = daemon.place.clone();
     daemon.kill();
     let listener = TcpListener::bind(place.strip_prefix("http://").unwrap()).unwrap();
-    let listener = Listener::at(listener, FINE.to_owned());
+    let listener = RecordingListener::at(listener, FINE.to_owned());
     let ask = || {
         world.ordo(&["status", "-o", "json", "--server", &place]).done();
         listener.heard()

@@ -99,11 +99,14 @@ fn over_the_network_a_token_is_needed_and_found() {
 #[test]
 fn a_cron_expression_is_explained_without_a_daemon() {
     let world = World::new();
-    let told = world.ordo(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin", "--next", "400"]).done().out;
-    assert!(told.starts_with("At 02:30 (Europe/Berlin)"), "{told}");
-    assert!(told.contains("CET") && told.contains("CEST") && told.contains("UTC") && told.contains("in "), "{told}");
-    assert!(told.contains("its time is skipped on this day"), "{told}");
-    assert!(told.contains("its time comes twice on this day"), "{told}");
+    let output = world.ordo(&["cron", "explain", "30 2 * * *", "--tz", "Europe/Berlin", "--next", "400"]).done().out;
+    assert!(output.starts_with("At 02:30 (Europe/Berlin)"), "{output}");
+    assert!(
+        output.contains("CET") && output.contains("CEST") && output.contains("UTC") && output.contains("in "),
+        "{output}"
+    );
+    assert!(output.contains("its time is skipped on this day"), "{output}");
+    assert!(output.contains("its time comes twice on this day"), "{output}");
     let data = world.json(&["cron", "explain", "@daily", "--next", "2"]);
     assert_eq!(data["next"].as_array().unwrap().len(), 2);
     world.ordo(&["cron", "explain", "0 0 31 2 *"]).refused(1, &["never occurs"]);

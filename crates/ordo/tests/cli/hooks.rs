@@ -32,8 +32,8 @@ fn whoever_calls_a_hook_runs_the_job_with_what_came() {
     world.ordo(&["job", "add", "deploy", "--on-hook", "push", "--", "sh", "-c", script]).done();
     let body = r#"{"ref": "refs/heads/main", "text": "grün"}"#;
     let headers = "Content-Type: application/json\r\nX-Event: push\r\nX-Delivery-Id: d-1\r\n";
-    let (status, told) = call(&daemon, "/hooks/push", headers, body);
-    assert_eq!(status, 202, "{told}");
+    let (status, accepted) = call(&daemon, "/hooks/push", headers, body);
+    assert_eq!(status, 202, "{accepted}");
     let run = world.over("deploy");
     assert_eq!(run["status"]["type"], "completed", "{run:#}");
     let logs = world.ordo(&["run", "logs", "deploy"]).done().out;
@@ -41,7 +41,7 @@ fn whoever_calls_a_hook_runs_the_job_with_what_came() {
     assert!(world.ordo(&["run", "show", "deploy"]).done().out.contains("of its hook"));
     // The same again is the same; another branch does not pass.
     let (status, again) = call(&daemon, "/hooks/push", headers, body);
-    assert_eq!((status, &again), (202, &json!({ "id": told["id"], "duplicate": true })));
+    assert_eq!((status, &again), (202, &json!({ "id": accepted["id"], "duplicate": true })));
     assert_eq!(call(&daemon, "/hooks/push", "X-Delivery-Id: d-2\r\n", r#"{"ref": "x"}"#).0, 202);
     let deliveries = world.json(&["hook", "deliveries", "push"]);
     let statuses: Vec<&str> = deliveries.as_array().unwrap().iter().map(|it| it["status"].as_str().unwrap()).collect();

@@ -88,14 +88,14 @@ fn a_crontab_that_changed_changes_its_jobs() {
     let hello = world.json(&["job", "show", &labelled(&made, "cat-")]);
     assert_eq!((&hello["trigger"]["cron"], &hello["revision"]), (&json!("30 4 * * *"), &json!(2)));
     assert_eq!(hello["description"], "Says hello\nMAILTO=ops@example.org");
-    // What is gone from the file is told, not taken away.
+    // What is gone from the file is reported, not removed.
     assert_eq!(actions(&world.json(&import)), ["same", "same", "same", "gone"]);
     world.ordo(&["job", "cancel", &labelled(&made, "poll")]).done();
     assert_eq!(actions(&world.json(&import)), ["same", "same", "same"]);
 }
 
 #[test]
-fn what_is_refused_is_told_and_the_rest_is_imported() {
+fn what_is_refused_is_reported_and_the_rest_is_imported() {
     let world = World::new();
     let _daemon = world.serve();
     world.write("jobs", "0 25 * * * too late\nhello\nCRON_TZ=Mars/Base\n@daily x\nCRON_TZ=UTC\n@daily fine\n");

@@ -15,8 +15,8 @@ steps = [
 ]
 ";
 
-/// What was told about the streams of one kind, in order.
-fn told(world: &World, kind: &str) -> Vec<String> {
+/// What was sent about the streams of one kind, in order.
+fn sent(world: &World, kind: &str) -> Vec<String> {
     let news = world.read("news.ndjson");
     let lines = news.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let of_kind = lines.filter(|line| line["stream"].as_str().unwrap().contains(kind));
@@ -63,8 +63,8 @@ fn a_failing_job_opens_one_incident_that_escalates_until_acknowledged_and_succes
             (failed == number).then_some(())
         });
     }
-    eventually("both were told", || {
-        (told(&world, "ordo-incident-") == ["IncidentStarted", "Escalated", "Escalated"]).then_some(())
+    eventually("both were sent", || {
+        (sent(&world, "ordo-incident-") == ["IncidentStarted", "Escalated", "Escalated"]).then_some(())
     });
     let open = world.json(&["incident", "list", "--status", "open"]);
     let incident = &open[0];
@@ -72,7 +72,7 @@ fn a_failing_job_opens_one_incident_that_escalates_until_acknowledged_and_succes
     let id = incident["id"].as_str().unwrap();
     world.ordo(&["incident", "ack", id, "--as", "ben"]).done();
     let shown = world.json(&["incident", "show", id]);
-    assert_eq!(shown["escalation"]["due_at"], Value::Null, "nobody else is told");
+    assert_eq!(shown["escalation"]["due_at"], Value::Null, "nobody else is notified");
     world.write("good", "");
     world.ordo(&["job", "trigger", "report"]).done();
     let last = eventually("it is resolved", || {
@@ -80,13 +80,13 @@ fn a_failing_job_opens_one_incident_that_escalates_until_acknowledged_and_succes
         (shown["status"] == "resolved").then_some(shown)
     });
     assert_eq!(last["timeline"].as_array().unwrap().last().unwrap()["data"]["by"]["source"], "job");
-    eventually("the job's news were told", || {
-        (told(&world, "ordo-job-") == ["JobFailed", "JobFailed", "JobRecovered"]).then_some(())
+    eventually("the job's news were sent", || {
+        (sent(&world, "ordo-job-") == ["JobFailed", "JobFailed", "JobRecovered"]).then_some(())
     });
 }
 
 #[test]
-fn a_watched_command_keeps_its_exit_code_and_tells_its_monitor() {
+fn a_watched_command_keeps_its_exit_code_and_pings_its_monitor() {
     let world = World::new();
     let daemon = world.serve();
     world.ordo(&["monitor", "add", "backup", "--every", "1h"]).done();
@@ -105,6 +105,6 @@ fn a_watched_command_keeps_its_exit_code_and_tells_its_monitor() {
     daemon.kill();
     let ran = world.ordo(&["watch", "--monitor", "backup", "--", "sh", "-c", "echo still; exit 5"]);
     assert_eq!((ran.code, ran.out.as_str()), (5, "still\n"), "a server that is down keeps nothing from running");
-    assert!(ran.err.contains("cannot be told"), "{ran:?}");
+    assert!(ran.err.contains("cannot be pinged"), "{ran:?}");
     assert_eq!(world.ordo(&["watch", "--monitor", "backup", "--", "/none/such"]).code, 127);
 }

@@ -170,8 +170,8 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     assert_eq!((&job["trigger"]["jitter"], &job["trigger"]["timezone"]), (&json!("1m"), &json!("Europe/Berlin")));
     assert_eq!((&job["priority"], &job["timeout"], &job["revision"]), (&json!(7), &json!("5m"), &json!(2)));
 
-    let told = world.ordo(&["job", "update", "j", "--every", "10s", "--label", "k", "--", "false"]).done().out;
-    assert!(told.contains("updated k") && told.contains("every 10 seconds"), "{told}");
+    let output = world.ordo(&["job", "update", "j", "--every", "10s", "--label", "k", "--", "false"]).done().out;
+    assert!(output.contains("updated k") && output.contains("every 10 seconds"), "{output}");
     let job = world.json(&["job", "show", "k"]);
     assert_eq!(job["tool_input"], json!({"command": "false"}));
     world.ordo(&["job", "update", "k", "--if-revision", "1", "--priority", "1"]).refused(1, &["[revision_moved]"]);
@@ -223,13 +223,13 @@ fn a_backfill_runs_what_was_missed_and_shows_it_before() {
 }
 
 #[test]
-fn a_preview_tells_when_a_job_fires_next() {
+fn a_preview_shows_when_a_job_fires_next() {
     let world = World::new();
     let _daemon = world.serve();
     world.ordo(&["job", "add", "p", "--cron", "0 2 * * *", "--tz", "Europe/Berlin", "--", "true"]).done();
-    let told = world.ordo(&["job", "preview", "p", "--next", "3"]).done().out;
-    assert!(told.starts_with("At 02:00 (Europe/Berlin)\n"), "{told}");
-    assert_eq!(told.matches(" 02:00:00 CE").count(), 3, "{told}");
+    let output = world.ordo(&["job", "preview", "p", "--next", "3"]).done().out;
+    assert!(output.starts_with("At 02:00 (Europe/Berlin)\n"), "{output}");
+    assert_eq!(output.matches(" 02:00:00 CE").count(), 3, "{output}");
     assert_eq!(world.json(&["job", "preview", "p", "--next", "7"]).as_array().unwrap().len(), 7);
 }
 
@@ -246,7 +246,7 @@ fn a_cancelled_job_never_fires_again_and_ends_what_runs() {
 }
 
 #[test]
-fn a_label_that_several_jobs_have_is_told_with_their_ids() {
+fn a_label_that_several_jobs_have_is_refused_with_their_ids() {
     let world = World::new();
     let _daemon = world.serve();
     let add = || world.json(&["job", "add", "twin", "--every", "1h", "--", "true"])["id"].as_str().unwrap().to_owned();

@@ -60,7 +60,7 @@ fn json_logs_name_runs_and_requests_by_their_ids() {
 }
 
 #[test]
-fn at_the_usual_level_only_what_went_wrong_is_told() {
+fn at_the_usual_level_only_what_went_wrong_is_logged() {
     let world = World::new();
     let daemon = world.serve_with(&["--log-format", "json"]);
     for (label, command) in [("good", "true"), ("bad", "false")] {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::common::slack::{SECRET, Slack, TOKEN, button, mention, press};
 use crate::common::{Daemon, World, eventually};
 
-/// A daemon that tells this Slack.
+/// A daemon that posts to this Slack.
 fn serve(world: &World, slack: &Slack) -> Daemon {
     let mut command = world.command(&["serve", "--listen", "127.0.0.1:0", "--tick-rate", "500ms"]);
     command

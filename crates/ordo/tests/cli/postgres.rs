@@ -2,7 +2,7 @@
 
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Millis;
-use ordo_store_postgres::testing::Server;
+use ordo_store_postgres::testing::TestServer;
 use serde_json::{Value, json};
 
 use crate::common::{World, eventually};
@@ -17,7 +17,7 @@ fn labels(world: &World) -> Vec<String> {
 
 #[test]
 fn a_node_runs_on_a_database_and_finds_everything_again() {
-    let (server, world) = (Server::join(), World::new());
+    let (server, world) = (TestServer::join(), World::new());
     let url = server.fresh_url();
     let daemon = world.serve_with(&["--store", &url]);
     world.ordo(&["job", "add", "a", "--every", "1h", "--", "echo", "hi"]).done();
@@ -43,7 +43,7 @@ fn a_node_runs_on_a_database_and_finds_everything_again() {
 #[test]
 fn more_runs_than_memory_holds_wait_in_the_database_and_all_get_their_turn() {
     const JOBS: usize = 30;
-    let (server, world) = (Server::join(), World::new());
+    let (server, world) = (TestServer::join(), World::new());
     world.write("ordo.toml", "[pools.fast]\nslots = 2\nqueue = 4\n");
     let daemon = world.serve_with(&["--store", &server.fresh_url()]);
     let at = SystemClock.now().plus(Millis::from_secs(2));
@@ -61,7 +61,7 @@ fn more_runs_than_memory_holds_wait_in_the_database_and_all_get_their_turn() {
 
 #[test]
 fn a_deployment_moves_to_a_database_and_back() {
-    let (server, world) = (Server::join(), World::new());
+    let (server, world) = (TestServer::join(), World::new());
     let url = server.fresh_url();
     let daemon = world.serve();
     world.ordo(&["job", "add", "a", "--every", "1h", "--", "echo", "hi"]).done();
@@ -69,8 +69,8 @@ fn a_deployment_moves_to_a_database_and_back() {
     world.ordo(&["job", "add", "b", "--every", "1h", "--", "true"]).done();
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["is held by process"]);
     assert_eq!(daemon.stop().0, 0);
-    let told = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
-    assert!(told.starts_with("copied 3 streams"), "{told}");
+    let output = world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).done().out;
+    assert!(output.starts_with("copied 3 streams"), "{output}");
     world.ordo(&["store", "copy", ".ordo/orchestrator.db", &url]).refused(1, &["already"]);
     world.ordo(&["store", "copy", "nowhere.db", &url]).refused(1, &["there is no store at"]);
     let daemon = world.serve_with(&["--store", &url]);

@@ -31,7 +31,7 @@ fn a_log_is_followed_while_it_is_written() {
 }
 
 #[test]
-fn whoever_follows_is_told_when_the_daemon_goes_away() {
+fn whoever_follows_learns_when_the_daemon_goes_away() {
     let world = World::new();
     let daemon = world.serve_with(&["--grace", "10ms"]);
     world.ordo(&["job", "add", "talk", "--", "sh", "-c", "echo one; sleep 65"]).done();
@@ -90,8 +90,8 @@ fn a_finished_run_can_be_run_once_more() {
     world.ordo(&["job", "add", "again", "--", "echo", "x"]).done();
     world.ordo(&["job", "trigger", "again", "--wait", "--input", r#"{"command": "echo", "args": ["special"]}"#]).done();
     let first = world.over("again")["id"].clone();
-    let told = world.ordo(&["run", "retry", "again"]).done().out;
-    assert!(told.contains("once more: run "), "{told}");
+    let output = world.ordo(&["run", "retry", "again"]).done().out;
+    assert!(output.contains("once more: run "), "{output}");
     eventually("the second is over", || {
         let runs = world.runs("again");
         (runs.len() == 2 && runs[0]["status"]["type"] == "completed").then_some(())

@@ -39,8 +39,8 @@ fn a_secret_is_set_listed_and_removed_without_being_seen() {
     let world = World::new();
     let _daemon = world.serve();
     assert!(world.ordo(&["secret", "list"]).done().out.contains("ordo secret set NAME"));
-    let told = set(&world, "pg", &format!("{VALUE}\n")).done();
-    assert!(told.out.contains(r#"{"secret":"pg"}"#) && !told.out.contains(VALUE), "{told:?}");
+    let output = set(&world, "pg", &format!("{VALUE}\n")).done();
+    assert!(output.out.contains(r#"{"secret":"pg"}"#) && !output.out.contains(VALUE), "{output:?}");
     world.write("value", VALUE);
     world.ordo(&["secret", "set", "mail", "--value-file", "value"]).done();
     let listed = world.json(&["secret", "list"]);
@@ -85,10 +85,10 @@ fn the_tool_gets_the_value_and_store_log_and_answers_do_not() {
         let answer = runtime.block_on(client.get::<Value>(path)).unwrap().to_string();
         assert!(!answer.contains(VALUE), "{path}: {answer}");
     }
-    assert!(!daemon.said().contains(VALUE), "the log tells it");
+    assert!(!daemon.said().contains(VALUE), "the log shows it");
     let (code, said) = daemon.stop();
     assert_eq!(code, 0);
-    assert!(!said.contains(VALUE), "the log tells it");
+    assert!(!said.contains(VALUE), "the log shows it");
     assert_eq!(holding(world.path(), VALUE), Vec::<String>::new());
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean"));
 

@@ -63,5 +63,5 @@ fn nobody_listening_and_a_broken_socket_do_no_harm() {
     serve.env("NOTIFY_SOCKET", world.file("nobody.sock"));
     let (code, said) = Daemon::start(serve).stop();
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("the service manager could not be told"), "{said}");
+    assert!(said.contains("the service manager could not be notified"), "{said}");
 }

@@ -69,8 +69,8 @@ fn a_backup_takes_the_stores_place_and_the_old_one_is_kept() {
     world.ordo(&["job", "add", "newer", "--every", "1h", "--", "true"]).done();
     assert_eq!(daemon.stop().0, 0);
     world.ordo(&["store", "restore", "copy.db"]).refused(1, &["--replace"]);
-    let told = world.ordo(&["store", "restore", "copy.db", "--replace"]).done().out;
-    assert!(told.contains("before-restore"), "{told}");
+    let output = world.ordo(&["store", "restore", "copy.db", "--replace"]).done().out;
+    assert!(output.contains("before-restore"), "{output}");
     let daemon = world.serve();
     let labels: Vec<String> =
         world.json(&["job", "list"]).as_array().unwrap().iter().map(|job| job["label"].to_string()).collect();

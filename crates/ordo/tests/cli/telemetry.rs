@@ -127,21 +127,21 @@ fn a_trace_goes_from_the_caller_through_the_request_and_the_attempt_to_the_comma
     );
     assert_eq!(attempt.status.as_ref().unwrap().code, 2);
     assert!(attempt.end_time_unix_nano > attempt.start_time_unix_nano);
-    let told = world.ordo(&["run", "logs", &run]).done().out;
-    assert_eq!(told.trim(), format!("00-{TRACE}-{}-01", hex(&attempt.span_id)));
+    let output = world.ordo(&["run", "logs", &run]).done().out;
+    assert_eq!(output.trim(), format!("00-{TRACE}-{}-01", hex(&attempt.span_id)));
     let service = collector.got.lock().unwrap()[0].0.clone();
     assert!(
         service.attributes.iter().any(|pair| pair.key == "service.name"
             && pair.value.clone().unwrap().value == Some(Any::StringValue("shop".into())))
     );
 
-    // What the caller does not want recorded is not, and the command is told so.
+    // What the caller does not want recorded is not, and the command sees that.
     let quiet = trigger(&world, &daemon, "hello", "00");
-    let told = eventually("the second run has spoken", || {
-        let told = world.ordo(&["run", "logs", &quiet]).out;
-        (!told.is_empty()).then_some(told)
+    let output = eventually("the second run has spoken", || {
+        let output = world.ordo(&["run", "logs", &quiet]).out;
+        (!output.is_empty()).then_some(output)
     });
-    assert!(told.starts_with(&format!("00-{TRACE}-")) && told.trim().ends_with("-00"), "{told}");
+    assert!(output.starts_with(&format!("00-{TRACE}-")) && output.trim().ends_with("-00"), "{output}");
     world.over("hello");
     let (code, _) = daemon.stop();
     assert_eq!(code, 0);
@@ -212,7 +212,7 @@ fn a_collector_that_is_down_costs_one_line() {
     command.env("ORDO_TELEMETRY__OTLP_ENDPOINT", &url);
     let daemon = Daemon::start(command);
     world.ordo(&["job", "add", "busy", "--every", "100ms", "--tool", "noop"]).done();
-    eventually("the loss is told", || daemon.said().contains("the collector did not take spans").then_some(()));
+    eventually("the loss is reported", || daemon.said().contains("the collector did not take spans").then_some(()));
     let before = world.runs("busy").len();
     eventually("the work goes on", || (world.runs("busy").len() > before + 15).then_some(()));
     let (code, said) = daemon.stop();

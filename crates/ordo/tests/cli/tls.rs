@@ -3,20 +3,20 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::common::tls::{Authority, TlsFront};
+use crate::common::tls::{CertificateAuthority, TlsFront};
 use crate::common::{Daemon, Ran, World};
 
 /// A daemon in one folder, and a folder elsewhere from which it is reached through TLS only.
-struct Stage {
+struct TlsStage {
     home: World,
     daemon: Daemon,
     elsewhere: World,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl TlsStage {
+    fn new() -> TlsStage {
         let home = World::new();
-        Stage { daemon: home.serve(), home, elsewhere: World::new() }
+        TlsStage { daemon: home.serve(), home, elsewhere: World::new() }
     }
 
     fn command(&self, server: &str, args: &[&str]) -> Command {
@@ -32,8 +32,8 @@ impl Stage {
 
 #[test]
 fn a_server_with_an_authority_of_its_own_is_used_like_any_other() {
-    let stage = Stage::new();
-    let authority = Authority::new();
+    let stage = TlsStage::new();
+    let authority = CertificateAuthority::new();
     let front = TlsFront::before(&stage.daemon, authority.certify("localhost"));
     let (server, ca) = (front.url("localhost"), authority.write(&stage.elsewhere.file("ca.pem")));
 
@@ -57,8 +57,8 @@ fn a_server_with_an_authority_of_its_own_is_used_like_any_other() {
 
 #[test]
 fn a_server_that_cannot_prove_who_it_is_is_refused_with_advice() {
-    let stage = Stage::new();
-    let (ours, theirs) = (Authority::new(), Authority::new());
+    let stage = TlsStage::new();
+    let (ours, theirs) = (CertificateAuthority::new(), CertificateAuthority::new());
     ours.write(&stage.elsewhere.file("ours.pem"));
     theirs.write(&stage.elsewhere.file("theirs.pem"));
     let front = TlsFront::before(&stage.daemon, ours.certify("localhost"));

@@ -44,7 +44,7 @@ fn while_the_database_is_away_the_node_says_so_and_goes_on_when_it_is_back() {
     database.quit();
     let answer = eventually("it says that it is not ready", || Some(ready()).filter(|answer| status(answer) == "503"));
     assert!(answer.contains("not_ready") && has_retry_after(&answer), "{answer}");
-    assert!(answer.contains("database"), "the reason is told: {answer}");
+    assert!(answer.contains("database"), "the reason is shown: {answer}");
     let refused = add();
     assert_eq!(status(&refused), "503", "{refused}");
     assert!(refused.contains("store_unavailable") && has_retry_after(&refused), "{refused}");
@@ -52,7 +52,7 @@ fn while_the_database_is_away_the_node_says_so_and_goes_on_when_it_is_back() {
 
     database.up();
     eventually("it is ready again", || (status(&ready()) == "200").then_some(()));
-    eventually("it takes work again", || (status(&add()) == "201").then_some(()));
+    eventually("it accepts work again", || (status(&add()) == "201").then_some(()));
     let fired = world.runs("often").len();
     eventually("it fires again", || (world.runs("often").len() > fired).then_some(()));
     let (code, said) = daemon.stop();

@@ -13,21 +13,21 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs
 use super::Daemon;
 
 /// An authority, as a company has one.
-pub(crate) struct Authority {
+pub(crate) struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 /// What a server shows.
-pub(crate) struct Identity {
+pub(crate) struct ServerIdentity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
 
-impl Authority {
-    pub(crate) fn new() -> Authority {
+impl CertificateAuthority {
+    pub(crate) fn new() -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
+        CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
     /// Its certificate, in a file that clients are given.
@@ -36,20 +36,20 @@ impl Authority {
         path.to_str().unwrap().to_owned()
     }
 
-    pub(crate) fn certify(&self, name: &str) -> Identity {
+    pub(crate) fn certify(&self, name: &str) -> ServerIdentity {
         self.sign(&CertificateParams::new([name.to_owned()]).unwrap())
     }
 
-    pub(crate) fn certify_long_ago(&self, name: &str) -> Identity {
+    pub(crate) fn certify_long_ago(&self, name: &str) -> ServerIdentity {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         (params.not_before, params.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
         self.sign(&params)
     }
 
-    fn sign(&self, params: &CertificateParams) -> Identity {
+    fn sign(&self, params: &CertificateParams) -> ServerIdentity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
-        Identity { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()).into() }
+        ServerIdentity { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()).into() }
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct TlsFront {
 }
 
 impl TlsFront {
-    pub(crate) fn before(daemon: &Daemon, identity: Identity) -> TlsFront {
+    pub(crate) fn before(daemon: &Daemon, identity: ServerIdentity) -> TlsFront {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let config = ServerConfig::builder()
             .with_no_client_auth()

@@ -29,7 +29,7 @@ fn the_worker_in_python() {
     let daemon = world.serve();
     let mut python = Command::new("python3");
     python.arg(example("worker.py"));
-    let worker = Worker::start_and_hear(worker(&world, &daemon, python), "ready");
+    let worker = Worker::start_and_listen(worker(&world, &daemon, python), "ready");
     let job = ["greet", "--group", "python", "--tool", "greet", "--input", r#"{"name": "Ada"}"#];
     does(&world, &job, &serde_json::json!({ "greeting": "Hello Ada, attempt 1" }));
     assert_eq!(worker.stop(), 0);

@@ -42,7 +42,7 @@ impl Worker {
     }
 
     /// Waits for the line that says that it works.
-    fn start_and_hear(mut command: Command, line: &str) -> Worker {
+    fn start_and_listen(mut command: Command, line: &str) -> Worker {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap()).lines().next();
         assert_eq!(said.unwrap().unwrap(), line);

@@ -1,14 +1,14 @@
 //! `ordo executor` at a server behind TLS.
 
 use crate::common::World;
-use crate::common::tls::{Authority, TlsFront};
+use crate::common::tls::{CertificateAuthority, TlsFront};
 use crate::{Worker, listed, over, token};
 
 #[test]
 fn an_executor_works_through_tls() {
     let world = World::new();
     let daemon = world.serve();
-    let authority = Authority::new();
+    let authority = CertificateAuthority::new();
     let front = TlsFront::before(&daemon, authority.certify("localhost"));
     let ca = authority.write(&world.file("ca.pem"));
     let worker = |ca: &str| {
@@ -21,7 +21,7 @@ fn an_executor_works_through_tls() {
     world.ordo(&["job", "add", "far", "--group", "far", "--", "echo", "through"]).done();
     world.ordo(&["job", "trigger", "far"]).done();
 
-    let stranger = Authority::new().write(&world.file("stranger.pem"));
+    let stranger = CertificateAuthority::new().write(&world.file("stranger.pem"));
     let refused: crate::common::Ran = worker(&stranger).output().unwrap().into();
     refused.refused(1, &["certificate of https://localhost", "--ca-file"]);
 

@@ -1,5 +1,5 @@
 //! The real binary, killed again and again while people work on incidents: what was acknowledged is in state, log and
-//! index, and was told, in order and under one key.
+//! index, and was sent, in order and under one key.
 //!
 //! `ORDO_INCIDENT_CHANGES=1000` is the full proof; without it a short one runs.
 
@@ -24,7 +24,7 @@ const INCIDENTS: usize = 6;
 const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 
 #[test]
-fn whatever_moment_it_is_killed_in_no_acknowledged_change_is_lost_or_told_out_of_order() {
+fn whatever_moment_it_is_killed_in_no_acknowledged_change_is_lost_or_sent_out_of_order() {
     let asked = std::env::var("ORDO_INCIDENT_CHANGES").ok().and_then(|text| text.parse().ok());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(story(asked.unwrap_or(CHANGES_DEFAULT)));
@@ -60,7 +60,7 @@ async fn story(changes: usize) {
         for text in texts {
             assert!(timeline.iter().any(|event| event["data"]["text"] == text.as_str()), "{id} lost {text:?}");
         }
-        check_told(&world, id, timeline);
+        check_sent(&world, id, timeline);
     }
     let (code, said) = daemon.stop();
     assert_eq!(code, 0, "{said}");
@@ -83,7 +83,7 @@ async fn lifetime(client: Client, first: usize) -> Vec<(String, String)> {
     acknowledged
 }
 
-/// All incidents, once nothing is left to be told.
+/// All incidents, once nothing is left to be sent.
 async fn settled(client: &Client) -> Vec<Value> {
     let watch = Stopwatch::start();
     loop {
@@ -110,24 +110,24 @@ async fn is_published(client: &Client, incident: &Value) -> bool {
     types.into_iter().all(|kind| kind == "Published" || kind == "Remembered")
 }
 
-/// Every event of the timeline was told at least once, under one key, and none before one that came before it.
-fn check_told(world: &World, id: &str, timeline: &[Value]) {
+/// Every event of the timeline was sent at least once, under one key, and none before one that came before it.
+fn check_sent(world: &World, id: &str, timeline: &[Value]) {
     let stream = format!("ordo-incident-{id}");
     let mut keys: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     for line in world.read("news.ndjson").lines() {
-        // A line that the kill cut off is not the last word: it is told again.
+        // A line that the kill cut off is not the last word: it is sent again.
         let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
         if line["stream"] != stream.as_str() {
             continue;
         }
         let version = line["version"].as_u64().unwrap();
         let newest = keys.last_key_value().map_or(0, |(newest, _)| *newest);
-        assert!(version >= newest, "{stream}: {version} was told after {newest}");
+        assert!(version >= newest, "{stream}: {version} was sent after {newest}");
         keys.entry(version).or_default().insert(text(&line["key"]));
     }
     for event in timeline {
-        let told = keys.get(&event["version"].as_u64().unwrap());
-        assert_eq!(told.map(BTreeSet::len), Some(1), "{stream}: {event}");
+        let sent = keys.get(&event["version"].as_u64().unwrap());
+        assert_eq!(sent.map(BTreeSet::len), Some(1), "{stream}: {event}");
     }
 }
 

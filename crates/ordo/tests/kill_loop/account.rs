@@ -26,7 +26,7 @@ pub(crate) struct Account {
 
 /// What one stream says of one job.
 #[derive(Default)]
-struct Told {
+struct StreamAccount {
     /// How often each nominal time was triggered or skipped one by one.
     outcomes: BTreeMap<Timestamp, usize>,
     gaps: Vec<Gap>,
@@ -39,57 +39,57 @@ pub(crate) async fn of(client: &Client, jobs: &[Value], book: &str) -> Account {
     let mut account = Account::default();
     let (mut attempts, mut written) = (BTreeSet::new(), BTreeSet::new());
     for job in jobs {
-        let told = read(client, job, &mut account).await;
-        check_occurrences(job, &told, &mut account);
-        assert_eq!(told.open, BTreeSet::new(), "runs without an end: {job}");
+        let stream = read(client, job, &mut account).await;
+        check_occurrences(job, &stream, &mut account);
+        assert_eq!(stream.open, BTreeSet::new(), "runs without an end: {job}");
         if job["tool_name"] == "shell" {
-            written.extend(told.completed.iter().copied());
+            written.extend(stream.completed.iter().copied());
         }
-        attempts.extend(told.attempts);
+        attempts.extend(stream.attempts);
     }
     account.attempts = attempts.len();
     account.executions = check_executions(book, &attempts, &written);
     account
 }
 
-async fn read(client: &Client, job: &Value, account: &mut Account) -> Told {
-    let mut told = Told::default();
+async fn read(client: &Client, job: &Value, account: &mut Account) -> StreamAccount {
+    let mut stream = StreamAccount::default();
     for event in pages(client, &format!("/v1/streams/ordo-job-{}", job["id"].as_str().unwrap())).await {
         let event: Event = serde_json::from_value(event).unwrap();
-        note(event, &mut told, account);
+        note(event, &mut stream, account);
     }
-    told
+    stream
 }
 
-fn note(event: Event, told: &mut Told, account: &mut Account) {
+fn note(event: Event, stream: &mut StreamAccount, account: &mut Account) {
     match event {
         Event::JobTriggered { run_id, cause, .. } => {
             let Cause::Schedule { occurrence, .. } = cause else { panic!("nobody asked for {run_id}") };
-            *told.outcomes.entry(occurrence.nominal).or_default() += 1;
-            assert!(told.open.insert(run_id), "{run_id} was triggered twice");
+            *stream.outcomes.entry(occurrence.nominal).or_default() += 1;
+            assert!(stream.open.insert(run_id), "{run_id} was triggered twice");
             account.triggered += 1;
         }
         Event::JobSkipped { gap: Some(gap), .. } => {
-            told.gaps.push(gap);
+            stream.gaps.push(gap);
             account.gaps += 1;
         }
         Event::JobSkipped { cause, gap: None, .. } => {
             let nominal = cause.occurrence().expect("only occurrences are skipped here").nominal;
-            *told.outcomes.entry(nominal).or_default() += 1;
+            *stream.outcomes.entry(nominal).or_default() += 1;
             account.skipped += 1;
         }
         Event::JobStarted { run_id, attempt, .. } => {
-            assert!(told.attempts.insert((run_id, attempt)), "attempt {attempt} of {run_id} was started twice");
+            assert!(stream.attempts.insert((run_id, attempt)), "attempt {attempt} of {run_id} was started twice");
         }
         Event::JobExecuted { run_id, attempt, .. } => {
-            assert!(told.open.remove(&run_id), "{run_id} ended twice");
-            told.completed.insert((run_id, attempt));
+            assert!(stream.open.remove(&run_id), "{run_id} ended twice");
+            stream.completed.insert((run_id, attempt));
             account.completed += 1;
         }
         Event::JobFailed { run_id, reason, retry_at, .. } => {
             account.recovered += usize::from(reason == "recovered from restart");
             if retry_at.is_none() {
-                assert!(told.open.remove(&run_id), "{run_id} ended twice");
+                assert!(stream.open.remove(&run_id), "{run_id} ended twice");
                 account.failed += 1;
             }
         }
@@ -115,7 +115,7 @@ fn note(event: Event, told: &mut Told, account: &mut Account) {
 }
 
 /// Each nominal time has exactly one outcome, and nothing else has one.
-fn check_occurrences(job: &Value, told: &Told, account: &mut Account) {
+fn check_occurrences(job: &Value, stream: &StreamAccount, account: &mut Account) {
     let id: JobId = job["id"].as_str().unwrap().parse().unwrap();
     let trigger: Trigger = serde_json::from_value(job["trigger"].clone()).unwrap();
     let promised = trigger.schedule().unwrap().between(Timestamp::MIN, Timestamp::MAX, MANY, id.0);
@@ -126,13 +126,13 @@ fn check_occurrences(job: &Value, told: &Told, account: &mut Account) {
         promised.into_iter().map(|occurrence| occurrence.nominal).filter(|nominal| *nominal >= from).collect();
     account.occurrences += promised.len();
     for nominal in &promised {
-        let in_gaps = told.gaps.iter().filter(|gap| (gap.from..=gap.to).contains(nominal)).count();
-        let outcomes = told.outcomes.get(nominal).copied().unwrap_or(0) + in_gaps;
-        assert_eq!(outcomes, 1, "{nominal} has {outcomes} outcomes: {job:#}\n{:?} {:?}", told.outcomes, told.gaps);
+        let in_gaps = stream.gaps.iter().filter(|gap| (gap.from..=gap.to).contains(nominal)).count();
+        let outcomes = stream.outcomes.get(nominal).copied().unwrap_or(0) + in_gaps;
+        assert_eq!(outcomes, 1, "{nominal} has {outcomes} outcomes: {job:#}\n{:?} {:?}", stream.outcomes, stream.gaps);
     }
-    let unpromised: Vec<_> = told.outcomes.keys().filter(|nominal| !promised.contains(nominal)).collect();
+    let unpromised: Vec<_> = stream.outcomes.keys().filter(|nominal| !promised.contains(nominal)).collect();
     assert!(unpromised.is_empty(), "never promised: {unpromised:?} of {job:#}");
-    for gap in &told.gaps {
+    for gap in &stream.gaps {
         assert_eq!(gap.count, promised.range(gap.from..=gap.to).count() as u64, "{gap:?} of {job:#}");
     }
 }

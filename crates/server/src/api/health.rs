@@ -1,4 +1,4 @@
-//! Whether the process is alive, and whether it takes work.
+//! Whether the process is alive, and whether it is ready.
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use ordo_engine::secrets::SecretText;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::params::{Cursor, Params, next_cursor};
-use crate::http::path::{Named, SecretName};
+use crate::http::path::{Named, SecretNamePath};
 use crate::http::problem::Problem;
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
@@ -26,7 +26,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
 /// Keeps a value; whether there was one before shows in the status only.
 pub(crate) async fn put(
     State(app): State<App>,
-    Named(SecretName(name)): Named<SecretName>,
+    Named(SecretNamePath(name)): Named<SecretNamePath>,
     body: Body,
 ) -> Result<Response, Problem> {
     let SecretValue { value } = body.parse()?;
@@ -37,7 +37,7 @@ pub(crate) async fn put(
 
 pub(crate) async fn remove(
     State(app): State<App>,
-    Named(SecretName(name)): Named<SecretName>,
+    Named(SecretNamePath(name)): Named<SecretNamePath>,
 ) -> Result<Json<SecretView>, Problem> {
     Ok(Json(SecretView::of(&*app.engine.secrets().remove(&name).await?)))
 }

@@ -43,8 +43,8 @@ fn counters(metrics: &Metrics) -> BTreeMap<String, u64> {
         ("completed", Metrics::read(&metrics.completed)),
         ("failed", Metrics::read(&metrics.failed)),
         ("cancelled", Metrics::read(&metrics.cancelled)),
-        ("orders", metrics.commit_orders.sum()),
-        ("rounds", metrics.commit_orders.count()),
+        ("commands", metrics.commit_commands.sum()),
+        ("rounds", metrics.commit_commands.count()),
         ("round_micros", metrics.commit_micros.sum()),
     ];
     counters.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()

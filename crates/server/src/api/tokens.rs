@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_api::access::{NewToken, TokenView};
 use ordo_api::{Code, Page};
-use ordo_engine::tokens::Wanted;
+use ordo_engine::tokens::TokenRequest;
 use ordo_model::{Role, Timestamp};
 
 use crate::app::App;
@@ -26,7 +26,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
-fn wanted(asked: NewToken, by: &Caller, now: Timestamp) -> Result<Wanted, Problem> {
+fn wanted(asked: NewToken, by: &Caller, now: Timestamp) -> Result<TokenRequest, Problem> {
     let role = asked.role.parse::<Role>();
     let role = role.map_err(|error| Problem::field(Code::InvalidToken, "role", error.to_string()))?;
     let expires_at = match (asked.expires_at, asked.expires_in) {
@@ -36,7 +36,7 @@ fn wanted(asked: NewToken, by: &Caller, now: Timestamp) -> Result<Wanted, Proble
         (at, None) => at,
         (None, Some(length)) => Some(now.plus(length)),
     };
-    Ok(Wanted { name: asked.name, role, expires_at, by: by.name.clone() })
+    Ok(TokenRequest { name: asked.name, role, expires_at, by: by.name.clone() })
 }
 
 /// The only answer that ever holds the text of a token.

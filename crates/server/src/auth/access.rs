@@ -1,4 +1,4 @@
-//! What each route asks of whoever calls it: the rows of the API, and the pages.
+//! The right that each route requires: the rows of the API, and the pages.
 //!
 //! Invariant: a route that is not here is for admins only. The tests hold every route against this table.
 
@@ -15,11 +15,11 @@ const OPERATE: Need = Need::Right(Right::Operate);
 const HOOKS: Need = Need::Right(Right::ManageHooks);
 const ADMIN: Need = Need::Right(Right::Administer);
 
-type Line = (&'static str, &'static [(&'static str, Need)]);
+type PageRights = (&'static str, &'static [(&'static str, Need)]);
 
 /// The pages: those of the API say it themselves.
 #[rustfmt::skip]
-const PAGES: &[Line] = &[
+const PAGES: &[PageRights] = &[
     ("/", &[("GET", READ)]),
     ("/live", &[("GET", READ)]),
     ("/preferences", &[("POST", READ)]),
@@ -75,8 +75,8 @@ pub fn is_listed(method: &Method, route: &str) -> bool {
     LINES.contains_key(&(route, method.as_str()))
 }
 
-/// Whether the log of all events tells about an entity. Of secrets and tokens only their own streams do.
-pub(crate) const fn is_told(kind: Kind) -> bool {
+/// Whether the log of all events contains those of an entity. Secrets and tokens are only in their own streams.
+pub(crate) const fn is_published(kind: Kind) -> bool {
     match to_see(kind) {
         Right::Read => true,
         Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer => false,

@@ -26,11 +26,11 @@ pub(crate) enum TokenKey {
 }
 
 /// A token, and for how long it has been known.
-type Known = HashMap<TokenKey, (Arc<Versioned<ApiToken>>, Stopwatch)>;
+type KnownToken = HashMap<TokenKey, (Arc<Versioned<ApiToken>>, Stopwatch)>;
 
 #[derive(Debug, Default)]
 pub(crate) struct KnownTokens {
-    known: Mutex<Known>,
+    known: Mutex<KnownToken>,
 }
 
 impl KnownTokens {
@@ -72,7 +72,7 @@ impl KnownTokens {
         known.insert(key, (token, Stopwatch::start()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownToken> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,13 +13,13 @@ use crate::auth::origin;
 use crate::auth::session::{self, Session};
 use crate::http::body::Body;
 use crate::http::params::Params;
-use crate::http::peer::Remote;
+use crate::http::peer::RemoteAddress;
 use crate::http::problem::Problem;
 
 /// `/login?token=…`: the link that `ordo serve` prints.
 pub(crate) async fn by_link(
     State(app): State<App>,
-    remote: Option<Extension<Remote>>,
+    remote: Option<Extension<RemoteAddress>>,
     headers: HeaderMap,
     mut params: Params,
 ) -> Result<Response, Response> {
@@ -37,7 +37,7 @@ pub(crate) async fn by_link(
 /// The form of the login page: the fields `token` and `next`.
 pub(crate) async fn by_form(
     State(app): State<App>,
-    remote: Option<Extension<Remote>>,
+    remote: Option<Extension<RemoteAddress>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
@@ -59,12 +59,12 @@ pub(crate) async fn leave(State(app): State<App>, headers: HeaderMap) -> Respons
 
 async fn enter(
     app: &App,
-    remote: Option<Extension<Remote>>,
+    remote: Option<Extension<RemoteAddress>>,
     headers: &HeaderMap,
     token: &str,
     next: Option<String>,
 ) -> Result<Response, Response> {
-    let address = remote.map(|Extension(Remote(address))| address);
+    let address = remote.map(|Extension(RemoteAddress(address))| address);
     let share = address.and_then(|address| app.rates.of_login(address));
     if let Some(refusal) = share.and_then(|share| share.refusal()) {
         return Err(refusal);

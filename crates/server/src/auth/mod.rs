@@ -89,9 +89,9 @@ pub(crate) async fn guard<F: Future<Output = Response>>(
     response
 }
 
-type Refusal = Box<Response>;
+type AccessRefusal = Box<Response>;
 
-async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
+async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
     let (method, headers) = (&request.method, &request.headers);
     let peer = request.extensions.get::<Peer>().cloned().unwrap_or_default();
     let route = request.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
@@ -116,7 +116,7 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, Refusal> {
     let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
     let caller = Caller::with(&shown.token);
     match need {
-        // What is not there may be told to whoever was let in.
+        // A missing route may be named to whoever was let in.
         Some(Need::Open) | None => {}
         Some(Need::Right(right)) => check_right(&caller, right).map_err(answer)?,
     }
@@ -129,14 +129,14 @@ fn hook_share(app: &App, route: Option<&str>, path: &str) -> Option<Allowance> {
     app.rates.of_hook(slug)
 }
 
-fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, Refusal> {
+fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, AccessRefusal> {
     match allowance.and_then(|allowance| allowance.refusal()) {
         Some(refusal) => Err(Box::new(refusal)),
         None => Ok(allowance),
     }
 }
 
-fn answer(problem: Problem) -> Refusal {
+fn answer(problem: Problem) -> AccessRefusal {
     Box::new(problem.into_response())
 }
 
@@ -149,17 +149,17 @@ fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
 }
 
 /// A token that lets somebody in, and how it was shown.
-struct Shown {
+struct PresentedToken {
     token: Arc<Versioned<ApiToken>>,
     by_cookie: bool,
 }
 
 /// A token that was sent counts before a cookie: whoever sends one means it.
-async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
+async fn show(app: &App, headers: &HeaderMap) -> Result<PresentedToken, Problem> {
     if headers.contains_key(header::AUTHORIZATION) {
         let token = bearer(headers).ok_or_else(|| refuse("send the token as `Authorization: Bearer <token>`"))?;
         let token = find(app, token).await?.ok_or_else(|| refuse("the token is not one of this server's, or ended"))?;
-        return Ok(Shown { token, by_cookie: false });
+        return Ok(PresentedToken { token, by_cookie: false });
     }
     let Some(cookie) = session::sent(headers) else {
         return Err(refuse(
@@ -167,7 +167,7 @@ async fn show(app: &App, headers: &HeaderMap) -> Result<Shown, Problem> {
         ));
     };
     let token = of_session(app, &cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
-    Ok(Shown { token, by_cookie: true })
+    Ok(PresentedToken { token, by_cookie: true })
 }
 
 fn refuse(text: &str) -> Problem {

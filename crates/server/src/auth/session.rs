@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use ordo_engine::Versioned;
-use ordo_engine::secrets::{Key, SecretsError, open};
+use ordo_engine::secrets::{SealingKey, SecretsError, open};
 use ordo_model::api_token::ApiToken;
 use ordo_model::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -35,13 +35,13 @@ impl Session {
         Session { token: token.id, hash: token.hash.clone(), until }
     }
 
-    pub(crate) fn sealed(&self, key: &Key) -> Result<String, SecretsError> {
+    pub(crate) fn sealed(&self, key: &SealingKey) -> Result<String, SecretsError> {
         let clear = serde_json::to_vec(self).expect("a session is plain data");
         Ok(hex::encode(key.seal(PURPOSE, &clear)?))
     }
 
     /// The session in a cookie, if it still counts.
-    pub(crate) fn opened(cookie: &str, keys: &[Key], now: Timestamp) -> Option<Session> {
+    pub(crate) fn opened(cookie: &str, keys: &[SealingKey], now: Timestamp) -> Option<Session> {
         let clear = open(keys, PURPOSE, &hex::decode(cookie).ok()?).ok()?;
         let session: Session = serde_json::from_slice(&clear).ok()?;
         (now < session.until).then_some(session)
@@ -51,13 +51,13 @@ impl Session {
         self.hash == token.hash
     }
 
-    /// How the browser is told to keep it.
+    /// The header with which the browser keeps it.
     pub(crate) fn cookie(&self, sealed: &str, headers: &HeaderMap, now: Timestamp) -> Option<HeaderValue> {
         set(sealed, self.until.since(now).ms() / 1_000, headers)
     }
 }
 
-/// How the browser is told to forget it.
+/// The header with which the browser forgets it.
 pub(crate) fn forgotten(headers: &HeaderMap) -> Option<HeaderValue> {
     set("", 0, headers)
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_session_counts_until_its_end_and_under_its_key_only() {
-        let (key, other) = (Key::of([1; 32]), Key::of([2; 32]));
+        let (key, other) = (SealingKey::of([1; 32]), SealingKey::of([2; 32]));
         let sealed = session(10).sealed(&key).unwrap();
         assert_eq!(Session::opened(&sealed, &[other.clone(), key.clone()], at(9)), Some(session(10)));
         assert_eq!(Session::opened(&sealed, std::slice::from_ref(&key), at(10)), None);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_told_apart_from_json_of_another_shape() {
+    fn what_is_not_json_is_distinguished_from_json_of_another_shape() {
         assert_eq!(refused(r#"{"max_attempts":"x"}"#), (Code::InvalidBody, "max_attempts".to_owned()));
         assert_eq!(refused("[3]"), (Code::InvalidBody, String::new()));
         for text in ["", "{", "nonsense", "{} x", r#"{"backoff":"1s","backoff":"2s"}"#] {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::app::App;
-use crate::http::peer::{Peer, Remote};
+use crate::http::peer::{Peer, RemoteAddress};
 use crate::routes::router;
 
 /// How long a client may take to send the head of a request, and how long an unused connection stays open.
@@ -29,7 +29,7 @@ const CLOSING_GRACE: Duration = Duration::from_secs(5);
 /// Serves until `shutdown` fires and what was under way has been answered. Every `/v1` route needs a token.
 pub async fn serve_tcp(listener: TcpListener, app: App, shutdown: CancellationToken) {
     let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let server = Server::new(app, Peer::tcp(is_loopback, shutdown.clone()));
+    let server = Connections::new(app, Peer::tcp(is_loopback, shutdown.clone()));
     let listener = listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "answers on a connection may be delayed");
@@ -40,18 +40,18 @@ pub async fn serve_tcp(listener: TcpListener, app: App, shutdown: CancellationTo
 
 /// The same for the socket of this machine: whoever may open it is trusted.
 pub async fn serve_unix(listener: UnixListener, app: App, shutdown: CancellationToken) {
-    let server = Server::new(app, Peer::socket(shutdown.clone()));
+    let server = Connections::new(app, Peer::socket(shutdown.clone()));
     server.run(listener, shutdown, |_| None).await;
 }
 
-struct Server {
+struct Connections {
     router: Router,
     connections: GracefulShutdown,
 }
 
-impl Server {
-    fn new(app: App, peer: Peer) -> Server {
-        Server { router: router(app).layer(Extension(peer)), connections: GracefulShutdown::new() }
+impl Connections {
+    fn new(app: App, peer: Peer) -> Connections {
+        Connections { router: router(app).layer(Extension(peer)), connections: GracefulShutdown::new() }
     }
 
     async fn run<L: Listener>(
@@ -89,7 +89,7 @@ impl Server {
 
 fn from(mut request: Request<Incoming>, remote: Option<IpAddr>) -> Request<Incoming> {
     if let Some(address) = remote {
-        request.extensions_mut().insert(Remote(address));
+        request.extensions_mut().insert(RemoteAddress(address));
     }
     request
 }

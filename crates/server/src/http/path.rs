@@ -97,17 +97,17 @@ impl Name for Slug {
 
 /// The name of a secret, right or wrong: the model says which.
 #[derive(Debug)]
-pub(crate) struct SecretName(pub(crate) String);
+pub(crate) struct SecretNamePath(pub(crate) String);
 
-impl FromStr for SecretName {
+impl FromStr for SecretNamePath {
     type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> Result<SecretName, Self::Err> {
-        Ok(SecretName(text.to_owned()))
+    fn from_str(text: &str) -> Result<SecretNamePath, Self::Err> {
+        Ok(SecretNamePath(text.to_owned()))
     }
 }
 
-impl Name for SecretName {
+impl Name for SecretNamePath {
     fn missing(given: &str) -> Problem {
         Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
     }

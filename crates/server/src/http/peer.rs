@@ -11,17 +11,17 @@ use crate::http::problem::Problem;
 /// The listener a request came through; the listeners put it into the request's extensions.
 #[derive(Debug, Clone, Default)]
 pub struct Peer {
-    way: Way,
+    way: PeerKind,
     /// Fires when the server goes down: answers without an end end then.
     pub(crate) closing: CancellationToken,
 }
 
 /// From which address a connection came; there is none for the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Remote(pub(crate) IpAddr);
+pub(crate) struct RemoteAddress(pub(crate) IpAddr);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Way {
+enum PeerKind {
     /// The Unix socket: whoever may open it is an administrator.
     Socket,
     /// An address that only this machine reaches.
@@ -32,21 +32,21 @@ enum Way {
 
 impl Peer {
     pub fn socket(closing: CancellationToken) -> Peer {
-        Peer { way: Way::Socket, closing }
+        Peer { way: PeerKind::Socket, closing }
     }
 
     pub fn tcp(is_loopback: bool, closing: CancellationToken) -> Peer {
-        Peer { way: if is_loopback { Way::Loopback } else { Way::Network }, closing }
+        Peer { way: if is_loopback { PeerKind::Loopback } else { PeerKind::Network }, closing }
     }
 
     pub(crate) fn is_local(&self) -> bool {
-        self.way == Way::Socket
+        self.way == PeerKind::Socket
     }
 
     /// A page of the web whose name was pointed at this machine sends its own name: it is refused.
     pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(host) = headers.get(header::HOST) else { return Ok(()) };
-        if self.way != Way::Loopback || host.to_str().is_ok_and(is_this_machine) {
+        if self.way != PeerKind::Loopback || host.to_str().is_ok_and(is_this_machine) {
             return Ok(());
         }
         let shown = String::from_utf8_lossy(host.as_bytes());

@@ -30,14 +30,14 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// How large the shares are; 0 is without a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RateLimits {
     pub requests_per_minute: u32,
     pub hook_requests_per_minute: u32,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { requests_per_minute: 6_000, hook_requests_per_minute: 600 }
+impl Default for RateLimits {
+    fn default() -> RateLimits {
+        RateLimits { requests_per_minute: 6_000, hook_requests_per_minute: 600 }
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    pub(crate) fn new(limits: Limits) -> Rates {
+    pub(crate) fn new(limits: RateLimits) -> Rates {
         Rates {
             since: Stopwatch::start(),
             tokens: Limiter::new("token", limits.requests_per_minute),
@@ -109,7 +109,7 @@ impl Allowance {
         Some(response)
     }
 
-    /// Tells the client what it has, as the IETF's draft on RateLimit headers writes it.
+    /// Sets the headers with what the client has left, as in the IETF's draft on RateLimit headers.
     pub(crate) fn tell(&self, headers: &mut HeaderMap) {
         let Allowance { name, per_minute, left, full_in, .. } = self;
         let policy = format!("\"{name}\";q={per_minute};w={}", WINDOW.ms() / 1_000);

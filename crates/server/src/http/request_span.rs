@@ -1,6 +1,6 @@
 //! A request as a span for a collector of traces, and the trace that goes on with what the request brings about.
 //!
-//! Invariant: the route is told, never the path, the query or a header: these may hold secrets.
+//! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
 use std::convert::Infallible;
 
@@ -15,25 +15,25 @@ use tracing::{Level, Span};
 
 /// The trace a request came with: what it asks for belongs to it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Caller(pub(crate) Option<TraceParent>);
+pub(crate) struct CallerTrace(pub(crate) Option<TraceParent>);
 
-impl Caller {
-    pub(crate) fn of(headers: &HeaderMap) -> Caller {
+impl CallerTrace {
+    pub(crate) fn of(headers: &HeaderMap) -> CallerTrace {
         let written = headers.get("traceparent").and_then(|value| value.to_str().ok());
-        Caller(written.and_then(|text| text.parse().ok()))
+        CallerTrace(written.and_then(|text| text.parse().ok()))
     }
 
     /// The same trace, with the request's own span before what follows, if there is one.
-    pub(crate) fn through(self, span: &RequestSpan) -> Caller {
-        Caller(self.0.map(|caller| TraceParent { span_id: span.id.unwrap_or(caller.span_id), ..caller }))
+    pub(crate) fn through(self, span: &RequestSpan) -> CallerTrace {
+        CallerTrace(self.0.map(|caller| TraceParent { span_id: span.id.unwrap_or(caller.span_id), ..caller }))
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
+impl<S: Send + Sync> FromRequestParts<S> for CallerTrace {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Infallible> {
-        Ok(parts.extensions.get().copied().unwrap_or(Caller(None)))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<CallerTrace, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(CallerTrace(None)))
     }
 }
 
@@ -49,7 +49,7 @@ impl RequestSpan {
         method: &str,
         route: &str,
         request_id: &str,
-        caller: Caller,
+        caller: CallerTrace,
         sampling: Sampling,
     ) -> RequestSpan {
         let none = RequestSpan { span: Span::none(), id: None };

@@ -1,4 +1,4 @@
-//! Headers that tell browsers what not to do with an answer.
+//! Headers that restrict what browsers do with an answer.
 //!
 //! Invariant: a page may use only what comes from this server, run no script written into it, and stand in no frame;
 //! what the API answers is kept nowhere.

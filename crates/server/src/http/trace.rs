@@ -1,6 +1,6 @@
 //! What the log says about requests: one line each, under an id that the caller gave or gets.
 //!
-//! Invariant: the route is told, never the path, the query or a header: these may hold secrets.
+//! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -9,7 +9,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use tracing::Instrument;
 
 use crate::app::App;
-use crate::http::request_span::{Caller, RequestSpan};
+use crate::http::request_span::{CallerTrace, RequestSpan};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_MAX_BYTES: usize = 128;
@@ -25,16 +25,16 @@ pub(crate) async fn request<F: Future<Output = Response>>(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let (request_id, caller) = (id.to_str().unwrap_or_default(), Caller::of(request.headers()));
-    let told = (!QUIET.contains(&route))
+    let (request_id, caller) = (id.to_str().unwrap_or_default(), CallerTrace::of(request.headers()));
+    let request_span = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
-    request.extensions_mut().insert(told.as_ref().map_or(caller, |span| caller.through(span)));
+    request.extensions_mut().insert(request_span.as_ref().map_or(caller, |span| caller.through(span)));
     // Not below debug: a span costs more than the rest of this, and what fails is told with the request's id below.
     let trace_id = caller.0.map(|caller| format!("{:032x}", caller.trace_id));
     let span = tracing::debug_span!("request", request_id, trace_id);
     let mut response = next(request).instrument(span.clone()).await;
-    if let Some(told) = told {
-        told.end(response.status());
+    if let Some(request_span) = request_span {
+        request_span.end(response.status());
     }
     span.in_scope(|| tell(method.as_str(), route, response.status(), watch.elapsed_micros(), request_id));
     response.headers_mut().insert(REQUEST_ID, id);

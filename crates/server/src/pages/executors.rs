@@ -7,7 +7,7 @@ use axum::response::Response;
 use ordo_api::jobs::pool_reason;
 use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
-use ordo_engine::executors::Listed;
+use ordo_engine::executors::ListedExecutor;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
@@ -17,13 +17,13 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 use crate::pages::runs::outcome::{Badge, grouped};
 
 #[derive(Template)]
 #[template(path = "executors.html")]
 struct ExecutorsPage {
-    shell: Shell,
+    shell: PageShell,
     name: String,
     group: String,
     tools: Vec<String>,
@@ -77,7 +77,7 @@ pub(crate) async fn show(ctx: PageContext, headers: HeaderMap) -> Result<Respons
         slow: slow(&ctx, &load).await?,
         rows: listed.iter().map(|listed| row(&ctx, listed)).collect(),
         server: address(&headers, &ctx.app.base_path),
-        shell: Shell::new(&ctx, Section::Executors, "Executors").await?,
+        shell: PageShell::new(&ctx, NavSection::Executors, "Executors").await?,
     };
     answer::ok(&page)
 }
@@ -116,7 +116,7 @@ fn slow_row(ctx: &PageContext, job: &Job) -> SlowRow {
     }
 }
 
-fn row(ctx: &PageContext, listed: &Listed) -> ExecutorRow {
+fn row(ctx: &PageContext, listed: &ListedExecutor) -> ExecutorRow {
     let (executor, times) = (&listed.executor, ctx.times());
     let is_ours = executor.node == ctx.app.node.name;
     ExecutorRow {

@@ -10,14 +10,14 @@ use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::metrics::Metrics;
 use ordo_engine::run_list::RunFilter;
 use ordo_engine::series::lateness_ms;
-use ordo_model::incident::Status;
+use ordo_model::incident::IncidentStatus;
 use ordo_model::job::{Job, JobState, Run, RunStatus};
 use ordo_model::limits::MISFIRE_WINDOW;
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Fault;
 
 use crate::http::problem::Problem;
-use crate::pages::charts::day::Day;
+use crate::pages::charts::day::DayChart;
 use crate::pages::charts::minutes;
 use crate::pages::charts::ring::{self, Fire};
 use crate::pages::incidents;
@@ -26,7 +26,7 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::length;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::layout::trouble;
 use crate::pages::runs::outcome::{Badge, grouped};
 use crate::pages::runs::row::RunRow;
@@ -39,7 +39,7 @@ const NEAR_JOBS: usize = 300;
 /// How many fires of one job the ring shows.
 const FIRES_PER_JOB: usize = 60;
 const CHART_MINUTES: usize = 60;
-/// A run that waits for a place for longer is stuck.
+/// A run that waits for a slot for longer is stuck.
 const STUCK_AFTER: Millis = Millis::from_secs(30);
 /// How far jobs are counted.
 const COUNTED: usize = 1_000;
@@ -47,10 +47,10 @@ const COUNTED: usize = 1_000;
 #[derive(Template)]
 #[template(path = "home.html")]
 struct HomePage {
-    shell: Shell,
+    shell: PageShell,
     is_empty: bool,
     incidents: Vec<OpenIncident>,
-    failing: Vec<Failing>,
+    failing: Vec<FailingJob>,
     failing_more: usize,
     overdue: Vec<JobRow>,
     stuck: Vec<RunRow>,
@@ -60,11 +60,11 @@ struct HomePage {
     upcoming: Vec<Soon>,
     soon_count: String,
     day: Html,
-    day_told: String,
+    day_summary: String,
     hours: Vec<String>,
     charts: Charts,
     counts: Vec<(&'static str, String, String)>,
-    health: Health,
+    health: HealthPanel,
 }
 
 struct OpenIncident {
@@ -76,7 +76,7 @@ struct OpenIncident {
     since: Html,
 }
 
-struct Failing {
+struct FailingJob {
     row: JobRow,
     reason: String,
     run_href: String,
@@ -98,7 +98,7 @@ struct Charts {
     p99: String,
 }
 
-struct Health {
+struct HealthPanel {
     is_ready: bool,
     store: String,
     commit: String,
@@ -115,7 +115,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
     let fires = fires(&ctx, &near, now);
     let load = ctx.app.engine.load().await;
     let times = ctx.times();
-    let day = Day::of(&near, now);
+    let day = DayChart::of(&near, now);
     let (running, pending) = (by_status(&ctx, "running").await?, by_status(&ctx, "pending").await?);
     let counts = counts(&ctx).await?;
     let page = HomePage {
@@ -131,12 +131,12 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         soon_count: format!("{}{}", grouped(fires.len()), if is_cut && near_end(&near, now) { "+" } else { "" }),
         upcoming: fires.iter().take(6).map(|fire| soon(&ctx, fire)).collect(),
         day: day.draw(&times),
-        day_told: told_day(&day, is_cut),
-        hours: Day::hours(&times),
+        day_summary: summary_of_day(&day, is_cut),
+        hours: DayChart::hours(&times),
         charts: charts(ctx.app.engine.metrics(), now),
         counts,
         health: health(&ctx, load).await?,
-        shell: Shell::new(&ctx, Section::Home, "Home").await?,
+        shell: PageShell::new(&ctx, NavSection::Home, "Home").await?,
     };
     answer::ok(&page)
 }
@@ -170,7 +170,7 @@ fn soon(ctx: &PageContext, fire: &Fire) -> Soon {
     Soon { at: ctx.times().relative(fire.at), label: fire.label.clone(), href: fire.href.clone() }
 }
 
-fn told_day(day: &Day, is_cut: bool) -> String {
+fn summary_of_day(day: &DayChart, is_cut: bool) -> String {
     let steady = match day.steady {
         0 => String::new(),
         1 => ", and one job that fires more often than every quarter of an hour".to_owned(),
@@ -187,7 +187,7 @@ async fn by_status(ctx: &PageContext, status: &str) -> Result<Vec<Run>, Fault> {
 
 /// Those that somebody should be working on, newest first.
 async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
-    let filter = IncidentFilter { status: Some(Status::Open), ..IncidentFilter::default() };
+    let filter = IncidentFilter { status: Some(IncidentStatus::Open), ..IncidentFilter::default() };
     let found = queries(ctx).incidents(&filter, None, INCIDENTS_SHOWN).await?;
     let times = ctx.times();
     let shown = found.items.iter().map(|incident| OpenIncident {
@@ -201,7 +201,7 @@ async fn open_incidents(ctx: &PageContext) -> Result<Vec<OpenIncident>, Fault> {
     Ok(shown.collect())
 }
 
-async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, Fault> {
+async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<FailingJob>, Fault> {
     let jobs = &jobs[..jobs.len().min(FAILING_SHOWN)];
     let last: Vec<RunId> = jobs.iter().filter_map(|job| job.history.last.as_ref()).map(|last| last.run_id).collect();
     let runs = queries(ctx).runs_by_id(&last).await?.into_iter().flatten();
@@ -210,7 +210,7 @@ async fn failing_rows(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<Failing>, F
     for (job, row) in jobs.iter().zip(JobRow::read_all(ctx, jobs).await?) {
         let Some(last) = &job.history.last else { continue };
         let reason = runs.get(&last.run_id).and_then(|run| crate::pages::runs::outcome::reason(&run.status));
-        rows.push(Failing {
+        rows.push(FailingJob {
             row,
             reason: crate::pages::runs::outcome::shortened(&reason.unwrap_or_default(), 140),
             run_href: ctx.link(&format!("/runs/{}", last.run_id)),
@@ -226,7 +226,7 @@ async fn overdue(ctx: &PageContext, near: &[Job]) -> Result<Vec<JobRow>, Fault> 
     JobRow::read_all(ctx, &jobs).await
 }
 
-/// Runs that wait for a place, and runs that do not end though they were told to.
+/// Runs that wait for a slot, and runs that do not end though they were cancelled.
 fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
     let waits = |run: &&Run| {
         matches!(run.status, RunStatus::Pending { retry_at: None, .. }) && ctx.now.since(run.fired_at) > STUCK_AFTER
@@ -237,7 +237,7 @@ fn stuck(ctx: &PageContext, pending: &[Run]) -> Vec<RunRow> {
 fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
     let last = metrics.series.last(now, CHART_MINUTES);
     let sum = |count: fn(&ordo_engine::series::Minute) -> u32| last.iter().map(count).sum::<u32>();
-    let told = |percent| {
+    let percentile = |percent| {
         lateness_ms(&last, percent).map_or("–".to_owned(), |ms| match ms {
             u64::MAX => "> 5 min".to_owned(),
             ms => format!("≤ {}", length(i64::try_from(ms).unwrap_or(i64::MAX))),
@@ -252,8 +252,8 @@ fn charts(metrics: &Metrics, now: Timestamp) -> Charts {
         per_minute: grouped(recent.iter().sum::<u32>().div_ceil(5) as usize),
         failed: sum(|minute| minute.failed),
         ended,
-        p50: told(50),
-        p99: told(99),
+        p50: percentile(50),
+        p99: percentile(99),
     }
 }
 
@@ -268,11 +268,11 @@ async fn counts(ctx: &PageContext) -> Result<Vec<(&'static str, String, String)>
     Ok(counts)
 }
 
-async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<Health, Fault> {
+async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<HealthPanel, Fault> {
     let stats = queries(ctx).store().stats().await?;
     let commits = &ctx.app.engine.metrics().commit_micros;
     let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
-    Ok(Health {
+    Ok(HealthPanel {
         is_ready: ctx.app.is_ready(),
         store: format!("{}, {} · {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
         commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },

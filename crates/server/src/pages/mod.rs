@@ -1,7 +1,7 @@
 //! The dashboard: pages for people, made on the server, of the same parts as the API.
 //!
 //! Invariant: every page can be read and its main buttons used without a script; scripts only make it live. All
-//! addresses go through [`layout::context::PageContext::link`] or [`layout::shell::Shell::link`], so that a path prefix holds everywhere.
+//! addresses go through [`layout::context::PageContext::link`] or [`layout::shell::PageShell::link`], so that a path prefix holds everywhere.
 
 mod charts;
 mod executors;

@@ -10,13 +10,13 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::length;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::{Badge, grouped};
 
 #[derive(Template)]
 #[template(path = "nodes.html")]
 struct NodesPage {
-    shell: Shell,
+    shell: PageShell,
     facts: Vec<(&'static str, String)>,
     nodes: Vec<NodeRow>,
     store: Vec<(&'static str, String)>,
@@ -70,7 +70,7 @@ pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
             ("Alarms", count(stats.alarms)),
             ("Pieces of logs", count(stats.chunks)),
         ],
-        shell: Shell::new(&ctx, Section::Nodes, "Nodes").await?,
+        shell: PageShell::new(&ctx, NavSection::Nodes, "Nodes").await?,
     };
     answer::ok(&page)
 }

@@ -4,11 +4,11 @@ use axum::extract::{Form, Path};
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::deliveries_prefix;
-use ordo_engine::object_queries::Section as Part;
+use ordo_engine::object_queries::IndexRange as Part;
 use ordo_model::hook::{Delivery, DeliveryOutcome, Hook};
 use ordo_model::monitor::MonitorStatus;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
-use ordo_store::Order;
+use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::http::params::{Cursor, Params};
@@ -18,15 +18,15 @@ use crate::pages::incidents::incident::notification_state;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, About, Row, Shown, button, code, link, quiet, text};
-use crate::pages::layout::shell::{Section, queries};
+use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, button, code, link, quiet, text};
+use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
 
 const PER_PAGE: usize = 50;
 const DELIVERIES_SHOWN: usize = 3;
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
 /// Where a page of a list begins.
 fn after(params: &mut Params) -> Option<Cursor> {
@@ -37,8 +37,8 @@ fn next(ctx: &PageContext, path: &str, cursor: Option<Cursor>) -> Option<String>
     cursor.map(|cursor| ctx.link(&format!("{path}?after={cursor}")))
 }
 
-const MONITORS: About = About {
-    section: Section::Monitors,
+const MONITORS: ListIntro = ListIntro {
+    section: NavSection::Monitors,
     heading: "Monitors",
     icon: "monitors",
     about: "A monitor watches something that runs elsewhere and says so when it falls silent.",
@@ -66,7 +66,7 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
             MonitorStatus::Silent { .. } | MonitorStatus::Failing { .. } => ("failed", "failed"),
         };
         let badge = Badge { text: monitor.status.name().to_owned(), class, icon };
-        rows.push(Row {
+        rows.push(ListRow {
             id: format!("monitor-{}", monitor.id),
             cells: vec![
                 Html::new().raw("<span class=\"strong\">").text(&settings.name).raw("</span>"),
@@ -83,11 +83,11 @@ pub(crate) async fn monitors(ctx: PageContext, mut params: Params) -> Result<Res
         });
     }
     let next = next(&ctx, "/monitors", found.next);
-    listing::page(&ctx, &MONITORS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &MONITORS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
-const HOOKS: About = About {
-    section: Section::Hooks,
+const HOOKS: ListIntro = ListIntro {
+    section: NavSection::Hooks,
     heading: "Hooks",
     icon: "hooks",
     about: "A hook takes calls from other systems, keeps them and starts jobs.",
@@ -106,7 +106,7 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
     for hook in &found.items {
         let listeners = queries(&ctx).listeners(&hook.slug).await?.len();
         let verified = hook.terms.verify.as_ref().map(|verify| verify.scheme.name());
-        rows.push(Row {
+        rows.push(ListRow {
             id: format!("hook-{}", hook.slug),
             cells: vec![
                 code(&ctx.link(&format!("/hooks/{}", hook.slug))),
@@ -117,13 +117,13 @@ pub(crate) async fn hooks(ctx: PageContext, mut params: Params) -> Result<Respon
         });
     }
     let next = next(&ctx, "/hooks", found.next);
-    listing::page(&ctx, &HOOKS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &HOOKS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
 /// The last of them: when, what they started, and once more.
 async fn deliveries(ctx: &PageContext, slug: &str) -> Result<Html, Problem> {
     let prefix = deliveries_prefix(slug);
-    let part = Part { prefix: &prefix, order: Order::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
+    let part = Part { prefix: &prefix, order: Direction::Descending, ..Part::all(0, DELIVERIES_SHOWN) };
     let found = queries(ctx).objects::<Delivery>(&part).await?.items;
     if found.is_empty() {
         return Ok(quiet("none yet"));
@@ -159,8 +159,8 @@ pub(crate) async fn replay_delivery(ctx: PageContext, Path((slug, id)): Path<(St
     }
 }
 
-const NOTIFICATIONS: About = About {
-    section: Section::Notifications,
+const NOTIFICATIONS: ListIntro = ListIntro {
+    section: NavSection::Notifications,
     heading: "Notifications",
     icon: "dead",
     about: "What could not be delivered after all its retries waits here for people.",
@@ -172,7 +172,7 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
     let dead_lettered = NotificationState::code_of("dead_lettered").unwrap_or_default();
     let found = queries(&ctx).notifications(dead_lettered, after(&mut params).as_ref(), PER_PAGE).await?;
     let times = ctx.times();
-    let row = |notification: &ordo_engine::Versioned<Notification>| Row {
+    let row = |notification: &ordo_engine::Versioned<Notification>| ListRow {
         id: format!("notification-{}", notification.id),
         cells: vec![
             text(&notification.sender),
@@ -192,14 +192,14 @@ pub(crate) async fn notifications(ctx: PageContext, mut params: Params) -> Resul
     };
     let rows = found.items.iter().map(row).collect();
     let next = next(&ctx, "/notifications", found.next);
-    listing::page(&ctx, &NOTIFICATIONS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &NOTIFICATIONS, ListContents { rows, next, ..ListContents::default() }).await
 }
 
 /// `POST /notifications/{id}/replay`
 pub(crate) async fn replay_notification(
     ctx: PageContext,
     Named(NotificationId(id)): Named<NotificationId>,
-    Form(fields): Fields,
+    Form(fields): FormFields,
 ) -> Response {
     let to = field(&fields, "back").unwrap_or("/notifications");
     if let Err(problem) = ctx.operator() {
@@ -211,8 +211,8 @@ pub(crate) async fn replay_notification(
     }
 }
 
-const TOKENS: About = About {
-    section: Section::Tokens,
+const TOKENS: ListIntro = ListIntro {
+    section: NavSection::Tokens,
     heading: "Tokens",
     icon: "tokens",
     about: "A token lets a person or a program in, with the role it needs and no more.",
@@ -229,7 +229,7 @@ pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Respo
             (None, true) => ("active", "completed", "active"),
             (None, false) => ("expired", "skipped", "skipped"),
         };
-        Row {
+        ListRow {
             id: format!("token-{}", token.id),
             cells: vec![
                 Html::new().raw("<span class=\"strong\">").text(&token.name).raw("</span>"),
@@ -244,5 +244,5 @@ pub(crate) async fn tokens(ctx: PageContext, mut params: Params) -> Result<Respo
     };
     let rows = found.items.iter().map(row).collect();
     let next = next(&ctx, "/tokens", found.next);
-    listing::page(&ctx, &TOKENS, Shown { rows, next, ..Shown::default() }).await
+    listing::page(&ctx, &TOKENS, ListContents { rows, next, ..ListContents::default() }).await
 }

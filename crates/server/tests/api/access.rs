@@ -6,7 +6,7 @@ use ordo_api::{Need, Operation};
 use ordo_model::api_token::ApiToken;
 use ordo_model::secret::Secret;
 use ordo_model::{Right, Role};
-use ordo_server::{Limits, router};
+use ordo_server::{RateLimits, router};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -19,13 +19,13 @@ impl World {
     }
 
     /// Asks with another token than usual.
-    pub(crate) async fn ask_as(
+    pub(crate) async fn request_as(
         &self,
         token: &str,
         method: &str,
         path: &str,
         body: Option<Value>,
-    ) -> crate::world::Answer {
+    ) -> crate::world::TestResponse {
         let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {token}"));
         let request = request.header("content-type", "application/json");
         self.send(request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap()).await
@@ -50,7 +50,7 @@ async fn every_route_is_closed_to_roles_that_have_no_right_to_it() {
         };
         assert_eq!(status, 401, "{route:?} without a token");
         for (role, token) in &tokens {
-            let answer = world.ask_as(token, method.as_str(), &concrete, None).await;
+            let answer = world.request_as(token, method.as_str(), &concrete, None).await;
             let is_let_in = answer.json["code"] != "forbidden";
             assert_eq!(is_let_in, role.may(right), "{role} at {route:?}: {}", answer.text);
             assert_eq!(answer.status == 403, !is_let_in, "{role} at {route:?}: {}", answer.text);
@@ -62,14 +62,14 @@ async fn every_route_is_closed_to_roles_that_have_no_right_to_it() {
 async fn a_refusal_says_which_role_is_needed() {
     let world = World::new().await;
     let viewer = world.token("eve", Role::Viewer).await;
-    let told = world.ask_as(&viewer, "POST", "/v1/jobs", Some(job(json!({})))).await.refused(403, "forbidden");
-    let detail = text(&told["detail"]);
+    let problem = world.request_as(&viewer, "POST", "/v1/jobs", Some(job(json!({})))).await.refused(403, "forbidden");
+    let detail = text(&problem["detail"]);
     assert!(detail.contains("\"eve\"") && detail.contains("viewer") && detail.contains("operator"), "{detail}");
     assert_eq!(Right::Operate.least(), Role::Operator);
 }
 
 #[tokio::test]
-async fn a_token_is_told_once_listed_without_its_text_and_ends_by_revocation() {
+async fn a_token_is_shown_once_listed_without_its_text_and_ends_by_revocation() {
     let world = World::new().await;
     let made = world.post("/v1/tokens", json!({ "name": "ci", "role": "operator", "expires_in": "90d" })).await;
     assert_eq!(made.header("cache-control"), "no-store");
@@ -79,7 +79,7 @@ async fn a_token_is_told_once_listed_without_its_text_and_ends_by_revocation() {
     assert_eq!((&made["created_by"], &made["state"]), (&json!("admin@test"), &json!("active")));
     assert!(made["expires_at"].is_string());
     world.post("/v1/tokens", json!({ "name": "ci", "role": "viewer" })).await.refused(409, "token_exists");
-    world.ask_as(&token, "POST", "/v1/jobs", Some(job(json!({})))).await.expect(201);
+    world.request_as(&token, "POST", "/v1/jobs", Some(job(json!({})))).await.expect(201);
 
     let listed = world.get("/v1/tokens").await;
     assert!(!listed.text.contains(&token));
@@ -91,7 +91,7 @@ async fn a_token_is_told_once_listed_without_its_text_and_ends_by_revocation() {
     let path = format!("/v1/tokens/{}", text(&made["id"]));
     assert_eq!(world.delete(&path).await.expect(200)["state"], "revoked");
     assert_eq!(world.delete(&path).await.expect(200)["state"], "revoked", "twice is the same as once");
-    world.ask_as(&token, "GET", "/v1/jobs", None).await.refused(401, "unauthorized");
+    world.request_as(&token, "GET", "/v1/jobs", None).await.refused(401, "unauthorized");
     world.delete("/v1/tokens/0199b3a4-0000-7000-8000-000000000000").await.refused(404, "token_not_found");
     world.delete("/v1/tokens/x").await.refused(404, "token_not_found");
     world.post("/v1/tokens", json!({ "name": "ci", "role": "viewer" })).await.expect(201);
@@ -123,7 +123,7 @@ async fn a_token_that_has_expired_lets_nobody_in() {
     let token = text(&made.expect(201)["token"]);
     let is_out = async || {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        world.ask_as(&token, "GET", "/v1/jobs", None).await.status == 401
+        world.request_as(&token, "GET", "/v1/jobs", None).await.status == 401
     };
     tokio::time::timeout(std::time::Duration::from_secs(10), async { while !is_out().await {} }).await.unwrap();
     assert_eq!(world.get("/v1/tokens").await.json["items"][1]["state"], "expired");
@@ -136,19 +136,19 @@ async fn what_happened_to_secrets_and_tokens_stands_in_their_own_streams_for_adm
     let viewer = world.token("eve", Role::Viewer).await;
     let made = world.job(json!({})).await;
     for token in [TOKEN, &viewer] {
-        let seen = world.ask_as(token, "GET", "/v1/events?limit=200", None).await.expect(200);
+        let seen = world.request_as(token, "GET", "/v1/events?limit=200", None).await.expect(200);
         assert_eq!(texts(&seen["items"], "stream"), [format!("ordo-job-{}", text(&made["id"]))]);
     }
     for entity in [Secret::id("pg"), ApiToken::id("eve")] {
         let path = format!("/v1/streams/{entity}");
         world.get(&path).await.expect(200);
-        world.ask_as(&viewer, "GET", &path, None).await.refused(403, "forbidden");
+        world.request_as(&viewer, "GET", &path, None).await.refused(403, "forbidden");
     }
     // A page that holds nothing to see still leads on.
     let mut cursor = String::new();
     let mut found = Vec::new();
     loop {
-        let page = world.ask_as(&viewer, "GET", &format!("/v1/events?limit=1{cursor}"), None).await.expect(200);
+        let page = world.request_as(&viewer, "GET", &format!("/v1/events?limit=1{cursor}"), None).await.expect(200);
         found.extend(texts(&page["items"], "type"));
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
@@ -160,14 +160,14 @@ async fn what_happened_to_secrets_and_tokens_stands_in_their_own_streams_for_adm
 async fn a_token_has_a_share_of_requests_and_the_local_one_has_none() {
     let mut world = World::new().await;
     let token = world.token("busy", Role::Viewer).await;
-    world.limit(Limits { requests_per_minute: 3, hook_requests_per_minute: 2 });
+    world.limit(RateLimits { requests_per_minute: 3, hook_requests_per_minute: 2 });
     for left in [2, 1, 0] {
-        let answer = world.ask_as(&token, "GET", "/v1/jobs", None).await;
+        let answer = world.request_as(&token, "GET", "/v1/jobs", None).await;
         assert_eq!(answer.header("ratelimit-policy"), "\"token\";q=3;w=60");
         assert!(answer.header("ratelimit").starts_with(&format!("\"token\";r={left};t=")));
         answer.expect(200);
     }
-    let refused = world.ask_as(&token, "GET", "/v1/jobs", None).await;
+    let refused = world.request_as(&token, "GET", "/v1/jobs", None).await;
     assert_eq!(refused.header("retry-after"), "20");
     assert!(refused.header("ratelimit").starts_with("\"token\";r=0;"));
     refused.refused(429, "rate_limited");

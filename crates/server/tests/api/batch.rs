@@ -12,8 +12,8 @@ async fn each_job_of_a_batch_is_accepted_or_refused_by_itself_and_in_order() {
         json!("not a job"),
         job(json!({ "label": "two", "held": true })),
     ];
-    let told = world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.expect(200);
-    let results = told["results"].as_array().unwrap();
+    let answer = world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.expect(200);
+    let results = answer["results"].as_array().unwrap();
     let codes: Vec<Option<&str>> = results.iter().map(|result| result["error"]["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("invalid_job"), Some("unknown_tool"), Some("invalid_job"), None]);
     assert_eq!(results[1]["error"]["errors"][0]["field"], "label");
@@ -27,8 +27,8 @@ async fn each_job_of_a_batch_is_accepted_or_refused_by_itself_and_in_order() {
 async fn ten_thousand_jobs_are_taken_and_one_more_is_not() {
     let world = World::new().await;
     let mut jobs = vec![job(json!({ "label": "many" })); 10_000];
-    let told = world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.expect(200);
-    assert_eq!(texts(&told["results"], "id").len(), 10_000);
+    let answer = world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.expect(200);
+    assert_eq!(texts(&answer["results"], "id").len(), 10_000);
     jobs.push(job(json!({})));
     world.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.refused(422, "batch_too_large");
     assert_eq!(world.post("/v1/jobs/batch", json!({ "jobs": [] })).await.expect(200)["results"], json!([]));
@@ -38,8 +38,8 @@ async fn ten_thousand_jobs_are_taken_and_one_more_is_not() {
 async fn a_batch_may_be_larger_than_other_bodies() {
     let world = World::new().await;
     let wide = job(json!({ "tool_input": { "text": "x".repeat(200_000) } }));
-    let told = world.post("/v1/jobs/batch", json!({ "jobs": vec![wide; 10] })).await.expect(200);
-    assert_eq!(texts(&told["results"], "id").len(), 10);
+    let answer = world.post("/v1/jobs/batch", json!({ "jobs": vec![wide; 10] })).await.expect(200);
+    assert_eq!(texts(&answer["results"], "id").len(), 10);
     let huge = json!({ "jobs": ["x".repeat(33 * 1024 * 1024)] });
     world.post("/v1/jobs/batch", huge).await.refused(413, "body_too_large");
 }

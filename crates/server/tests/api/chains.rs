@@ -31,9 +31,9 @@ async fn a_job_runs_after_others_with_what_came_of_them() {
     let second = world.trigger(&two).await;
     let run = ended(&world, &last, 1).await.remove(0);
     assert_eq!((&run["cause"]["type"], &run["cause"]["of"]), (&json!("after"), &json!(second)));
-    let told = &run["tool_input"]["after"];
-    assert_eq!((&told[0]["run_id"], &told[0]["status"]), (&json!(first), &json!("completed")));
-    assert_eq!((&told[1]["label"], &told[1]["run_id"]), (&json!("two"), &json!(second)));
+    let upstream = &run["tool_input"]["after"];
+    assert_eq!((&upstream[0]["run_id"], &upstream[0]["status"]), (&json!(first), &json!("completed")));
+    assert_eq!((&upstream[1]["label"], &upstream[1]["run_id"]), (&json!("two"), &json!(second)));
 }
 
 #[tokio::test]

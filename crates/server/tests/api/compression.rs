@@ -16,13 +16,13 @@ fn unpacked(bytes: &[u8]) -> Value {
 #[tokio::test]
 async fn a_large_answer_is_compressed_for_whoever_takes_it() {
     let world = World::new().await;
-    let ask = |accepted: &str| {
+    let send_request = |accepted: &str| {
         request("GET", "/openapi.json").header("accept-encoding", accepted).body(Body::empty()).unwrap()
     };
-    let packed = world.send(ask("br, gzip")).await;
+    let packed = world.send(send_request("br, gzip")).await;
     assert_eq!((packed.header("content-encoding"), packed.header("vary")), ("gzip", "accept-encoding"));
     assert_eq!(&unpacked(&packed.bytes), openapi());
-    let plain = world.send(ask("identity")).await;
+    let plain = world.send(send_request("identity")).await;
     assert!(!plain.headers.contains_key("content-encoding"));
     assert!(packed.bytes.len() * 4 < plain.bytes.len(), "{} of {}", packed.bytes.len(), plain.bytes.len());
 }

@@ -36,7 +36,7 @@ async fn a_body_beyond_the_limit_is_refused_and_one_at_the_limit_is_read() {
 }
 
 #[tokio::test]
-async fn a_route_or_a_method_that_is_not_there_is_told_so() {
+async fn an_unknown_route_or_method_is_refused_as_such() {
     let world = World::new().await;
     for path in ["/pets", "/v1", "/v1/pets", "/v1/jobs/", "/v2/jobs", "/v1/jobs/x/y/z"] {
         world.get(path).await.refused(404, "route_not_found");
@@ -84,8 +84,8 @@ async fn a_server_that_goes_down_takes_no_more_work_and_says_when_to_come_back()
     let answer = world.post("/v1/jobs", job(json!({}))).await;
     assert_eq!(answer.header("retry-after"), "5");
     answer.refused(503, "shutting_down");
-    let told = world.post("/v1/jobs/batch", json!({ "jobs": [job(json!({}))] })).await.expect(200);
-    assert_eq!(told["results"][0]["error"]["code"], "shutting_down");
+    let answer = world.post("/v1/jobs/batch", json!({ "jobs": [job(json!({}))] })).await.expect(200);
+    assert_eq!(answer["results"][0]["error"]["code"], "shutting_down");
 }
 
 #[test]

@@ -12,9 +12,9 @@ async fn take(events: &mut EventStream, count: usize) -> Vec<Value> {
     let mut taken = Vec::new();
     for _ in 0..count {
         let event = next(events).await;
-        let told: Value = serde_json::from_str(&event.data).unwrap();
-        assert_eq!((event.id, event.event), (Some(text(&told["position"])), None));
-        taken.push(told);
+        let received: Value = serde_json::from_str(&event.data).unwrap();
+        assert_eq!((event.id, event.event), (Some(text(&received["position"])), None));
+        taken.push(received);
     }
     taken
 }
@@ -51,7 +51,7 @@ async fn all_events_are_read_in_pages_in_the_order_they_were_written() {
 }
 
 #[tokio::test]
-async fn a_follower_is_told_what_was_and_what_comes() {
+async fn a_follower_receives_what_was_and_what_comes() {
     let mut world = World::new().await;
     let client = world.socket();
     let job = world.job(json!({})).await;
@@ -60,15 +60,15 @@ async fn a_follower_is_told_what_was_and_what_comes() {
     for _ in 0..3 {
         let run = world.trigger(&job).await;
         world.until(&run, "completed").await;
-        let told = take(&mut events, 3).await;
-        assert_eq!(texts(&json!(told), "type"), ["JobTriggered", "JobStarted", "JobExecuted"]);
+        let received = take(&mut events, 3).await;
+        assert_eq!(texts(&json!(received), "type"), ["JobTriggered", "JobStarted", "JobExecuted"]);
     }
     let position = text(&pages(&world, 200).await[3]["position"]);
     let mut later = client.follow(&format!("/v1/events?after={position}"), None).await.unwrap();
     assert_eq!(take(&mut later, 1).await[0]["version"], 5);
 }
 
-/// Connections are cut at many places while jobs keep coming: together they tell every event once, in order.
+/// Connections are cut at many places while jobs keep coming: together they deliver every event once, in order.
 #[tokio::test]
 async fn a_follower_that_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
     let mut world = World::new().await;
@@ -124,7 +124,7 @@ async fn followers_let_a_server_go_down() {
 
 /// Hints of the broadcast are lost while nobody reads; the store is not.
 #[tokio::test]
-async fn a_follower_that_lags_far_behind_is_told_everything() {
+async fn a_follower_that_lags_far_behind_receives_everything() {
     let mut world = World::new().await;
     let client = world.socket();
     let mut events = client.follow("/v1/events", None).await.unwrap();
@@ -133,8 +133,8 @@ async fn a_follower_that_lags_far_behind_is_told_everything() {
         let answers = world.engine.submit_all((0..1_000).map(|_| job()).collect()).await;
         assert!(answers.iter().all(Result::is_ok));
     }
-    let told = take(&mut events, 5_000).await;
-    assert_eq!(told, pages(&world, 200).await);
+    let received = take(&mut events, 5_000).await;
+    assert_eq!(received, pages(&world, 200).await);
 }
 
 fn schedule() -> ordo_model::job::Command {

@@ -35,12 +35,12 @@ async fn what_a_webhook_brought_comes_byte_by_byte() {
     let executor = register(&world).await;
     world.post("/v1/hooks", json!({ "slug": "push" })).await.expect(201);
     job(&world, json!({ "label": "on-push", "trigger": { "type": "webhook", "hook": "push" } })).await;
-    for (body, told, encoding) in [(b"gr\xc3\xbcn".to_vec(), "grün", "text"), (vec![0xff, 0x00], "/wA=", "base64")] {
+    for (body, answer, encoding) in [(b"gr\xc3\xbcn".to_vec(), "grün", "text"), (vec![0xff, 0x00], "/wA=", "base64")] {
         let call = Request::post("/hooks/push").header("X-Event", "push").body(Body::from(body)).unwrap();
         let delivery = world.send(call).await.expect(202);
         let run = poll(&world, &executor).await["runs"][0].clone();
         let payload = &run["payload"];
-        assert_eq!((&payload["body"], &payload["encoding"]), (&json!(told), &json!(encoding)));
+        assert_eq!((&payload["body"], &payload["encoding"]), (&json!(answer), &json!(encoding)));
         assert_eq!((&payload["hook"], &payload["delivery"]), (&json!("push"), &delivery["id"]));
         assert!(payload["headers"].as_array().unwrap().contains(&json!(["x-event", "push"])), "{payload}");
         report(&world, &run, json!({ "type": "completed" })).await;
@@ -76,8 +76,8 @@ async fn a_secret_reaches_the_executor_and_nothing_that_is_kept() {
     world.until(&id, "completed").await;
     let places = [format!("/v1/runs/{id}"), format!("/v1/runs/{id}/logs"), format!("/v1/jobs/{}", text(&job["id"]))];
     for place in places.iter().map(String::as_str).chain(["/v1/events"]) {
-        let told = world.get(place).await;
-        assert!(told.status.is_success() && !told.text.contains(VALUE), "{place}: {}", told.text);
+        let answer = world.get(place).await;
+        assert!(answer.status.is_success() && !answer.text.contains(VALUE), "{place}: {}", answer.text);
     }
 }
 
@@ -88,8 +88,8 @@ async fn one_that_is_asked_to_leave_hears_of_it_and_gets_nothing_more() {
     let job = job(&world, json!({ "block": { "concurrent": { "max": 9 } } })).await;
     world.trigger(&job).await;
     let run = poll(&world, &executor).await["runs"][0].clone();
-    let told = world.order(&format!("/v1/executors/{executor}/drain")).await.expect(202);
-    assert_eq!(told, json!({ "state": "draining", "running": 1 }));
+    let answer = world.order(&format!("/v1/executors/{executor}/drain")).await.expect(202);
+    assert_eq!(answer, json!({ "state": "draining", "running": 1 }));
     let waiting = world.trigger(&job).await;
     assert_eq!(poll(&world, &executor).await, json!({ "runs": [], "drain": true }));
     let held = json!({ "runs": [{ "run_id": run["run_id"], "token": run["token"] }] });

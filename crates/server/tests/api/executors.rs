@@ -13,9 +13,9 @@ fn render(fields: &Value) -> Value {
 
 async fn register(world: &World, name: &str) -> String {
     let offer = json!({ "name": name, "group": "gpu", "tools": ["render"], "capacity": 4 });
-    let told = world.post("/v1/executors", offer).await.expect(201);
-    assert_eq!((&told["heartbeat_ms"], &told["lease_ms"]), (&json!(5_000), &json!(15_000)));
-    text(&told["id"])
+    let answer = world.post("/v1/executors", offer).await.expect(201);
+    assert_eq!((&answer["heartbeat_ms"], &answer["lease_ms"]), (&json!(5_000), &json!(15_000)));
+    text(&answer["id"])
 }
 
 async fn poll(world: &World, executor: &str, max: usize) -> Vec<Value> {
@@ -54,8 +54,8 @@ async fn a_run_goes_to_an_executor_and_its_result_comes_back() {
     let chunk =
         |seq: u64, line: Value| json!({ "run_id": run["run_id"], "token": run["token"], "seq": seq, "lines": [line] });
     for chunks in [json!([chunk(0, line("one"))]), json!([chunk(0, line("one")), chunk(1, line("two"))])] {
-        let told = world.post("/v1/runs/logs", json!({ "chunks": chunks })).await.expect(200);
-        assert!(told["results"].as_array().unwrap().iter().all(|result| result["status"] == 200), "{told}");
+        let answer = world.post("/v1/runs/logs", json!({ "chunks": chunks })).await.expect(200);
+        assert!(answer["results"].as_array().unwrap().iter().all(|result| result["status"] == 200), "{answer}");
     }
     assert_eq!(report(&world, run, json!({ "type": "completed", "result": { "ok": true } })).await["status"], 200);
     let shown = world.until(&id, "completed").await;
@@ -74,20 +74,20 @@ async fn a_report_of_another_attempt_changes_nothing() {
     let stale = json!({ "run_id": run["run_id"], "token": 99, "status": { "type": "failed", "reason": "no" } });
     let unknown =
         json!({ "run_id": "01a1df14-1e00-736d-9929-59576f602556", "token": 1, "status": { "type": "completed" } });
-    let told = world.post("/v1/runs/report", json!({ "reports": [stale, unknown] })).await.expect(200);
+    let answer = world.post("/v1/runs/report", json!({ "reports": [stale, unknown] })).await.expect(200);
     assert_eq!(
-        (&told["results"][0]["status"], &told["results"][0]["error"]["code"]),
+        (&answer["results"][0]["status"], &answer["results"][0]["error"]["code"]),
         (&json!(409), &json!("stale_token"))
     );
-    assert_eq!(told["results"][1]["status"], 404);
+    assert_eq!(answer["results"][1]["status"], 404);
     assert_eq!(world.until(&id, "running").await["attempt"], 1);
     assert_eq!(report(&world, &run, json!({ "type": "completed" })).await["status"], 200);
     let again = report(&world, &run, json!({ "type": "failed", "reason": "changed my mind" })).await;
     assert_eq!(again["status"], 409);
     world.until(&id, "completed").await;
     let lines = json!([{ "run_id": run["run_id"], "token": run["token"], "seq": 0, "lines": [] }]);
-    let told = world.post("/v1/runs/logs", json!({ "chunks": lines })).await.expect(200);
-    assert_eq!(told["results"][0]["status"], 409);
+    let answer = world.post("/v1/runs/logs", json!({ "chunks": lines })).await.expect(200);
+    assert_eq!(answer["results"][0]["status"], 409);
 }
 
 #[tokio::test]
@@ -166,8 +166,8 @@ async fn one_who_leaves_gives_back_what_it_did_not_take_and_finishes_the_rest() 
     let run = poll(&world, &leaver, 1).await.remove(0);
     let second = world.trigger(&job).await;
     world.until(&second, "running").await;
-    let told = world.delete(&format!("/v1/executors/{leaver}")).await.expect(200);
-    assert_eq!(told, json!({ "state": "draining", "running": 1 }));
+    let answer = world.delete(&format!("/v1/executors/{leaver}")).await.expect(200);
+    assert_eq!(answer, json!({ "state": "draining", "running": 1 }));
     let heir = register(&world, "b").await;
     assert_eq!(text(&poll(&world, &heir, 1).await[0]["run_id"]), second, "the untaken one goes to another");
     assert_eq!(report(&world, &run, json!({ "type": "completed" })).await["status"], 200);

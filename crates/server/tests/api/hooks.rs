@@ -5,7 +5,7 @@ use ordo_model::hook::Hook;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::world::{Answer, World, text, texts};
+use crate::world::{TestResponse, World, text, texts};
 
 const SECRET: &str = "It's a Secret to Everybody";
 
@@ -16,7 +16,7 @@ fn sign(secret: &str, body: &str) -> String {
 }
 
 /// Calls a hook as a stranger does.
-async fn call(world: &World, slug: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+async fn call(world: &World, slug: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
     let mut request = Request::post(format!("/hooks/{slug}"));
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -126,14 +126,14 @@ async fn a_signed_call_runs_the_job_with_what_came() {
         ("cookie", "session=1"),
         ("authorization", "Bearer hidden"),
     ];
-    let told = call(&world, "push", &headers, body).await.expect(202);
+    let answer = call(&world, "push", &headers, body).await.expect(202);
     let again = call(&world, "push", &headers, body).await.expect(202);
-    assert_eq!(again, json!({ "id": told["id"], "duplicate": true }));
+    assert_eq!(again, json!({ "id": answer["id"], "duplicate": true }));
     let delivery = delivered(&world, "push", "done").await;
-    assert_eq!((&delivery["id"], &delivery["sender_id"]), (&told["id"], &json!("72d3162e")));
+    assert_eq!((&delivery["id"], &delivery["sender_id"]), (&answer["id"], &json!("72d3162e")));
     assert_eq!((&delivery["has_payload"], &delivery["runs"][0]["job_id"]), (&json!(false), &json!(job)));
     let run = world.until(&text(&delivery["runs"][0]["run_id"]), "completed").await;
-    assert_eq!(run["cause"], json!({ "type": "webhook", "delivery": told["id"] }));
+    assert_eq!(run["cause"], json!({ "type": "webhook", "delivery": answer["id"] }));
     assert_eq!(run["status"]["result"]["body"], body);
     let kept = run["status"]["result"]["headers"].to_string();
     assert!(kept.contains("x-github-delivery") && !kept.contains("session") && !kept.contains("hidden"), "{kept}");
@@ -258,7 +258,7 @@ async fn deliveries_are_listed_page_by_page_newest_first() {
 }
 
 #[tokio::test]
-async fn slack_is_told_that_somebody_is_there_and_pages_of_other_sites_are_not_heard() {
+async fn the_challenge_of_slack_is_answered_and_pages_of_other_sites_are_refused() {
     let world = World::new().await;
     let form = json!({ "slug": "slack", "verify": { "type": "slack", "secret": "s" } });
     world.post("/v1/hooks", form).await.expect(201);

@@ -1,9 +1,9 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, job, text};
+use crate::world::{TestResponse, World, job, text};
 
-async fn create(world: &World, key: &str, body: Value) -> Answer {
+async fn create(world: &World, key: &str, body: Value) -> TestResponse {
     world.with_headers("POST", "/v1/jobs", &[("idempotency-key", key)], body).await
 }
 
@@ -35,7 +35,7 @@ async fn another_body_under_the_same_key_is_refused() {
 }
 
 #[tokio::test]
-async fn one_of_many_at_the_same_moment_creates_and_all_are_told_of_it() {
+async fn one_of_many_at_the_same_moment_creates_and_all_learn_its_id() {
     let world = World::new().await;
     let answers = join_all((0..16).map(|_| create(&world, "k", job(json!({}))))).await;
     let ids: Vec<String> = answers.into_iter().map(|answer| text(&answer.expect(201)["id"])).collect();
@@ -71,7 +71,7 @@ async fn a_key_must_have_a_sensible_length() {
 }
 
 /// Asks with a key, twice alike and once with another body.
-async fn ask(world: &World, path: &str, key: &str, body: Value) -> Answer {
+async fn send_request(world: &World, path: &str, key: &str, body: Value) -> TestResponse {
     world.with_headers("POST", path, &[("idempotency-key", key)], body).await
 }
 
@@ -84,16 +84,16 @@ async fn a_trigger_with_a_key_begins_one_run_however_often_it_is_sent() {
     let world = World::new().await;
     let id = text(&world.job(json!({})).await["id"]);
     let path = format!("/v1/jobs/{id}/trigger");
-    let answers = join_all((0..16).map(|_| ask(&world, &path, "k", json!({})))).await;
+    let answers = join_all((0..16).map(|_| send_request(&world, &path, "k", json!({})))).await;
     let runs: Vec<String> = answers.into_iter().map(|answer| text(&answer.expect(202)["run_id"])).collect();
     assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
-    let again = ask(&world, &path, "k", json!({})).await;
+    let again = send_request(&world, &path, "k", json!({})).await;
     assert_eq!(again.header("idempotency-replayed"), "true");
-    ask(&world, &path, "k", json!({ "tool_input": 1 })).await.refused(422, "idempotency_key_reused");
+    send_request(&world, &path, "k", json!({ "tool_input": 1 })).await.refused(422, "idempotency_key_reused");
     // The key belongs to the route it was used on.
     let other = text(&world.job(json!({})).await["id"]);
-    ask(&world, &format!("/v1/jobs/{other}/trigger"), "k", json!({ "tool_input": 1 })).await.expect(202);
-    let second = ask(&world, &path, "k2", json!({})).await.expect(202);
+    send_request(&world, &format!("/v1/jobs/{other}/trigger"), "k", json!({ "tool_input": 1 })).await.expect(202);
+    let second = send_request(&world, &path, "k2", json!({})).await.expect(202);
     assert_ne!(text(&second["run_id"]), runs[0]);
     assert_eq!(runs_of(&world, &id).await, 2);
 }
@@ -105,8 +105,8 @@ async fn a_retry_with_a_key_begins_one_run() {
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     let path = format!("/v1/runs/{run}/retry");
-    let first = ask(&world, &path, "k", json!({})).await.expect(202);
-    let again = ask(&world, &path, "k", json!({})).await;
+    let first = send_request(&world, &path, "k", json!({})).await.expect(202);
+    let again = send_request(&world, &path, "k", json!({})).await;
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.expect(202), first);
     assert_eq!(runs_of(&world, &text(&job["id"])).await, 2);
@@ -119,12 +119,12 @@ async fn a_backfill_with_a_key_happens_once_and_is_answered_the_same() {
     let job = world.job(json!({ "trigger": trigger })).await;
     let path = format!("/v1/jobs/{}/backfill", text(&job["id"]));
     let body = json!({ "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T03:00:00Z" });
-    let first = ask(&world, &path, "k", body.clone()).await.expect(202);
+    let first = send_request(&world, &path, "k", body.clone()).await.expect(202);
     assert_eq!(first["count"], 3);
-    let again = ask(&world, &path, "k", body).await;
+    let again = send_request(&world, &path, "k", body).await;
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.expect(202), first);
     let other = json!({ "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T02:00:00Z" });
-    ask(&world, &path, "k", other).await.refused(422, "idempotency_key_reused");
+    send_request(&world, &path, "k", other).await.refused(422, "idempotency_key_reused");
     world.eventually(async || runs_of(&world, &text(&job["id"])).await == 3).await;
 }

@@ -85,7 +85,7 @@ async fn many_changes_at_once_are_all_made() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_stays_and_takes_no_more_orders() {
+async fn a_cancelled_job_stays_and_takes_no_more_commands() {
     let world = World::new().await;
     let path = format!("/v1/jobs/{}", text(&world.job(json!({})).await["id"]));
     assert_eq!(world.delete(&path).await.expect(200)["state"], "cancelled");
@@ -166,7 +166,7 @@ async fn an_input_that_the_tool_refuses_is_refused_before_it_is_stored() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_not_there_is_told_so_on_every_route() {
+async fn a_missing_job_is_not_found_on_every_route() {
     let world = World::new().await;
     for id in ["0199b3a4-0000-7000-8000-000000000000", "hello", "%ff"] {
         let path = format!("/v1/jobs/{id}");

@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{Answer, TOKEN, World, job, text};
+use crate::world::{TOKEN, TestResponse, World, job, text};
 
 /// A request without a token, with these headers.
-async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
     let mut request = Request::builder().method(method).uri(path).header("host", "ordo.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -24,7 +24,7 @@ const OWN: (&str, &str) = ("origin", "http://ordo.example");
 const FOREIGN: (&str, &str) = ("origin", "http://evil.example");
 
 /// `name=value` of the cookie that an answer sets.
-fn cookie(answer: &Answer) -> String {
+fn cookie(answer: &TestResponse) -> String {
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
@@ -124,7 +124,7 @@ async fn a_session_has_the_role_of_its_token_and_ends_with_it() {
 async fn whoever_guesses_is_slowed_down_by_address() {
     let mut world = World::new().await;
     let address = world.tcp().await;
-    let ask = async |token: &str| {
+    let send_request = async |token: &str| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
         let head = format!("GET /login?token={token} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -133,12 +133,15 @@ async fn whoever_guesses_is_slowed_down_by_address() {
         answer
     };
     for _ in 0..30 {
-        assert!(ask(TOKEN).await.starts_with("HTTP/1.1 303"), "whoever has a token may come as often as they like");
+        assert!(
+            send_request(TOKEN).await.starts_with("HTTP/1.1 303"),
+            "whoever has a token may come as often as they like"
+        );
     }
     for _ in 0..20 {
-        assert!(ask("wrong").await.starts_with("HTTP/1.1 401"));
+        assert!(send_request("wrong").await.starts_with("HTTP/1.1 401"));
     }
-    let refused = ask(TOKEN).await;
+    let refused = send_request(TOKEN).await;
     assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("rate_limited"), "{refused}");
     assert!(refused.to_lowercase().contains("retry-after: "), "{refused}");
 }

@@ -38,8 +38,8 @@ async fn a_followed_log_shows_each_line_once_and_ends_with_the_run() {
     drop(voice);
     let end = next(&mut events).await;
     assert_eq!(end.event.as_deref(), Some("end"));
-    let told: Value = serde_json::from_str(&end.data).unwrap();
-    assert_eq!(told["status"], json!({ "type": "completed", "result": "said" }));
+    let ended: Value = serde_json::from_str(&end.data).unwrap();
+    assert_eq!(ended["status"], json!({ "type": "completed", "result": "said" }));
     assert!(events.next().await.is_none());
 }
 

@@ -17,8 +17,8 @@ async fn a_trigger_may_bring_its_own_input_if_the_tool_takes_it() {
     let world = World::new().await;
     let job = world.job(json!({ "tool_input": { "a": 1 } })).await;
     let path = format!("/v1/jobs/{}/trigger", text(&job["id"]));
-    let told = world.post(&path, json!({ "tool_input": { "b": 2 } })).await.expect(202);
-    let ended = world.until(&text(&told["run_id"]), "completed").await;
+    let answer = world.post(&path, json!({ "tool_input": { "b": 2 } })).await.expect(202);
+    let ended = world.until(&text(&answer["run_id"]), "completed").await;
     assert_eq!(ended["status"]["result"], json!({ "b": 2 }));
     world.post(&path, json!({ "tool_input": { "refuse": 1 } })).await.refused(422, "invalid_tool_input");
     let refused = world.post(&path, json!({ "input": {} })).await.refused(422, "invalid_body");
@@ -165,11 +165,11 @@ async fn only_so_many_backfills_are_under_way_at_once() {
 #[tokio::test]
 async fn a_cron_expression_is_explained() {
     let world = World::new().await;
-    let told =
+    let answer =
         world.get("/v1/cron/explain?expr=0+2+*+*+*&tz=Europe/Berlin&n=3&from=2027-01-01T00:00:00Z").await.expect(200);
-    assert_eq!(told["items"].as_array().unwrap().len(), 3);
-    assert_eq!(told["items"][0]["nominal"], "2027-01-01T01:00:00.000Z");
-    assert!(text(&told["schedule"]).contains("02:00"));
+    assert_eq!(answer["items"].as_array().unwrap().len(), 3);
+    assert_eq!(answer["items"][0]["nominal"], "2027-01-01T01:00:00.000Z");
+    assert!(text(&answer["schedule"]).contains("02:00"));
     for (query, field) in [("expr=0+0+31+2+*", "expr"), ("expr=0+0+*+*+*&tz=Mars/Base", "tz"), ("tz=UTC", "expr")] {
         let refused = world.get(&format!("/v1/cron/explain?{query}")).await.refused(422, "invalid_query");
         assert_eq!(refused["errors"][0]["field"], field, "{query}");

@@ -12,14 +12,14 @@ use crate::world::{World, request, text};
 
 const HTML: &str = "text/html,application/xhtml+xml";
 
-async fn ask(router: &Router, request: Request<Body>) -> (Response<()>, String) {
+async fn send_request(router: &Router, request: Request<Body>) -> (Response<()>, String) {
     let (parts, body) = router.clone().oneshot(request).await.unwrap().into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     (Response::from_parts(parts, ()), String::from_utf8_lossy(&bytes).into_owned())
 }
 
 async fn see(router: &Router, path: &str) -> (Response<()>, String) {
-    ask(router, request("GET", path).header(header::ACCEPT, HTML).body(Body::empty()).unwrap()).await
+    send_request(router, request("GET", path).header(header::ACCEPT, HTML).body(Body::empty()).unwrap()).await
 }
 
 async fn press(router: &Router, path: &str, fields: &str) -> (Response<()>, String) {
@@ -27,7 +27,7 @@ async fn press(router: &Router, path: &str, fields: &str) -> (Response<()>, Stri
         .header(header::ACCEPT, HTML)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(Body::from(fields.to_owned()));
-    ask(router, form.unwrap()).await
+    send_request(router, form.unwrap()).await
 }
 
 fn of<'a>(answer: &'a Response<()>, name: &str) -> &'a str {
@@ -63,10 +63,10 @@ async fn a_browser_without_a_token_gets_a_page_and_a_program_gets_a_problem() {
     let router = router(world.app.clone());
     let bare =
         |accept: &str| Request::builder().uri("/jobs").header(header::ACCEPT, accept).body(Body::empty()).unwrap();
-    let (answer, page) = ask(&router, bare(HTML)).await;
+    let (answer, page) = send_request(&router, bare(HTML)).await;
     assert_eq!(answer.status(), 401);
     assert!(page.contains("name=\"token\"") && of(&answer, "content-type").starts_with("text/html"));
-    let (answer, _) = ask(&router, bare("application/json")).await;
+    let (answer, _) = send_request(&router, bare("application/json")).await;
     assert_eq!((answer.status().as_u16(), of(&answer, "content-type")), (401, "application/problem+json"));
 }
 
@@ -77,7 +77,7 @@ async fn files_are_kept_for_good_under_an_address_that_changes_with_them() {
     let (_, page) = see(&router, "/").await;
     let address = page.split('"').find(|part| part.ends_with("/app.js")).unwrap().to_owned();
     // Also without a token: the page that asks for one needs them.
-    let (answer, _) = ask(&router, Request::builder().uri(&address).body(Body::empty()).unwrap()).await;
+    let (answer, _) = send_request(&router, Request::builder().uri(&address).body(Body::empty()).unwrap()).await;
     assert_eq!(answer.status(), 200);
     assert!(
         of(&answer, "cache-control").contains("immutable")
@@ -97,7 +97,7 @@ async fn a_button_acts_and_leads_back_with_a_word_that_is_shown_once() {
     assert_eq!((answer.status().as_u16(), of(&answer, "location")), (303, "/jobs?q=pressed"));
     let cookie = of(&answer, "set-cookie").split(';').next().unwrap().to_owned();
     let with = request("GET", &path).header(header::ACCEPT, HTML).header(header::COOKIE, cookie).body(Body::empty());
-    let (answer, page) = ask(&router, with.unwrap()).await;
+    let (answer, page) = send_request(&router, with.unwrap()).await;
     assert!(page.contains("Paused pressed") && page.contains("tea"), "{page}");
     assert!(of(&answer, "set-cookie").contains("Max-Age=0"), "the word is gone afterwards");
     // Once more is refused by the model, and said so.

@@ -35,8 +35,8 @@ async fn a_waiting_run_is_cancelled_at_once() {
     let first = world.trigger(&job).await;
     world.until(&first, "running").await;
     let second = world.trigger(&job).await;
-    let told = world.order(&format!("/v1/runs/{second}/cancel")).await.expect(202);
-    assert_eq!(told["status"], json!({ "type": "cancelled", "reason": "cancelled on request" }));
+    let answer = world.order(&format!("/v1/runs/{second}/cancel")).await.expect(202);
+    assert_eq!(answer["status"], json!({ "type": "cancelled", "reason": "cancelled on request" }));
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_run_that_is_not_over_is_not_run_again() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_there_is_told_so_on_every_route() {
+async fn a_missing_run_is_not_found_on_every_route() {
     let world = World::new().await;
     for id in ["0199b3a4-0000-7000-8000-000000000000", "hello"] {
         world.get(&format!("/v1/runs/{id}")).await.refused(404, "run_not_found");

@@ -39,9 +39,9 @@ async fn what_cannot_be_a_secret_is_refused() {
 async fn a_job_that_refers_to_a_secret_that_is_not_there_is_refused() {
     let world = World::new().await;
     let wanted = job(json!({ "tool_input": { "key": { "secret": "pg" } } }));
-    let told = world.post("/v1/jobs", wanted.clone()).await.refused(422, "unknown_secret");
-    assert!(text(&told["detail"]).contains("ordo secret set pg"), "{told}");
-    assert_eq!(told["errors"][0]["field"], "tool_input");
+    let problem = world.post("/v1/jobs", wanted.clone()).await.refused(422, "unknown_secret");
+    assert!(text(&problem["detail"]).contains("ordo secret set pg"), "{problem}");
+    assert_eq!(problem["errors"][0]["field"], "tool_input");
     let many = world.post("/v1/jobs/batch", json!({ "jobs": [wanted, job(json!({}))] })).await.expect(200);
     assert_eq!(many["results"][0]["error"]["code"], "unknown_secret");
     assert!(many["results"][1]["id"].is_string());
@@ -76,6 +76,6 @@ async fn a_tool_is_asked_about_what_it_will_get_and_its_refusal_does_not_tell_it
     let wanted = job(json!({ "tool_name": "fussy", "tool_input": { "secret": "word" } }));
     let refused = world.post("/v1/jobs", wanted).await;
     assert!(!refused.text.contains(VALUE), "{}", refused.text);
-    let told = refused.refused(422, "invalid_tool_input");
-    assert_eq!(told["detail"], "fussy does not take \"***\"");
+    let problem = refused.refused(422, "invalid_tool_input");
+    assert_eq!(problem["detail"], "fussy does not take \"***\"");
 }

@@ -4,11 +4,11 @@ use axum::body::Body;
 use axum::http::Request;
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::Status;
+use ordo_model::incident::IncidentStatus;
 use ordo_server::Adapters;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World};
+use crate::world::{TestResponse, World};
 
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 
@@ -18,7 +18,7 @@ async fn world() -> World {
 }
 
 /// A request without a token, signed `skew` seconds from now.
-async fn say(world: &World, path: &str, body: String, secret: &str, skew: i64) -> Answer {
+async fn say(world: &World, path: &str, body: String, secret: &str, skew: i64) -> TestResponse {
     let timestamp = (world.engine.clock().now().ms() / 1_000 + skew).to_string();
     let signature = SigningSecret::new(secret).sign(&timestamp, body.as_bytes());
     let request = Request::post(path)
@@ -29,7 +29,7 @@ async fn say(world: &World, path: &str, body: String, secret: &str, skew: i64) -
     world.send(request.body(Body::from(body)).unwrap()).await
 }
 
-async fn event(world: &World, body: Value) -> Answer {
+async fn event(world: &World, body: Value) -> TestResponse {
     say(world, "/slack/events", body.to_string(), SECRET, 0).await
 }
 
@@ -76,7 +76,7 @@ async fn a_button_changes_its_incident_and_what_cannot_be_is_not_asked_again() {
     press("ordo_status", format!("{id}:mitigating")).await;
     press("ordo_acknowledge", uuid::Uuid::nil().to_string()).await;
     let newest = world.engine.queries().newest_of("slack:C1:17.5").await.unwrap().unwrap();
-    assert_eq!(newest.status, Status::Resolved);
+    assert_eq!(newest.status, IncidentStatus::Resolved);
     assert_eq!(newest.acknowledged.as_ref().unwrap().by.actor, "slack:U7");
 }
 

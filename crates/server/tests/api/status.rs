@@ -19,15 +19,15 @@ async fn the_server_is_alive_at_once_and_ready_when_it_says_so() {
 }
 
 #[tokio::test]
-async fn the_status_tells_how_busy_the_server_is() {
+async fn the_status_shows_how_busy_the_server_is() {
     let world = World::new().await;
     let job = world.job(json!({})).await;
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     world.eventually(async || world.get("/v1/status").await.expect(200)["counters"]["completed"] == 1).await;
-    let told = world.get("/v1/status").await.expect(200);
-    assert_eq!((&told["node"], &told["tick_rate"]), (&json!("test"), &json!("200ms")));
-    assert!(told["version"].is_string() && told["uptime"].is_string() && told["ring"].is_u64());
-    assert_eq!(told["pools"][0]["name"], "fast");
-    assert_eq!((&told["counters"]["triggered"], &told["counters"]["completed"]), (&json!(1), &json!(1)));
+    let status = world.get("/v1/status").await.expect(200);
+    assert_eq!((&status["node"], &status["tick_rate"]), (&json!("test"), &json!("200ms")));
+    assert!(status["version"].is_string() && status["uptime"].is_string() && status["ring"].is_u64());
+    assert_eq!(status["pools"][0]["name"], "fast");
+    assert_eq!((&status["counters"]["triggered"], &status["counters"]["completed"]), (&json!(1), &json!(1)));
 }

@@ -7,8 +7,8 @@ async fn the_store_is_measured_copied_and_checked_by_whoever_knows_it() {
     let world = World::new().await;
     assert_eq!(world.get("/v1/store/stats").await.expect(200)["events"], 7);
     assert_eq!(world.order("/v1/store/check").await.expect(200)["clean"], true);
-    let told = world.post("/v1/store/backup", json!({ "to": "/tmp/copy" })).await.expect(200);
-    assert_eq!(told, json!({ "to": "/tmp/copy", "bytes": 1 }));
+    let answer = world.post("/v1/store/backup", json!({ "to": "/tmp/copy" })).await.expect(200);
+    assert_eq!(answer, json!({ "to": "/tmp/copy", "bytes": 1 }));
 }
 
 #[tokio::test]

@@ -3,19 +3,19 @@ use serde_json::json;
 use crate::world::{World, text, texts};
 
 #[tokio::test]
-async fn the_stream_of_a_job_tells_what_happened_in_order() {
+async fn the_stream_of_a_job_lists_what_happened_in_order() {
     let world = World::new().await;
     let job = world.job(json!({ "label": "told" })).await;
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     let stream = format!("ordo-job-{}", text(&job["id"]));
-    let told = world.get(&format!("/v1/streams/{stream}")).await.expect(200);
-    assert_eq!(texts(&told["items"], "type"), ["JobScheduled", "JobTriggered", "JobStarted", "JobExecuted"]);
-    let first = &told["items"][0];
+    let answer = world.get(&format!("/v1/streams/{stream}")).await.expect(200);
+    assert_eq!(texts(&answer["items"], "type"), ["JobScheduled", "JobTriggered", "JobStarted", "JobExecuted"]);
+    let first = &answer["items"][0];
     assert_eq!((&first["stream"], &first["version"]), (&json!(stream), &json!(1)));
     assert_eq!(first["data"]["definition"]["label"], "told");
     assert!(first["position"].is_string() && first["at"].is_string());
-    assert_eq!(told["next_cursor"], json!(null));
+    assert_eq!(answer["next_cursor"], json!(null));
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_stream_is_read_in_pages_from_any_version() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_not_there_is_told_so() {
+async fn a_missing_stream_is_not_found() {
     let world = World::new().await;
     for name in ["ordo-job-0199b3a4-0000-7000-8000-000000000000", "ordo-pet-1", "nonsense"] {
         world.get(&format!("/v1/streams/{name}")).await.refused(404, "stream_not_found");
@@ -58,10 +58,10 @@ async fn what_retention_took_is_gone_and_the_rest_is_read_from_the_checkpoint() 
     world.engine.keep().await.unwrap();
     let path = format!("/v1/streams/ordo-job-{}", text(&job["id"]));
     let gone = world.get(&format!("{path}?from=1")).await.refused(410, "stream_trimmed");
-    let told = world.get(&path).await.expect(200);
-    assert_eq!(told["items"][0]["type"], "Checkpoint");
-    let oldest = told["items"][0]["version"].as_u64().unwrap();
+    let answer = world.get(&path).await.expect(200);
+    assert_eq!(answer["items"][0]["type"], "Checkpoint");
+    let oldest = answer["items"][0]["version"].as_u64().unwrap();
     assert!(text(&gone["detail"]).contains(&format!("from={oldest}")), "{gone}");
-    assert_eq!(world.get(&format!("{path}?from={oldest}")).await.expect(200), told);
+    assert_eq!(world.get(&format!("{path}?from={oldest}")).await.expect(200), answer);
     world.get(&format!("/v1/runs/{last}")).await.expect(200);
 }

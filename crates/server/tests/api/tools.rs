@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Answers with its input, at once. Takes any input but `{"refuse": …}`.
+/// Returns its input, at once. Takes any input but `{"refuse": …}`.
 struct Noop;
-/// Runs until it is told to stop.
+/// Runs until it is cancelled.
 struct Hang;
 /// Fails.
 struct Fail;
 /// Takes nothing, and says what it was given.
 struct Fussy;
-/// Answers with as many bytes as its input says.
+/// Returns as many bytes as its input says.
 struct Big;
-/// Writes down what the test tells it, line by line, until the test has no more to say.
+/// Logs what the test sends it, line by line, until the test has no more to send.
 struct Talk(Mutex<UnboundedReceiver<String>>);
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl Tool for Hang {
 
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         work.cancel.cancelled().await;
-        Err(Failure::new("told to stop"))
+        Err(Failure::new("cancelled"))
     }
 }
 
@@ -80,7 +80,7 @@ impl Tool for Big {
     }
 }
 
-/// Answers with what came with its delivery.
+/// Returns what came with its delivery.
 struct Echo;
 
 #[async_trait]

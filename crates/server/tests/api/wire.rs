@@ -73,9 +73,9 @@ async fn raw(address: &str, request: &str) -> String {
 async fn a_page_of_the_web_that_points_its_name_here_is_refused() {
     let mut world = World::new().await;
     let address = world.tcp().await;
-    let ask = |host: &str| format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    assert!(raw(&address, &ask("localhost:7070")).await.starts_with("HTTP/1.1 200"));
-    let refused = raw(&address, &ask("evil.example")).await;
+    let send_request = |host: &str| format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    assert!(raw(&address, &send_request("localhost:7070")).await.starts_with("HTTP/1.1 200"));
+    let refused = raw(&address, &send_request("evil.example")).await;
     assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("host_refused"), "{refused}");
 }
 

@@ -13,11 +13,13 @@ use http_body_util::BodyExt;
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
 use ordo_engine::clock::SystemClock;
-use ordo_engine::secrets::{FixedKeys, Key, SecretText};
-use ordo_engine::tokens::Wanted;
-use ordo_engine::{Engine, Options};
+use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
+use ordo_engine::tokens::TokenRequest;
+use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Millis, Role, RunId};
-use ordo_server::{Adapters, App, Auth, Limits, Maintenance, MaintenanceError, Node, router, serve_tcp, serve_unix};
+use ordo_server::{
+    Adapters, App, Auth, Maintenance, MaintenanceError, NodeIdentity, RateLimits, router, serve_tcp, serve_unix,
+};
 use ordo_store::Fault;
 use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
@@ -46,7 +48,7 @@ pub(crate) struct World {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) json: Value,
@@ -54,7 +56,7 @@ pub(crate) struct Answer {
     pub(crate) bytes: Bytes,
 }
 
-impl Answer {
+impl TestResponse {
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
@@ -110,15 +112,15 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
         let (tools, voice) = tools();
-        let options = Options {
+        let options = EngineOptions {
             tick_rate: Millis::from_ms(200),
-            keys: Arc::new(FixedKeys(vec![Key::of([7; 32])])),
-            ..Options::default()
+            keys: Arc::new(FixedKeys(vec![SealingKey::of([7; 32])])),
+            ..EngineOptions::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
-        let admin = Wanted { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        let admin = TokenRequest { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
-        let node = Node { name: "test".into(), tick_rate: Millis::from_ms(200) };
+        let node = NodeIdentity { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
         World {
             folder,
@@ -132,7 +134,7 @@ impl World {
     }
 
     /// Other shares of requests from now on.
-    pub(crate) fn limit(&mut self, limits: Limits) {
+    pub(crate) fn limit(&mut self, limits: RateLimits) {
         self.app = self.app.clone().limited(limits);
         self.router = router(self.app.clone());
     }
@@ -144,7 +146,7 @@ impl World {
         self
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {
         let (method, path) = (request.method().as_str().to_lowercase(), request.uri().path().to_owned());
         let answer = self.router.clone().oneshot(request).await.unwrap();
         contract::check(&method, &path, &answer);
@@ -152,36 +154,42 @@ impl World {
         let bytes = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answer { status: parts.status, headers: parts.headers, json, text, bytes }
+        TestResponse { status: parts.status, headers: parts.headers, json, text, bytes }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.send(request("GET", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
         self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("PUT", path, &[], body).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("POST", path, &[], body).await
     }
 
     /// A POST without a body.
-    pub(crate) async fn order(&self, path: &str) -> Answer {
+    pub(crate) async fn order(&self, path: &str) -> TestResponse {
         self.send(request("POST", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> TestResponse {
         let headers: Vec<(&str, &str)> = if_match.map(|tag| ("if-match", tag)).into_iter().collect();
         self.with_headers("PATCH", path, &headers, body).await
     }
 
-    pub(crate) async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+    pub(crate) async fn with_headers(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> TestResponse {
         let mut request = request(method, path).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -194,10 +202,10 @@ impl World {
         self.post("/v1/jobs", job(fields)).await.expect(201)
     }
 
-    /// Triggers the job and answers the run's id.
+    /// Triggers the job and returns the run's id.
     pub(crate) async fn trigger(&self, job: &Value) -> String {
-        let told = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
-        text(&told["run_id"])
+        let answer = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
+        text(&answer["run_id"])
     }
 
     /// The run once it has this status.

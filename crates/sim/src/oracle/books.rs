@@ -7,12 +7,12 @@ use ordo_model::{JobId, Timestamp};
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::asks::Asks;
-use super::evidence::{Evidence, Told};
-use super::occurrences::{Ledger, Phase};
-use super::runs::{Failure, NO_REPORT, Runs};
+use super::client_commands::ClientCommands;
+use super::evidence::{Evidence, GivenAttempt};
+use super::occurrences::{Ledger, OraclePhase};
+use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
-use crate::history::{Fact, History, What};
+use crate::history::{Fact, FactKind, History};
 
 /// How late something may be without anything having gone wrong.
 const PUNCTUAL_MS: i64 = 1_500;
@@ -24,7 +24,7 @@ const ECHO_MS: i64 = 3_000;
 pub(super) struct Books<'h> {
     history: &'h History,
     jobs: BTreeMap<JobId, JobBook>,
-    asks: Asks,
+    client_commands: ClientCommands,
     evidence: Evidence,
     generation: Option<Uuid>,
     trouble_until: i64,
@@ -44,7 +44,7 @@ struct JobBook {
 
 /// A log entry, as the rules need it.
 #[derive(Clone, Copy)]
-struct Entry<'f> {
+struct LogEntry<'f> {
     job: JobId,
     version: u64,
     at: i64,
@@ -58,7 +58,7 @@ impl<'h> Books<'h> {
         Books {
             history,
             jobs: BTreeMap::new(),
-            asks: Asks::default(),
+            client_commands: ClientCommands::default(),
             evidence: Evidence::default(),
             generation: None,
             trouble_until: 0,
@@ -69,62 +69,62 @@ impl<'h> Books<'h> {
     pub(super) fn take(&mut self, fact: &Fact) -> Vec<String> {
         self.wall_max = self.wall_max.max(fact.wall);
         let verdict = match &fact.what {
-            What::Asked { op, job, ask } => {
-                self.asks.asked(*op, *job, ask, fact.mono);
+            FactKind::Asked { op, job, client_command } => {
+                self.client_commands.asked(*op, *job, client_command, fact.mono);
                 Ok(())
             }
-            What::Answered { op, reply } => self.asks.answered(*op, reply, fact.mono),
-            What::Logged { job, version, at, acked, event } => {
-                let entry = Entry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
+            FactKind::Answered { op, reply } => self.client_commands.answered(*op, reply, fact.mono),
+            FactKind::Logged { job, version, at, acked, event } => {
+                let entry = LogEntry { job: *job, version: *version, at: *at, mono: fact.mono, acked: *acked, event };
                 return self.logged(entry);
             }
-            What::Executing { generation, job, run, token, .. } => {
+            FactKind::Executing { generation, job, run, token, .. } => {
                 let book = self.jobs.get(job);
                 self.evidence.executing(*job, *run, *token, *generation, book.map(|book| &book.runs))
             }
-            What::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
-            What::Stale { run, token, refused } => {
+            FactKind::Reported { run, token, report } => self.evidence.reported(*run, *token, report, fact.mono),
+            FactKind::Stale { run, token, refused } => {
                 require(*refused, || format!("a second report of run {run} token {token} was accepted"))
             }
-            What::Booted { generation, found } => {
+            FactKind::Booted { generation, found } => {
                 self.generation = Some(*generation);
                 return self.survived(found, self.wall_max);
             }
-            What::Crashed { .. } => {
+            FactKind::Crashed { .. } => {
                 self.evidence.crashed();
                 Ok(())
             }
-            What::Trouble { until } => {
+            FactKind::Trouble { until } => {
                 self.trouble_until = self.trouble_until.max(*until);
                 Ok(())
             }
-            What::Lost { job, at } => {
+            FactKind::Lost { job, at } => {
                 self.evidence.lost(*job, *at);
                 Ok(())
             }
-            What::Calm => Ok(()),
-            What::Quiet => return self.nothing_overdue(fact.wall),
+            FactKind::Calm => Ok(()),
+            FactKind::Quiet => return self.nothing_overdue(fact.wall),
         };
         verdict.err().into_iter().collect()
     }
 
     // --- the log --------------------------------------------------------------------------------
 
-    fn logged(&mut self, entry: Entry<'_>) -> Vec<String> {
+    fn logged(&mut self, entry: LogEntry<'_>) -> Vec<String> {
         let verdicts = [
-            self.asks.logged(entry.job, entry.event, entry.mono),
+            self.client_commands.logged(entry.job, entry.event, entry.mono),
             require(entry.at <= self.wall_max, || "it bears a time that has not come".into()),
             self.in_sequence(entry),
             self.booked(entry),
         ];
         let phase = self.jobs.get(&entry.job).map(|book| book.ledger.phase);
-        self.asks.in_phase(entry.job, phase.unwrap_or(Phase::Active), entry.mono);
+        self.client_commands.in_phase(entry.job, phase.unwrap_or(OraclePhase::Active), entry.mono);
         let name = entry.event.name();
         verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
     }
 
-    fn in_sequence(&mut self, entry: Entry<'_>) -> Verdict {
-        let Entry { job, version, at, event, .. } = entry;
+    fn in_sequence(&mut self, entry: LogEntry<'_>) -> Verdict {
+        let LogEntry { job, version, at, event, .. } = entry;
         match (self.jobs.get_mut(&job), event) {
             (None, Event::JobScheduled { definition, held, .. }) => {
                 let ledger = Ledger::new(definition, *held, at, self.history.within);
@@ -145,7 +145,7 @@ impl<'h> Books<'h> {
         }
     }
 
-    fn booked(&mut self, entry: Entry<'_>) -> Verdict {
+    fn booked(&mut self, entry: LogEntry<'_>) -> Verdict {
         let (alive, tick_ms, evidence) = (self.generation, self.history.tick_ms, &mut self.evidence);
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
@@ -163,8 +163,8 @@ impl<'h> Books<'h> {
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
                 let (generation, width) = (executor.generation, book.definition.block.width());
-                let told = Told { job: entry.job, generation, at, width, surely: entry.acked };
-                evidence.started((*run_id, token.0), told);
+                let given = GivenAttempt { job: entry.job, generation, at, width, surely: entry.acked };
+                evidence.started((*run_id, token.0), given);
                 let who = (*attempt, token.0, executor);
                 book.runs.started(*run_id, who, deadline.ms(), &book.definition, at)?;
                 require(!entry.acked || Some(executor.generation) == alive, || {
@@ -175,10 +175,10 @@ impl<'h> Books<'h> {
                 book.runs.executed(*run_id, *attempt, |token| evidence.report(*run_id, token))
             }
             Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
-                let failure = Failure { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
+                let failure = FailedAttempt { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
                 let report = |token| evidence.report(*run_id, token);
-                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.told_at(*run_id, token));
-                let unheard = heard.filter(|told| entry.mono - told.max(&self.trouble_until) > HEARING_MS);
+                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.given_at(*run_id, token));
+                let unheard = heard.filter(|given| entry.mono - given.max(&self.trouble_until) > HEARING_MS);
                 require(reason != NO_REPORT || unheard.is_none(), || {
                     format!("run {run_id} was reported, and not heard")
                 })?;
@@ -219,7 +219,7 @@ impl<'h> Books<'h> {
     }
 
     fn nothing_overdue(&self, wall: i64) -> Vec<String> {
-        let active = self.jobs.iter().filter(|(_, book)| book.ledger.phase == Phase::Active && !book.gone);
+        let active = self.jobs.iter().filter(|(_, book)| book.ledger.phase == OraclePhase::Active && !book.gone);
         let overdue = active.filter_map(|(job, book)| Some((job, book.ledger.nothing_due(wall - ECHO_MS).err()?)));
         overdue.map(|(job, text)| format!("{job} stays overdue though all is well: {text}")).collect()
     }
@@ -235,7 +235,7 @@ impl<'h> Books<'h> {
             wrong.push(format!("{} places are taken by {} attempts", end.slots_taken, end.executing));
         }
         wrong.extend(self.evidence.close(self.generation));
-        wrong.extend(self.asks.close());
+        wrong.extend(self.client_commands.close());
         wrong.extend(end.differences.iter().map(|text| format!("the store: {text}")));
         wrong
     }
@@ -248,7 +248,7 @@ impl JobBook {
     }
 
     /// An occurrence, or somebody's wish, got its outcome.
-    fn outcome(&mut self, entry: Entry<'_>, trouble_until: i64) -> Verdict {
+    fn outcome(&mut self, entry: LogEntry<'_>, trouble_until: i64) -> Verdict {
         let at = entry.at;
         match entry.event {
             Event::JobTriggered { run_id, cause, timeliness, .. } => {
@@ -278,7 +278,7 @@ impl JobBook {
     }
 
     /// Whatever is late has a reason to be.
-    fn punctual(&self, entry: Entry<'_>, late: i64, trouble_until: i64) -> Verdict {
+    fn punctual(&self, entry: LogEntry<'_>, late: i64, trouble_until: i64) -> Verdict {
         let asleep = entry.at - late < self.ledger.awake_since;
         let troubled = entry.mono - late - ECHO_MS <= trouble_until;
         require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))

@@ -75,7 +75,7 @@ impl Calendar {
 }
 
 /// The five fields of a plain cron expression; None is `*`.
-struct Fields {
+struct CronFields {
     minute: Field,
     hour: Field,
     day: Field,
@@ -89,7 +89,7 @@ type Field = Option<Vec<i64>>;
 fn minutes(expr: &str, timezone: &str, within: (i64, i64)) -> Vec<i64> {
     #[allow(clippy::disallowed_methods, reason = "an oracle shares nothing with the model")]
     let zone = TimeZone::get(timezone).expect("the workload names zones that exist");
-    let fields = Fields::read(expr);
+    let fields = CronFields::read(expr);
     let mut found = Vec::new();
     let mut at = within.0.div_euclid(MINUTE) * MINUTE;
     let mut before: Option<DateTime> = None;
@@ -114,11 +114,11 @@ fn is_first(zone: &TimeZone, wall: DateTime, instant: jiff::Timestamp) -> bool {
     zone.to_ambiguous_timestamp(wall).compatible().is_ok_and(|first| first == instant)
 }
 
-impl Fields {
-    fn read(expr: &str) -> Fields {
+impl CronFields {
+    fn read(expr: &str) -> CronFields {
         let parts: Vec<&str> = expr.split(' ').collect();
         assert_eq!(parts.len(), 5, "the workload writes five fields");
-        Fields {
+        CronFields {
             minute: field(parts[0], 60),
             hour: field(parts[1], 24),
             day: field(parts[2], 32),

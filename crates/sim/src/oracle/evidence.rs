@@ -1,28 +1,28 @@
-//! What the executor really did, against what the log says it was told to do.
+//! What the executor really did, against what the log says it was assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ordo_model::job::Report;
+use ordo_model::job::AttemptReport;
 use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
-use super::runs::{Runs, Stage};
+use super::runs::{OracleStage, Runs};
 use super::{Verdict, require};
 
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Attempts that may begin, by the log.
-    started: BTreeMap<(RunId, u64), Told>,
+    started: BTreeMap<(RunId, u64), GivenAttempt>,
     executed: BTreeSet<(RunId, u64)>,
     executing: BTreeMap<(RunId, u64), JobId>,
-    reports: BTreeMap<(RunId, u64), Report>,
-    /// When the node was told, by `mono`; what a dead one was told is forgotten.
-    told_at: BTreeMap<(RunId, u64), i64>,
+    reports: BTreeMap<(RunId, u64), AttemptReport>,
+    /// When the node was given the attempt, by `mono`; what a dead one was given is forgotten.
+    given_at: BTreeMap<(RunId, u64), i64>,
 }
 
 /// To whom an attempt was given.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct GivenAttempt {
     pub(super) job: JobId,
     pub(super) generation: Uuid,
     pub(super) at: i64,
@@ -33,18 +33,18 @@ pub(super) struct Told {
 }
 
 impl Evidence {
-    pub(super) fn report(&self, run: RunId, token: u64) -> Option<Report> {
+    pub(super) fn report(&self, run: RunId, token: u64) -> Option<AttemptReport> {
         self.reports.get(&(run, token)).cloned()
     }
 
-    pub(super) fn started(&mut self, attempt: (RunId, u64), told: Told) {
-        self.started.insert(attempt, told);
+    pub(super) fn started(&mut self, attempt: (RunId, u64), given: GivenAttempt) {
+        self.started.insert(attempt, given);
     }
 
     /// The node does not know that these were written.
     pub(super) fn lost(&mut self, job: JobId, at: i64) {
-        for told in self.started.values_mut().filter(|told| told.job == job && told.at == at) {
-            told.surely = false;
+        for given in self.started.values_mut().filter(|given| given.job == job && given.at == at) {
+            given.surely = false;
         }
     }
 
@@ -59,9 +59,9 @@ impl Evidence {
         let first = self.executed.insert((run, token));
         self.executing.insert((run, token), job);
         require(first, || format!("run {run} token {token} was executed twice"))?;
-        let told = self.started.get(&(run, token)).copied();
-        let told = told.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
-        let (by, width) = (told.generation, told.width);
+        let given = self.started.get(&(run, token)).copied();
+        let given = given.ok_or_else(|| format!("run {run} token {token} was executed without a start in the log"))?;
+        let (by, width) = (given.generation, given.width);
         require(by == generation, || format!("run {run} token {token} was executed; the log gave it to {by}"))?;
         let runs = runs.ok_or_else(|| format!("run {run} of a job nobody knows was executed"))?;
         let beside =
@@ -71,12 +71,12 @@ impl Evidence {
     }
 
     /// Since when the node that generations knows how the attempt ended.
-    pub(super) fn told_at(&self, run: RunId, token: u64) -> Option<i64> {
-        self.told_at.get(&(run, token)).copied()
+    pub(super) fn given_at(&self, run: RunId, token: u64) -> Option<i64> {
+        self.given_at.get(&(run, token)).copied()
     }
 
-    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &Report, mono: i64) -> Verdict {
-        self.told_at.insert((run, token), mono);
+    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &AttemptReport, mono: i64) -> Verdict {
+        self.given_at.insert((run, token), mono);
         let known = self.executing.remove(&(run, token)).is_some();
         self.reports.insert((run, token), report.clone());
         require(known, || format!("run {run} token {token} was reported but did not execute"))
@@ -84,18 +84,18 @@ impl Evidence {
 
     pub(super) fn crashed(&mut self) {
         self.executing.clear();
-        self.told_at.clear();
+        self.given_at.clear();
     }
 
-    /// What the last generation was told to execute, and heard of, it did execute.
-    pub(super) fn close(&self, last_life: Option<Uuid>) -> Vec<String> {
-        let missing = self.started.iter().filter(|(attempt, told)| {
-            told.surely && Some(told.generation) == last_life && !self.executed.contains(attempt)
+    /// What the last generation was given to execute, and received, it did execute.
+    pub(super) fn close(&self, last_generation: Option<Uuid>) -> Vec<String> {
+        let missing = self.started.iter().filter(|(attempt, given)| {
+            given.surely && Some(given.generation) == last_generation && !self.executed.contains(attempt)
         });
         missing.map(|((run, token), _)| format!("run {run} token {token} was started but never executed")).collect()
     }
 }
 
 fn is_current(runs: &Runs, run: RunId, token: u64) -> bool {
-    runs.get(run).is_some_and(|run| matches!(&run.stage, Stage::Running(running) if running.token == token))
+    runs.get(run).is_some_and(|run| matches!(&run.stage, OracleStage::Running(running) if running.token == token))
 }

@@ -3,9 +3,9 @@
 //! Invariant: it knows the promises, not the code. Expected times come from its own calendar; the model lends it
 //! only the words in which definitions, events and reports are written.
 
-mod asks;
 mod books;
 mod calendar;
+mod client_commands;
 mod evidence;
 mod occurrences;
 mod runs;

@@ -13,7 +13,7 @@ use super::calendar::Calendar;
 use super::{Verdict, require};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum OraclePhase {
     Active,
     Paused,
     Held,
@@ -25,7 +25,7 @@ pub(super) struct Ledger {
     within: (i64, i64),
     calendar: Option<Calendar>,
     jitter_ms: i64,
-    pub(super) phase: Phase,
+    pub(super) phase: OraclePhase,
     /// The first nominal time without an outcome.
     pub(super) expected: Option<i64>,
     accounted_to: Option<i64>,
@@ -46,7 +46,7 @@ impl Ledger {
             within,
             calendar: None,
             jitter_ms: 0,
-            phase: if held { Phase::Held } else { Phase::Active },
+            phase: if held { OraclePhase::Held } else { OraclePhase::Active },
             expected: None,
             accounted_to: None,
             backfills: VecDeque::new(),
@@ -101,7 +101,7 @@ impl Ledger {
         if same_trigger {
             return Ok(());
         }
-        let left = self.expected.filter(|nominal| self.phase != Phase::Held && *nominal <= at);
+        let left = self.expected.filter(|nominal| self.phase != OraclePhase::Held && *nominal <= at);
         require(left.is_none(), || format!("an update left the occurrence {} without an outcome", left.unwrap_or(0)))?;
         require(self.backfills.is_empty(), || "an update left a backfill of the old trigger".into())?;
         self.follow(definition, at);
@@ -109,31 +109,31 @@ impl Ledger {
     }
 
     pub(super) fn paused(&mut self, at: i64) -> Verdict {
-        require(self.phase == Phase::Active, || format!("paused while {:?}", self.phase))?;
-        self.phase = Phase::Paused;
+        require(self.phase == OraclePhase::Active, || format!("paused while {:?}", self.phase))?;
+        self.phase = OraclePhase::Paused;
         self.nothing_due(at)
     }
 
     pub(super) fn resumed(&mut self, at: i64) -> Verdict {
         self.awake_since = at;
         match self.phase {
-            Phase::Held if self.is_one_off() => {}
-            Phase::Held => self.expected = self.calendar.as_ref().and_then(|calendar| calendar.at_or_after(at)),
-            Phase::Paused if self.is_one_off() => {}
-            Phase::Paused => self.nothing_due(at)?,
-            Phase::Active | Phase::Cancelled => return Err(format!("resumed while {:?}", self.phase)),
+            OraclePhase::Held if self.is_one_off() => {}
+            OraclePhase::Held => self.expected = self.calendar.as_ref().and_then(|calendar| calendar.at_or_after(at)),
+            OraclePhase::Paused if self.is_one_off() => {}
+            OraclePhase::Paused => self.nothing_due(at)?,
+            OraclePhase::Active | OraclePhase::Cancelled => return Err(format!("resumed while {:?}", self.phase)),
         }
-        self.phase = Phase::Active;
+        self.phase = OraclePhase::Active;
         Ok(())
     }
 
     pub(super) fn cancelled(&mut self, at: i64) -> Verdict {
-        let was = std::mem::replace(&mut self.phase, Phase::Cancelled);
+        let was = std::mem::replace(&mut self.phase, OraclePhase::Cancelled);
         self.backfills.clear();
         let verdict = match was {
-            Phase::Active | Phase::Paused => self.nothing_due(at),
-            Phase::Held => Ok(()),
-            Phase::Cancelled => Err("cancelled twice".into()),
+            OraclePhase::Active | OraclePhase::Paused => self.nothing_due(at),
+            OraclePhase::Held => Ok(()),
+            OraclePhase::Cancelled => Err("cancelled twice".into()),
         };
         self.expected = None;
         verdict
@@ -142,18 +142,18 @@ impl Ledger {
     /// Nothing is left to do, as far as the schedule goes.
     pub(super) fn is_over(&self) -> bool {
         match self.phase {
-            Phase::Cancelled => true,
-            Phase::Active => self.calendar.is_some() && self.expected.is_none() && self.backfills.is_empty(),
-            Phase::Paused | Phase::Held => false,
+            OraclePhase::Cancelled => true,
+            OraclePhase::Active => self.calendar.is_some() && self.expected.is_none() && self.backfills.is_empty(),
+            OraclePhase::Paused | OraclePhase::Held => false,
         }
     }
 
     // --- outcomes -------------------------------------------------------------------------------
 
-    /// An occurrence was fired. Answers how late it was by its own fault, not by its predecessor's jitter.
+    /// An occurrence was fired. Returns how late it was by its own fault, not by its predecessor's jitter.
     pub(super) fn fired(&mut self, occurrence: Occurrence, at: i64) -> Result<i64, String> {
         let (nominal, due) = (occurrence.nominal.ms(), occurrence.due.ms());
-        require(self.phase == Phase::Active, || format!("fired by its schedule while {:?}", self.phase))?;
+        require(self.phase == OraclePhase::Active, || format!("fired by its schedule while {:?}", self.phase))?;
         self.check_due(nominal, due, at)?;
         self.advance(nominal, nominal)?;
         self.due_max = self.due_max.max(due);
@@ -192,12 +192,12 @@ impl Ledger {
         let (from, to) = (gap.from.ms(), gap.to.ms());
         require(at >= to, || format!("{to} was skipped before its time, at {at}"))?;
         let allowed = match reason {
-            SkipReason::Paused => self.phase == Phase::Paused,
+            SkipReason::Paused => self.phase == OraclePhase::Paused,
             // A schedule does not run while its job is held; only deliveries are skipped for it.
             SkipReason::Held => false,
-            SkipReason::Changed => self.phase != Phase::Cancelled,
-            SkipReason::Misfire => self.phase == Phase::Active && at - to > MISFIRE_AFTER.ms() as i64,
-            SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => self.phase == Phase::Active,
+            SkipReason::Changed => self.phase != OraclePhase::Cancelled,
+            SkipReason::Misfire => self.phase == OraclePhase::Active && at - to > MISFIRE_AFTER.ms() as i64,
+            SkipReason::CatchUpLimit | SkipReason::Overlap | SkipReason::QueueFull => self.phase == OraclePhase::Active,
             // A run expires, not an occurrence.
             SkipReason::Expired => false,
         };

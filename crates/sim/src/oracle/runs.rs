@@ -1,10 +1,10 @@
-//! The runs of one job in account: what each is doing, as the log tells it.
+//! The runs of one job in account: what each is doing, according to the log.
 //!
 //! Invariant: an attempt begins only when the one before it is over and its turn has come; the end of a run is final.
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Block, Definition, Report};
+use ordo_model::job::{AttemptReport, Block, Definition};
 use ordo_model::limits::{BLOCK_QUEUE_MAX, TIMEOUT_GRACE};
 use ordo_model::{Incarnation, RunId};
 use uuid::Uuid;
@@ -15,15 +15,15 @@ const RECOVERED: &str = "recovered from restart";
 pub(super) const NO_REPORT: &str = "no report within the timeout";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum OracleStage {
     Queued,
     Backoff { until: i64 },
-    Running(Running),
+    Running(OracleAttempt),
     Over,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Running {
+pub(super) struct OracleAttempt {
     pub(super) attempt: u32,
     pub(super) token: u64,
     pub(super) generation: Uuid,
@@ -33,15 +33,15 @@ pub(super) struct Running {
 }
 
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) stage: Stage,
+pub(super) struct OracleRun {
+    pub(super) stage: OracleStage,
     attempts: u32,
     pub(super) cancelling: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    all: BTreeMap<RunId, Run>,
+    all: BTreeMap<RunId, OracleRun>,
     /// Those that are not over, in the order they came.
     active: Vec<RunId>,
     last_token: u64,
@@ -49,7 +49,7 @@ pub(super) struct Runs {
 
 /// What the log says of a failed attempt.
 #[derive(Debug)]
-pub(super) struct Failure<'a> {
+pub(super) struct FailedAttempt<'a> {
     pub(super) attempt: u32,
     pub(super) reason: &'a str,
     pub(super) retry_at: Option<i64>,
@@ -57,14 +57,14 @@ pub(super) struct Failure<'a> {
 }
 
 impl Runs {
-    pub(super) fn get(&self, run: RunId) -> Option<&Run> {
+    pub(super) fn get(&self, run: RunId) -> Option<&OracleRun> {
         self.all.get(&run)
     }
 
     pub(super) fn running_token(&self, run: RunId) -> Option<u64> {
         match &self.all.get(&run)?.stage {
-            Stage::Running(running) => Some(running.token),
-            Stage::Queued | Stage::Backoff { .. } | Stage::Over => None,
+            OracleStage::Running(running) => Some(running.token),
+            OracleStage::Queued | OracleStage::Backoff { .. } | OracleStage::Over => None,
         }
     }
 
@@ -72,25 +72,25 @@ impl Runs {
         &self.active
     }
 
-    fn active_run(&mut self, run: RunId) -> Result<&mut Run, String> {
+    fn active_run(&mut self, run: RunId) -> Result<&mut OracleRun, String> {
         match self.all.get_mut(&run) {
-            Some(found) if found.stage != Stage::Over => Ok(found),
+            Some(found) if found.stage != OracleStage::Over => Ok(found),
             Some(_) => Err(format!("run {run} is over, and something happened to it")),
             None => Err(format!("run {run} was never triggered")),
         }
     }
 
-    fn running(&mut self, run: RunId) -> Result<(&mut Run, Running), String> {
+    fn running(&mut self, run: RunId) -> Result<(&mut OracleRun, OracleAttempt), String> {
         let found = self.active_run(run)?;
         match found.stage.clone() {
-            Stage::Running(running) => Ok((found, running)),
+            OracleStage::Running(running) => Ok((found, running)),
             other => Err(format!("run {run} does not run: {other:?}")),
         }
     }
 
     fn over(&mut self, run: RunId) {
         if let Some(found) = self.all.get_mut(&run) {
-            found.stage = Stage::Over;
+            found.stage = OracleStage::Over;
         }
         self.active.retain(|active| *active != run);
     }
@@ -102,7 +102,8 @@ impl Runs {
             Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
-        let known = self.all.insert(run, Run { stage: Stage::Queued, attempts: 0, cancelling: false }).is_some();
+        let known =
+            self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))
@@ -117,15 +118,22 @@ impl Runs {
         at: i64,
     ) -> Verdict {
         let width = definition.block.width();
-        let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, Stage::Running(_))).count();
+        let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, OracleStage::Running(_))).count();
         let turn = self.active.iter().position(|id| *id == run).is_some_and(|place| place < width);
         let last_token = std::mem::replace(&mut self.last_token, token);
         let found = self.active_run(run)?;
-        let queued = found.stage == Stage::Queued;
+        let queued = found.stage == OracleStage::Queued;
         let next = found.attempts + 1;
         found.attempts = attempt;
         let generation = executor.generation;
-        found.stage = Stage::Running(Running { attempt, token, generation, started_at: at, deadline, settle_at: None });
+        found.stage = OracleStage::Running(OracleAttempt {
+            attempt,
+            token,
+            generation,
+            started_at: at,
+            deadline,
+            settle_at: None,
+        });
         require(queued, || format!("run {run} was started while it was not waiting"))?;
         require(attempt == next, || format!("run {run}: attempt {attempt} began, {next} was next"))?;
         require(token > last_token, || format!("run {run}: token {token} does not come after {last_token}"))?;
@@ -134,12 +142,17 @@ impl Runs {
         require(deadline == wanted, || format!("run {run} has the deadline {deadline}, not {wanted}"))
     }
 
-    pub(super) fn executed(&mut self, run: RunId, attempt: u32, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+    pub(super) fn executed(
+        &mut self,
+        run: RunId,
+        attempt: u32,
+        report: impl Fn(u64) -> Option<AttemptReport>,
+    ) -> Verdict {
         let (_, running) = self.running(run)?;
         self.over(run);
         require(running.attempt == attempt, || format!("run {run}: attempt {attempt} ended, not the current one"))?;
         let reported = report(running.token);
-        require(matches!(reported, Some(Report::Completed { .. })), || {
+        require(matches!(reported, Some(AttemptReport::Completed { .. })), || {
             format!("run {run} is recorded as completed, its executor said {reported:?}")
         })
     }
@@ -147,14 +160,14 @@ impl Runs {
     pub(super) fn failed(
         &mut self,
         run: RunId,
-        failure: &Failure<'_>,
+        failure: &FailedAttempt<'_>,
         definition: &Definition,
         now_alive: Option<Uuid>,
-        report: impl Fn(u64) -> Option<Report>,
+        report: impl Fn(u64) -> Option<AttemptReport>,
     ) -> Verdict {
         let (found, running) = self.running(run)?;
         match failure.retry_at {
-            Some(until) => found.stage = Stage::Backoff { until },
+            Some(until) => found.stage = OracleStage::Backoff { until },
             None => self.over(run),
         }
         require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
@@ -168,8 +181,8 @@ impl Runs {
 
     pub(super) fn ready(&mut self, run: RunId, at: i64) -> Verdict {
         let found = self.active_run(run)?;
-        match std::mem::replace(&mut found.stage, Stage::Queued) {
-            Stage::Backoff { until } if until <= at => Ok(()),
+        match std::mem::replace(&mut found.stage, OracleStage::Queued) {
+            OracleStage::Backoff { until } if until <= at => Ok(()),
             other => Err(format!("run {run} is ready at {at}, but was {other:?}")),
         }
     }
@@ -179,19 +192,19 @@ impl Runs {
         Ok(())
     }
 
-    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<Report>) -> Verdict {
+    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<AttemptReport>) -> Verdict {
         let found = self.active_run(run)?;
         let stage = found.stage.clone();
         let cancelling = std::mem::replace(&mut found.cancelling, true);
         self.over(run);
         match stage {
-            Stage::Queued | Stage::Backoff { .. } => Ok(()),
-            Stage::Running(running) => {
+            OracleStage::Queued | OracleStage::Backoff { .. } => Ok(()),
+            OracleStage::Running(running) => {
                 let settled = at >= running.deadline || running.settle_at.is_some_and(|settle| at >= settle);
                 let ended = settled || report(running.token).is_some();
                 require(cancelling && ended, || format!("run {run} was cancelled while it ran, without its end"))
             }
-            Stage::Over => Err(format!("run {run} was cancelled after its end")),
+            OracleStage::Over => Err(format!("run {run} was cancelled after its end")),
         }
     }
 
@@ -199,19 +212,19 @@ impl Runs {
         let (found, mut running) = self.running(run)?;
         let (former, wanted) = (Some(running.generation) != now_alive, running.started_at + 2 * tick_ms);
         running.settle_at = Some(settle_at);
-        found.stage = Stage::Running(running);
+        found.stage = OracleStage::Running(running);
         require(former, || format!("run {run} was orphaned by the generation that runs it"))?;
         require(settle_at <= wanted, || format!("run {run} is settled at {settle_at}, not by {wanted}"))
     }
 }
 
-/// Whether the reason is true. Answers whether it is known what the attempt did.
+/// Whether the reason is true. Returns whether it is known what the attempt did.
 fn check_reason(
     run: RunId,
-    failure: &Failure<'_>,
-    running: &Running,
+    failure: &FailedAttempt<'_>,
+    running: &OracleAttempt,
     now_alive: Option<Uuid>,
-    reported: &Option<Report>,
+    reported: &Option<AttemptReport>,
 ) -> Result<bool, String> {
     let at = failure.at;
     match failure.reason {
@@ -227,7 +240,7 @@ fn check_reason(
             Ok(false)
         }
         reason => match reported {
-            Some(Report::Failed { reason: said, .. }) if said == reason => Ok(true),
+            Some(AttemptReport::Failed { reason: said, .. }) if said == reason => Ok(true),
             other => Err(format!("run {run} failed as {reason:?}, its executor said {other:?}")),
         },
     }

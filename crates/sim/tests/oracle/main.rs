@@ -4,14 +4,14 @@ mod tamper;
 
 use std::sync::OnceLock;
 
-use ordo_sim::{History, World, judge};
+use ordo_sim::{History, Simulation, judge};
 
-/// Enough worlds that each kind of lie finds one in which it can be told.
+/// Enough simulations that each kind of tampering finds one in which it is possible.
 const WORLDS: u64 = 128;
 
 fn worlds() -> &'static [History] {
     static WORLDS_MADE: OnceLock<Vec<History>> = OnceLock::new();
-    WORLDS_MADE.get_or_init(|| (1..=WORLDS).map(|seed| World::new(seed, false).run().0).collect())
+    WORLDS_MADE.get_or_init(|| (1..=WORLDS).map(|seed| Simulation::new(seed, false).run().0).collect())
 }
 
 #[test]
@@ -26,17 +26,17 @@ fn every_world_as_it_happened_is_believed() {
 fn every_lie_is_found_out() {
     let mut missed = Vec::new();
     for (lie, tamper) in tamper::ALL {
-        let mut told = 0;
+        let mut refuted = 0;
         for history in worlds() {
             let mut history = history.clone();
             if tamper(&mut history).is_some() {
-                told += 1;
+                refuted += 1;
                 if judge(&history).is_empty() {
                     missed.push(lie);
                 }
             }
         }
-        assert!(told > 0, "no world in which this could be told: {lie}");
+        assert!(refuted > 0, "no simulation in which this was possible: {lie}");
     }
     assert!(missed.is_empty(), "believed: {missed:?}");
 }
@@ -44,8 +44,8 @@ fn every_lie_is_found_out() {
 #[test]
 fn the_same_seed_is_the_same_world() {
     for seed in [3, 7, 11] {
-        let (one, two) = (World::new(seed, false).run().1, World::new(seed, true).run().1);
+        let (one, two) = (Simulation::new(seed, false).run().1, Simulation::new(seed, true).run().1);
         assert_eq!((one.hash(), one.len()), (two.hash(), two.len()));
     }
-    assert_ne!(World::new(3, false).run().1.hash(), World::new(4, false).run().1.hash());
+    assert_ne!(Simulation::new(3, false).run().1.hash(), Simulation::new(4, false).run().1.hash());
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ordo_model::job::{Cause, Event, Report, Timeliness};
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::job::{AttemptReport, Cause, Event, Timeliness};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use ordo_sim::History;
-use ordo_sim::history::{Fact, Reply, What};
+use ordo_sim::history::{Fact, FactKind, Reply};
 use uuid::Uuid;
 
 /// None: this history has nothing that could be lied about in this way.
@@ -41,12 +41,12 @@ fn find(history: &History, wanted: impl Fn(&Fact) -> bool) -> Option<usize> {
 }
 
 fn find_event(history: &History, wanted: impl Fn(&Event) -> bool) -> Option<usize> {
-    find(history, |fact| matches!(&fact.what, What::Logged { event, acked: true, .. } if wanted(event)))
+    find(history, |fact| matches!(&fact.what, FactKind::Logged { event, acked: true, .. } if wanted(event)))
 }
 
 fn event_mut(history: &mut History, place: usize) -> (&mut i64, &mut Event) {
     match &mut history.facts[place].what {
-        What::Logged { at, event, .. } => (at, event),
+        FactKind::Logged { at, event, .. } => (at, event),
         other => panic!("not a log entry: {other:?}"),
     }
 }
@@ -82,12 +82,12 @@ fn renumber(history: &mut History) {
     };
     for fact in &mut history.facts {
         match &mut fact.what {
-            What::Logged { job, version, .. } => {
+            FactKind::Logged { job, version, .. } => {
                 let next = versions.entry(*job).or_default();
                 *next += 1;
                 *version = *next;
             }
-            What::Booted { found, .. } => fit(found, &versions),
+            FactKind::Booted { found, .. } => fit(found, &versions),
             _ => {}
         }
     }
@@ -97,8 +97,8 @@ fn renumber(history: &mut History) {
 /// Takes a run out of the world, with all that is known of it.
 fn forget_run(history: &mut History, run: RunId) {
     history.facts.retain(|fact| match &fact.what {
-        What::Logged { event, .. } => run_of(event) != Some(run),
-        What::Executing { run: other, .. } | What::Reported { run: other, .. } => *other != run,
+        FactKind::Logged { event, .. } => run_of(event) != Some(run),
+        FactKind::Executing { run: other, .. } | FactKind::Reported { run: other, .. } => *other != run,
         _ => true,
     });
     renumber(history);
@@ -114,7 +114,7 @@ fn drop_a_fire(history: &mut History) -> Option<()> {
 fn fire_twice(history: &mut History) -> Option<()> {
     let place = find_event(history, is_fire)?;
     let mut again = history.facts[place].clone();
-    if let What::Logged { event, .. } = &mut again.what
+    if let FactKind::Logged { event, .. } = &mut again.what
         && let Event::JobTriggered { run_id, .. } = event.as_mut()
     {
         *run_id = RunId(Uuid::from_u128(1));
@@ -134,10 +134,10 @@ fn fire_early(history: &mut History) -> Option<()> {
 
 /// In the calm everything is on time.
 fn fire_late(history: &mut History) -> Option<()> {
-    let calm = find(history, |fact| matches!(fact.what, What::Calm))?;
+    let calm = find(history, |fact| matches!(fact.what, FactKind::Calm))?;
     let calm_mono = history.facts[calm].mono;
     let place = history.facts.iter().position(|fact| {
-        fact.mono > calm_mono + 60_000 && matches!(&fact.what, What::Logged { event, .. } if is_fire(event))
+        fact.mono > calm_mono + 60_000 && matches!(&fact.what, FactKind::Logged { event, .. } if is_fire(event))
     })?;
     let late = 4_000;
     for fact in &mut history.facts[place..] {
@@ -167,13 +167,16 @@ fn lose_an_acknowledged_command(history: &mut History) -> Option<()> {
     let place = history
         .facts
         .iter()
-        .rposition(|fact| matches!(&fact.what, What::Logged { event, acked: true, .. } if wanted(event)))?;
+        .rposition(|fact| matches!(&fact.what, FactKind::Logged { event, acked: true, .. } if wanted(event)))?;
     let marker = match event_mut(history, place).1 {
         Event::JobUpdated { definition, .. } => definition.description.clone()?,
         _ => return None,
     };
     let op: u32 = marker.strip_prefix("op-")?.parse().ok()?;
-    find(history, |fact| matches!(&fact.what, What::Answered { op: answered, reply: Reply::Done } if *answered == op))?;
+    find(
+        history,
+        |fact| matches!(&fact.what, FactKind::Answered { op: answered, reply: Reply::Done } if *answered == op),
+    )?;
     history.facts.remove(place);
     renumber(history);
     Some(())
@@ -181,20 +184,20 @@ fn lose_an_acknowledged_command(history: &mut History) -> Option<()> {
 
 fn lose_a_creation(history: &mut History) -> Option<()> {
     let place = find_event(history, |event| matches!(event, Event::JobScheduled { .. }))?;
-    let What::Logged { job: lost, .. } = history.facts[place].what else { return None };
+    let FactKind::Logged { job: lost, .. } = history.facts[place].what else { return None };
     history.facts.retain(|fact| match &fact.what {
-        What::Logged { job, .. } | What::Executing { job, .. } => *job != lost,
+        FactKind::Logged { job, .. } | FactKind::Executing { job, .. } => *job != lost,
         _ => true,
     });
     let known: Vec<RunId> = history.facts.iter().filter_map(executed_run).collect();
-    history.facts.retain(|fact| !matches!(&fact.what, What::Reported { run, .. } if !known.contains(run)));
+    history.facts.retain(|fact| !matches!(&fact.what, FactKind::Reported { run, .. } if !known.contains(run)));
     renumber(history);
     Some(())
 }
 
 fn executed_run(fact: &Fact) -> Option<RunId> {
     match &fact.what {
-        What::Executing { run, .. } => Some(*run),
+        FactKind::Executing { run, .. } => Some(*run),
         _ => None,
     }
 }
@@ -203,8 +206,9 @@ fn refuse_what_was_done(history: &mut History) -> Option<()> {
     let place = find_event(history, |event| matches!(event, Event::JobUpdated { .. }))?;
     let Event::JobUpdated { definition, .. } = event_mut(history, place).1 else { return None };
     let op: u32 = definition.description.clone()?.strip_prefix("op-")?.parse().ok()?;
-    let answered = find(history, |fact| matches!(&fact.what, What::Answered { op: answered, .. } if *answered == op))?;
-    history.facts[answered].what = What::Answered { op, reply: Reply::Refused("no".into()) };
+    let answered =
+        find(history, |fact| matches!(&fact.what, FactKind::Answered { op: answered, .. } if *answered == op))?;
+    history.facts[answered].what = FactKind::Answered { op, reply: Reply::Refused("no".into()) };
     Some(())
 }
 
@@ -234,13 +238,13 @@ fn gap(history: &mut History, count: u64) -> Option<(&mut i64, &mut Event)> {
 }
 
 fn executing(history: &History) -> Option<usize> {
-    find(history, |fact| matches!(fact.what, What::Executing { .. }))
+    find(history, |fact| matches!(fact.what, FactKind::Executing { .. }))
 }
 
 fn execute_out_of_nothing(history: &mut History) -> Option<()> {
     let place = executing(history)?;
     let mut other = history.facts[place].clone();
-    if let What::Executing { token, .. } = &mut other.what {
+    if let FactKind::Executing { token, .. } = &mut other.what {
         *token += 1_000;
     }
     history.facts.insert(place + 1, other);
@@ -256,11 +260,11 @@ fn execute_twice(history: &mut History) -> Option<()> {
 
 /// In the last generation, which heard of every commit.
 fn execute_never(history: &mut History) -> Option<()> {
-    let calm = find(history, |fact| matches!(fact.what, What::Calm))?;
-    let from = history.facts[calm..].iter().position(|fact| matches!(fact.what, What::Executing { .. }))?;
-    let What::Executing { run, token, .. } = history.facts[calm + from].what else { return None };
+    let calm = find(history, |fact| matches!(fact.what, FactKind::Calm))?;
+    let from = history.facts[calm..].iter().position(|fact| matches!(fact.what, FactKind::Executing { .. }))?;
+    let FactKind::Executing { run, token, .. } = history.facts[calm + from].what else { return None };
     history.facts.retain(|fact| match &fact.what {
-        What::Executing { run: other, token: t, .. } => (*other, *t) != (run, token),
+        FactKind::Executing { run: other, token: t, .. } => (*other, *t) != (run, token),
         _ => true,
     });
     Some(())
@@ -281,7 +285,7 @@ fn repeat_a_token(history: &mut History) -> Option<()> {
     let place = find_event(history, |event| matches!(event, Event::JobStarted { token, .. } if token.0 > 1))?;
     let (_, event) = event_mut(history, place);
     let Event::JobStarted { token, .. } = event else { return None };
-    *token = Token(token.0 - 1);
+    *token = FencingToken(token.0 - 1);
     Some(())
 }
 
@@ -294,8 +298,7 @@ fn go_on_after_the_end(history: &mut History) -> Option<()> {
 }
 
 fn leave_a_run_stuck(history: &mut History) -> Option<()> {
-    let last =
-        |fact: &Fact| matches!(&fact.what, What::Logged { event, .. } if matches!(**event, Event::JobExecuted { .. }));
+    let last = |fact: &Fact| matches!(&fact.what, FactKind::Logged { event, .. } if matches!(**event, Event::JobExecuted { .. }));
     let place = history.facts.iter().rposition(last)?;
     history.facts.remove(place);
     renumber(history);
@@ -307,8 +310,8 @@ fn succeed_by_itself(history: &mut History) -> Option<()> {
     let succeeded = run_of(event_mut(history, place).1)?;
     for fact in &mut history.facts {
         match &mut fact.what {
-            What::Reported { run, report, .. } if *run == succeeded => {
-                *report = Report::Failed { started_at: None, reason: "broke".into() };
+            FactKind::Reported { run, report, .. } if *run == succeeded => {
+                *report = AttemptReport::Failed { started_at: None, reason: "broke".into() };
             }
             _ => {}
         }
@@ -326,8 +329,8 @@ fn recover_without_restart(history: &mut History) -> Option<()> {
 }
 
 fn accept_a_stale_report(history: &mut History) -> Option<()> {
-    let place = find(history, |fact| matches!(fact.what, What::Stale { .. }))?;
-    if let What::Stale { refused, .. } = &mut history.facts[place].what {
+    let place = find(history, |fact| matches!(fact.what, FactKind::Stale { .. }))?;
+    if let FactKind::Stale { refused, .. } = &mut history.facts[place].what {
         *refused = false;
     }
     Some(())
@@ -335,9 +338,9 @@ fn accept_a_stale_report(history: &mut History) -> Option<()> {
 
 fn lose_a_commit_in_a_crash(history: &mut History) -> Option<()> {
     let place = history.facts.iter().rposition(
-        |fact| matches!(&fact.what, What::Booted { found, .. } if found.values().any(|version| *version > 1)),
+        |fact| matches!(&fact.what, FactKind::Booted { found, .. } if found.values().any(|version| *version > 1)),
     )?;
-    let What::Booted { found, .. } = &mut history.facts[place].what else { return None };
+    let FactKind::Booted { found, .. } = &mut history.facts[place].what else { return None };
     *found.values_mut().find(|version| **version > 1)? -= 1;
     Some(())
 }

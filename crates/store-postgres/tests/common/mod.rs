@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Passes on what is said; told to cut, it loses a piece now and then, and the connection with it.
+/// A proxy; when it cuts, it loses a piece now and then, and the connection with it.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(crate) port: u16,
-    state: Arc<State>,
+    state: Arc<ProxyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProxyState {
     /// Cuts are made at all.
     cutting: AtomicBool,
     /// Nothing is passed on.
@@ -24,7 +24,7 @@ struct State {
     cuts: AtomicU64,
 }
 
-impl State {
+impl ProxyState {
     fn chance(&self) -> u64 {
         let mut x = self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -45,7 +45,7 @@ impl Proxy {
     pub(crate) async fn before(server: u16, seed: u64) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(State { seed: AtomicU64::new(seed), ..State::default() });
+        let state = Arc::new(ProxyState { seed: AtomicU64::new(seed), ..ProxyState::default() });
         let shared = state.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -71,12 +71,12 @@ impl Proxy {
 }
 
 /// Both ways, until one of them ends or is cut. What was on its way in the other direction may be lost with it.
-async fn pass(mut client: TcpStream, mut server: TcpStream, state: Arc<State>) {
-    let (mut asked, mut told) = (vec![0; 16_384], vec![0; 16_384]);
+async fn pass(mut client: TcpStream, mut server: TcpStream, state: Arc<ProxyState>) {
+    let (mut client_bytes, mut server_bytes) = (vec![0; 16_384], vec![0; 16_384]);
     loop {
         let (from_client, count) = tokio::select! {
-            count = client.read(&mut asked) => (true, count.unwrap_or(0)),
-            count = server.read(&mut told) => (false, count.unwrap_or(0)),
+            count = client.read(&mut client_bytes) => (true, count.unwrap_or(0)),
+            count = server.read(&mut server_bytes) => (false, count.unwrap_or(0)),
         };
         if count == 0 {
             return;
@@ -86,8 +86,8 @@ async fn pass(mut client: TcpStream, mut server: TcpStream, state: Arc<State>) {
             return;
         }
         let passed = match from_client {
-            true => server.write_all(&asked[..count]).await,
-            false => client.write_all(&told[..count]).await,
+            true => server.write_all(&client_bytes[..count]).await,
+            false => client.write_all(&server_bytes[..count]).await,
         };
         if passed.is_err() {
             return;

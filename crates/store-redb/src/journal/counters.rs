@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ordo_store::JournalStats;
 
-use super::{Journal, Tail};
+use super::{Journal, JournalTail};
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -33,7 +33,7 @@ impl Counters {
         self.checkpoint_micros_max.fetch_max(micros, Relaxed);
     }
 
-    pub(crate) fn recovered(&self, tail: &Tail, micros: u64) {
+    pub(crate) fn recovered(&self, tail: &JournalTail, micros: u64) {
         self.recovered_records.store(tail.records(), Relaxed);
         self.recovered_bytes.store(tail.bytes(), Relaxed);
         self.recovery_micros.store(micros, Relaxed);

@@ -19,12 +19,12 @@ use ordo_store::{Batch, Fault};
 use redb::StorageError;
 
 use crate::fault::during;
-use crate::source::Source;
+use crate::source::BackendSource;
 pub(crate) use counters::Counters;
 pub(crate) use opening::{Journaling, open};
 use payload::write_batches;
 use record::{BLOCK, SegmentHeader, write_record};
-pub(crate) use recovery::Tail;
+pub(crate) use recovery::JournalTail;
 use recovery::recover;
 use segment::Segment;
 use syncer::Syncer;
@@ -67,7 +67,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// A new journal whose first record follows the number `last`. It counts once redb holds its id durably.
-    pub(crate) fn start(source: &Source, keeping: Keeping, id: u64, last: u64) -> Result<Journal, Fault> {
+    pub(crate) fn start(source: &BackendSource, keeping: Keeping, id: u64, last: u64) -> Result<Journal, Fault> {
         let mut journal = Journal::on(source, keeping, id, last)?;
         journal.segments.iter_mut().for_each(Segment::restart);
         journal.begin_segment();
@@ -79,7 +79,7 @@ impl Journal {
     }
 
     /// With segments as they are found, none of them in use.
-    fn on(source: &Source, keeping: Keeping, id: u64, last: u64) -> Result<Journal, Fault> {
+    fn on(source: &BackendSource, keeping: Keeping, id: u64, last: u64) -> Result<Journal, Fault> {
         let mut segments = Vec::with_capacity(SEGMENTS);
         for number in 0..SEGMENTS {
             let file = source.segment(number)?;
@@ -115,7 +115,7 @@ impl Journal {
         (self.checkpointed, self.pending_bytes) = (self.last, 0);
     }
 
-    /// Appends one record and begins to make it durable; [`Journal::synced`] tells when it is.
+    /// Appends one record and begins to make it durable; [`Journal::synced`] returns when it is.
     pub(crate) fn append(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         if self.segments[self.active].is_full() {
             assert!(self.is_free(self.other()), "a segment is used again before redb holds its records");

@@ -7,9 +7,9 @@ use super::{Counters, Journal, Keeping, recover};
 use crate::apply::replay;
 use crate::commit::number;
 use crate::fault::during;
-use crate::open::{Options, prepare};
+use crate::open::{RedbOptions, prepare};
 use crate::read::table;
-use crate::source::Source;
+use crate::source::BackendSource;
 use crate::tables::{META, META_JOURNAL, META_JOURNAL_RECORD};
 
 /// What makes a commit durable.
@@ -36,8 +36,8 @@ impl Journaling {
 
 /// Opens the database and brings it up to what its journal holds.
 pub(crate) fn open(
-    source: &Source,
-    options: Options,
+    source: &BackendSource,
+    options: RedbOptions,
     keeping: Keeping,
     counters: &Counters,
 ) -> Result<(Database, Journaling), Fault> {

@@ -58,7 +58,7 @@ impl SegmentHeader {
 
 /// Where a record lies in its segment.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
+pub(crate) struct JournalRecord {
     pub(crate) number: u64,
     /// With its header and up to the end of its last block.
     pub(crate) whole: Range<usize>,
@@ -92,7 +92,7 @@ pub(crate) fn write_record(
 }
 
 /// The record that begins at `start`, if a whole one does. `bytes` are whole blocks.
-pub(crate) fn read_record(bytes: &[u8], start: usize, id: u64) -> Option<Record> {
+pub(crate) fn read_record(bytes: &[u8], start: usize, id: u64) -> Option<JournalRecord> {
     let header = bytes.get(start..start + RECORD_HEADER)?;
     let len = u32::from_be_bytes([header[8], header[9], header[10], header[11]]) as usize;
     let payload = start + RECORD_HEADER..start.checked_add(RECORD_HEADER)?.checked_add(len)?;
@@ -102,7 +102,7 @@ pub(crate) fn read_record(bytes: &[u8], start: usize, id: u64) -> Option<Record>
         return None;
     }
     let whole = start..payload.end.next_multiple_of(BLOCK);
-    Some(Record { number: number(header, 16), whole, payload })
+    Some(JournalRecord { number: number(header, 16), whole, payload })
 }
 
 /// Eight bytes of a header whose length is known.

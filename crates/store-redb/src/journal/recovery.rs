@@ -6,19 +6,19 @@
 use ordo_store::{Batch, Fault};
 
 use super::payload::read_batches;
-use super::record::{BLOCK, Record};
-use super::segment::Found;
+use super::record::{BLOCK, JournalRecord};
+use super::segment::SegmentContents;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
-use crate::source::Source;
+use crate::source::BackendSource;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
-    segments: Vec<Found>,
+pub(crate) struct JournalTail {
+    segments: Vec<SegmentContents>,
     applied: u64,
 }
 
-impl Tail {
+impl JournalTail {
     pub(crate) fn records(&self) -> u64 {
         self.payloads().count() as u64
     }
@@ -36,31 +36,36 @@ impl Tail {
         self.records_after_applied().map(|(found, record)| (record.number, &found.bytes[record.payload.clone()]))
     }
 
-    fn records_after_applied(&self) -> impl Iterator<Item = (&Found, &Record)> {
+    fn records_after_applied(&self) -> impl Iterator<Item = (&SegmentContents, &JournalRecord)> {
         let all = self.segments.iter().flat_map(|found| found.records.iter().map(move |record| (found, record)));
         all.filter(|(_, record)| record.number > self.applied)
     }
 }
 
 /// Opens the journal `id`, of which redb durably holds the records up to `applied`.
-pub(crate) fn recover(source: &Source, keeping: Keeping, id: u64, applied: u64) -> Result<(Journal, Tail), Fault> {
+pub(crate) fn recover(
+    source: &BackendSource,
+    keeping: Keeping,
+    id: u64,
+    applied: u64,
+) -> Result<(Journal, JournalTail), Fault> {
     if !source.journal_exists() {
         return Err(missing(source));
     }
     let mut journal = Journal::on(source, keeping, id, applied)?;
     let mut segments = Vec::with_capacity(SEGMENTS);
     for (index, segment) in journal.segments.iter().enumerate() {
-        segments.extend(Found::read(index, &**segment.file(), id, applied)?);
+        segments.extend(SegmentContents::read(index, &**segment.file(), id, applied)?);
     }
     segments.sort_by_key(|found| found.first);
     refuse_gaps(source, &segments, applied)?;
-    let tail = Tail { segments, applied };
+    let tail = JournalTail { segments, applied };
     journal.go_on_after(&tail)?;
     Ok((journal, tail))
 }
 
 /// The segments must lead from what redb holds to the last record without a gap.
-fn refuse_gaps(source: &Source, segments: &[Found], applied: u64) -> Result<(), Fault> {
+fn refuse_gaps(source: &BackendSource, segments: &[SegmentContents], applied: u64) -> Result<(), Fault> {
     let mut next = applied + 1;
     for found in segments {
         if found.first > next {
@@ -75,7 +80,7 @@ fn refuse_gaps(source: &Source, segments: &[Found], applied: u64) -> Result<(), 
     }
 }
 
-fn missing(source: &Source) -> Fault {
+fn missing(source: &BackendSource) -> Fault {
     let journal = source.journal_name();
     Fault::damaged(format!(
         "{journal} is missing or older than the store, which was not closed: put back what belongs to it, or restore a \
@@ -85,7 +90,7 @@ fn missing(source: &Source) -> Fault {
 
 impl Journal {
     /// Goes on behind the last record that was found, in its segment.
-    fn go_on_after(&mut self, tail: &Tail) -> Result<(), Fault> {
+    fn go_on_after(&mut self, tail: &JournalTail) -> Result<(), Fault> {
         for found in &tail.segments {
             let last = found.next() - 1;
             self.segments[found.index].continue_after(found.end() as u64, last);
@@ -97,7 +102,7 @@ impl Journal {
         self.make_durable_again(tail)
     }
 
-    fn make_durable_again(&self, tail: &Tail) -> Result<(), Fault> {
+    fn make_durable_again(&self, tail: &JournalTail) -> Result<(), Fault> {
         let writing = |error| failed("recovering the journal", error);
         for found in &tail.segments {
             let file = self.segments[found.index].file();

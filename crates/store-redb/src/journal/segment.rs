@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ordo_store::Fault;
 use redb::StorageBackend;
 
-use super::record::{BLOCK, Record, SegmentHeader, read_record};
+use super::record::{BLOCK, JournalRecord, SegmentHeader, read_record};
 
 /// A segment grows by what it has, within these bounds: then zeros are written with a record.
 const GROWTH_BYTES_MIN: u64 = 256 * 1024;
@@ -91,18 +91,23 @@ impl Segment {
 
 /// What a segment of this journal holds.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SegmentContents {
     /// Which of the segments.
     pub(crate) index: usize,
     pub(crate) bytes: Vec<u8>,
     pub(crate) first: u64,
     /// One after the other, without a gap.
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<JournalRecord>,
 }
 
-impl Found {
+impl SegmentContents {
     /// None if the segment is new, of another journal, or if a crash cut its header short.
-    pub(crate) fn read(index: usize, file: &dyn StorageBackend, id: u64, applied: u64) -> Result<Option<Found>, Fault> {
+    pub(crate) fn read(
+        index: usize,
+        file: &dyn StorageBackend,
+        id: u64,
+        applied: u64,
+    ) -> Result<Option<SegmentContents>, Fault> {
         let reading = |error| super::failed("reading the journal", error);
         let len = file.len().map_err(reading)?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
@@ -110,7 +115,7 @@ impl Found {
         // A crash may have left the file shorter than what was written to it: by zeros, or by what does not count.
         bytes.resize(bytes.len().next_multiple_of(BLOCK).max(BLOCK), 0);
         let Some(header) = SegmentHeader::read(&bytes)?.filter(|header| header.id == id) else { return Ok(None) };
-        let mut found = Found { index, bytes, first: header.first, records: Vec::new() };
+        let mut found = SegmentContents { index, bytes, first: header.first, records: Vec::new() };
         while let Some(record) = read_record(&found.bytes, found.end(), id).filter(|r| r.number == found.next()) {
             found.records.push(record);
         }

@@ -20,7 +20,7 @@ pub(super) enum Syncer {
 
 #[derive(Debug)]
 pub(super) struct Thread {
-    /// None once the thread is told to end.
+    /// None once the thread is to end.
     files: Option<SyncSender<Arc<dyn StorageBackend>>>,
     synced: Receiver<io::Result<()>>,
     under_way: bool,

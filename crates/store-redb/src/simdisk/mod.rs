@@ -1,4 +1,4 @@
-//! A simulated disk: it forgets what was not synced when it crashes, fails when told to, and may lie about syncs.
+//! A simulated disk: it forgets what was not synced when it crashes, fails when the test says, and may lie about syncs.
 //!
 //! It holds all files of a store, so that the power goes for the tables and the journal at once. Everything follows
 //! from a seed. Invariant: clones are the same disk; [`SimDisk::crash`] and the images are other disks, so that one run
@@ -15,7 +15,7 @@ mod platter;
 mod rng;
 
 use platter::Platter;
-pub use rng::Rng;
+pub use rng::DiskRng;
 
 /// What a disk is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Op {
 
 /// From the `after`-th such operation on (0: the next), it fails with `kind`, until the disk is healed.
 #[derive(Debug, Clone, Copy)]
-pub struct Failing {
+pub struct FailurePlan {
     pub op: Op,
     pub after: u64,
     pub kind: io::ErrorKind,
@@ -36,7 +36,7 @@ pub struct Failing {
 
 #[derive(Debug, Clone)]
 pub struct SimDisk {
-    inside: Arc<Mutex<Inside>>,
+    inside: Arc<Mutex<DiskState>>,
 }
 
 /// One file of a disk.
@@ -49,10 +49,10 @@ pub struct SimFile {
 const FILES: usize = StoreFile::ALL.len();
 
 #[derive(Debug)]
-struct Inside {
+struct DiskState {
     platters: [Platter; FILES],
-    rng: Rng,
-    failing: Option<Failing>,
+    rng: DiskRng,
+    failing: Option<FailurePlan>,
     lies_per_mille: u64,
     images_per_sync: usize,
     images_per_mille_writes: u64,
@@ -67,9 +67,9 @@ impl SimDisk {
     }
 
     fn holding(platters: [Platter; FILES], seed: u64) -> SimDisk {
-        let inside = Inside {
+        let inside = DiskState {
             platters,
-            rng: Rng::new(seed),
+            rng: DiskRng::new(seed),
             failing: None,
             lies_per_mille: 0,
             images_per_sync: 0,
@@ -89,7 +89,7 @@ impl SimDisk {
     }
 
     /// The disk as it could be after a crash now. This one goes on as if nothing had happened.
-    pub fn crash(&self, rng: &mut Rng) -> SimDisk {
+    pub fn crash(&self, rng: &mut DiskRng) -> SimDisk {
         let left = after_crash(&self.lock().platters, rng);
         SimDisk::holding(left, rng.next())
     }
@@ -127,7 +127,7 @@ impl SimDisk {
         self.lock().lies_per_mille = per_mille;
     }
 
-    pub fn fail(&self, failing: Failing) {
+    pub fn fail(&self, failing: FailurePlan) {
         self.lock().failing = Some(failing);
     }
 
@@ -135,7 +135,7 @@ impl SimDisk {
         self.lock().failing = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -147,11 +147,11 @@ impl Disk for SimDisk {
 }
 
 /// Each file loses what it loses by itself.
-fn after_crash(platters: &[Platter; FILES], rng: &mut Rng) -> [Platter; FILES] {
+fn after_crash(platters: &[Platter; FILES], rng: &mut DiskRng) -> [Platter; FILES] {
     std::array::from_fn(|file| Platter::holding(platters[file].after_crash(rng)))
 }
 
-impl Inside {
+impl DiskState {
     fn meet_fault(&mut self, op: Op) -> io::Result<()> {
         match &mut self.failing {
             Some(failing) if failing.op == op && failing.after == 0 => Err(failing.kind.into()),
@@ -199,7 +199,7 @@ impl Inside {
 }
 
 impl SimFile {
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.disk.lock()
     }
 }

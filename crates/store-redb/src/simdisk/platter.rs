@@ -5,13 +5,13 @@
 
 use std::io;
 
-use super::rng::Rng;
+use super::rng::DiskRng;
 
 const SECTOR: usize = 512;
 
 /// What was asked for since the last sync, in order.
 #[derive(Debug, Clone)]
-enum Change {
+enum UnsyncedChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetLen(usize),
 }
@@ -21,7 +21,7 @@ pub(super) struct Platter {
     durable: Vec<u8>,
     /// What a running process reads back.
     cached: Vec<u8>,
-    unsynced: Vec<Change>,
+    unsynced: Vec<UnsyncedChange>,
 }
 
 impl Platter {
@@ -43,22 +43,22 @@ impl Platter {
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let offset = index(offset)?;
         put(&mut self.cached, offset, bytes);
-        self.unsynced.push(Change::Write { offset, bytes: bytes.to_vec() });
+        self.unsynced.push(UnsyncedChange::Write { offset, bytes: bytes.to_vec() });
         Ok(())
     }
 
     pub(super) fn set_len(&mut self, len: u64) -> io::Result<()> {
         let len = index(len)?;
         self.cached.resize(len, 0);
-        self.unsynced.push(Change::SetLen(len));
+        self.unsynced.push(UnsyncedChange::SetLen(len));
         Ok(())
     }
 
     pub(super) fn sync(&mut self) {
         for change in std::mem::take(&mut self.unsynced) {
             match change {
-                Change::Write { offset, bytes } => put(&mut self.durable, offset, &bytes),
-                Change::SetLen(len) => self.durable.resize(len, 0),
+                UnsyncedChange::Write { offset, bytes } => put(&mut self.durable, offset, &bytes),
+                UnsyncedChange::SetLen(len) => self.durable.resize(len, 0),
             }
         }
     }
@@ -72,13 +72,13 @@ impl Platter {
     }
 
     /// A sync that failed: some of it reached the disk, the rest never will, and the cache does not show it.
-    pub(super) fn lose_unsynced(&mut self, rng: &mut Rng) {
+    pub(super) fn lose_unsynced(&mut self, rng: &mut DiskRng) {
         self.durable = self.after_crash(rng);
         self.unsynced.clear();
     }
 
     /// What is there after the power went and came back.
-    pub(super) fn after_crash(&self, rng: &mut Rng) -> Vec<u8> {
+    pub(super) fn after_crash(&self, rng: &mut DiskRng) -> Vec<u8> {
         const KEPT_PER_MILLE: [u64; 6] = [0, 20, 250, 500, 900, 1_000];
         let kept = KEPT_PER_MILLE[rng.below(6) as usize];
         // Sometimes everything after some point is missing as well, as if the queue was cut off there.
@@ -87,16 +87,16 @@ impl Platter {
         let mut image = self.durable.clone();
         for change in &self.unsynced[..end] {
             match change {
-                Change::Write { offset, bytes } => keep_sectors(&mut image, *offset, bytes, kept, rng),
-                Change::SetLen(len) if rng.chance(kept) => image.resize(*len, 0),
-                Change::SetLen(_) => {}
+                UnsyncedChange::Write { offset, bytes } => keep_sectors(&mut image, *offset, bytes, kept, rng),
+                UnsyncedChange::SetLen(len) if rng.chance(kept) => image.resize(*len, 0),
+                UnsyncedChange::SetLen(_) => {}
             }
         }
         image
     }
 }
 
-fn keep_sectors(image: &mut Vec<u8>, offset: usize, bytes: &[u8], kept: u64, rng: &mut Rng) {
+fn keep_sectors(image: &mut Vec<u8>, offset: usize, bytes: &[u8], kept: u64, rng: &mut DiskRng) {
     let mut done = 0;
     while done < bytes.len() {
         let sector_end = (offset + done) / SECTOR * SECTOR + SECTOR;

@@ -1,11 +1,11 @@
 //! Chance from a seed: splitmix64. The same seed gives the same disk, crash and fault, on every machine.
 
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub struct DiskRng(u64);
 
-impl Rng {
-    pub fn new(seed: u64) -> Rng {
-        Rng(seed)
+impl DiskRng {
+    pub fn new(seed: u64) -> DiskRng {
+        DiskRng(seed)
     }
 
     #[allow(clippy::should_implement_trait, reason = "an endless source is no iterator")]

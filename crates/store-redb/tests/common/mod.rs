@@ -12,11 +12,11 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Event, Item, KeyRange, NewEvent, Order, Outcome, Position, Row,
-    RowWrite, Snapshot, Store, Transfer, TransferredKey, Trim, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, Item, KeyRange, NewEvent, Position,
+    Row, RowWrite, Snapshot, Store, StoredEvent, Transfer, TransferredKey, Trim, View,
 };
-use ordo_store_redb::simdisk::Rng;
-use ordo_store_redb::{Options, RedbStore};
+use ordo_store_redb::simdisk::DiskRng;
+use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
 /// An inline store never waits: its futures are ready at the first look.
@@ -28,15 +28,15 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Journals so small that a workload meets checkpoints and new segments, some at every batch, some hardly ever.
-pub fn small_journal(seed: u64) -> Options {
+pub fn small_journal(seed: u64) -> RedbOptions {
     const BYTES: [usize; 6] = [8 * 1024, 16 * 1024, 32 * 1024, 64 * 1024, 128 * 1024, 1024 * 1024];
-    Options { journal_bytes: BYTES[(seed % 6) as usize], ..Options::default() }
+    RedbOptions { journal_bytes: BYTES[(seed % 6) as usize], ..RedbOptions::default() }
 }
 
 /// Everything a store holds.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub struct Dump {
-    events: Vec<Event>,
+    events: Vec<StoredEvent>,
     entities: Vec<(EntityId, Snapshot)>,
     alarms: Vec<DueAlarm>,
     rows: Vec<Vec<Row>>,
@@ -49,7 +49,7 @@ const ALL: usize = 1_000_000;
 pub fn dump(store: &RedbStore) -> Result<Dump, ordo_store::Fault> {
     let mut rows = Vec::new();
     for view in View::ALL {
-        rows.push(now(store.rows(view, &KeyRange::all(), Order::Ascending, ALL))?);
+        rows.push(now(store.rows(view, &KeyRange::all(), Direction::Ascending, ALL))?);
     }
     Ok(Dump {
         events: now(store.events(&Position::default(), ALL))?,
@@ -65,18 +65,18 @@ pub const JOBS: u64 = 40;
 
 /// What the workload knows of the jobs it made.
 pub struct Workload {
-    rng: Rng,
-    jobs: Vec<Known>,
+    rng: DiskRng,
+    jobs: Vec<KnownEntity>,
 }
 
 #[derive(Clone, Default)]
-struct Known {
+struct KnownEntity {
     version: u64,
 }
 
 impl Workload {
     pub fn new(seed: u64) -> Workload {
-        Workload { rng: Rng::new(seed), jobs: vec![Known::default(); JOBS as usize] }
+        Workload { rng: DiskRng::new(seed), jobs: vec![KnownEntity::default(); JOBS as usize] }
     }
 
     /// Some changes of some jobs, some log text: never refused.
@@ -179,7 +179,7 @@ impl Workload {
 /// Commits a batch of a workload, none of whose items may be refused.
 pub fn commit(store: &RedbStore, batch: Batch) -> Result<(), ordo_store::Fault> {
     let outcomes = now(store.commit(batch))?;
-    let refused = outcomes.iter().find(|outcome| !matches!(outcome, Outcome::Committed { .. }));
+    let refused = outcomes.iter().find(|outcome| !matches!(outcome, CommitOutcome::Committed { .. }));
     assert_eq!(refused, None);
     Ok(())
 }

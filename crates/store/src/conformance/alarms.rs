@@ -2,11 +2,11 @@
 
 use ordo_model::Timestamp;
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{accept, alarm, at, commit, due, item, job, purge};
 use crate::{Alarm, DueAlarm, Store};
 
-pub async fn an_alarm_rings_at_its_time_not_before(place: &dyn Place) {
+pub async fn an_alarm_rings_at_its_time_not_before(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     assert_eq!(store.due(at(499), None, 10).await.unwrap(), []);
@@ -16,7 +16,7 @@ pub async fn an_alarm_rings_at_its_time_not_before(place: &dyn Place) {
     assert_eq!(store.due(at(501), None, 0).await.unwrap(), []);
 }
 
-pub async fn a_moved_alarm_rings_only_at_its_new_time(place: &dyn Place) {
+pub async fn a_moved_alarm_rings_only_at_its_new_time(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     accept(&*store, item(job(1), 1).with_alarm(Some(alarm(900)))).await;
@@ -27,7 +27,7 @@ pub async fn a_moved_alarm_rings_only_at_its_new_time(place: &dyn Place) {
     assert_eq!(times(&*store).await, [100]);
 }
 
-pub async fn a_cleared_alarm_does_not_ring(place: &dyn Place) {
+pub async fn a_cleared_alarm_does_not_ring(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     accept(&*store, item(job(1), 1).with_alarm(None)).await;
@@ -36,14 +36,14 @@ pub async fn a_cleared_alarm_does_not_ring(place: &dyn Place) {
     assert_eq!(times(&*store).await, [700]);
 }
 
-pub async fn a_changed_rank_is_seen_without_moving_the_alarm(place: &dyn Place) {
+pub async fn a_changed_rank_is_seen_without_moving_the_alarm(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(Alarm { at: at(500), rank: 9 }))).await;
     accept(&*store, item(job(1), 1).with_alarm(Some(Alarm { at: at(500), rank: 0 }))).await;
     assert_eq!(due(&*store).await, [DueAlarm { at: at(500), rank: 0, entity: job(1) }]);
 }
 
-pub async fn alarms_ring_in_order_of_time_then_id(place: &dyn Place) {
+pub async fn alarms_ring_in_order_of_time_then_id(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let mut items = Vec::new();
     for (number, ms) in [(3, 256), (1, 256), (2, 255), (u128::MAX, 1), (4, 65_536)] {
@@ -54,7 +54,7 @@ pub async fn alarms_ring_in_order_of_time_then_id(place: &dyn Place) {
     assert_eq!(order, [job(u128::MAX), job(2), job(1), job(3), job(4)]);
 }
 
-pub async fn due_pages_with_after_without_gap_or_repetition(place: &dyn Place) {
+pub async fn due_pages_with_after_without_gap_or_repetition(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let items = (0..25).map(|n: u128| item(job(n), 0).with_alarm(Some(alarm(100 + (n / 10) as i64)))).collect();
     commit(&*store, items).await;
@@ -69,7 +69,7 @@ pub async fn due_pages_with_after_without_gap_or_repetition(place: &dyn Place) {
     assert_eq!(paged.len(), 25);
 }
 
-pub async fn due_after_an_alarm_that_is_gone_goes_on_behind_it(place: &dyn Place) {
+pub async fn due_after_an_alarm_that_is_gone_goes_on_behind_it(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     commit(&*store, (1..=3).map(|n| item(job(n), 0).with_alarm(Some(alarm(100)))).collect()).await;
     let second = due(&*store).await[1];
@@ -78,7 +78,7 @@ pub async fn due_after_an_alarm_that_is_gone_goes_on_behind_it(place: &dyn Place
     assert_eq!(rest.iter().map(|rings| rings.entity).collect::<Vec<_>>(), [job(3)]);
 }
 
-pub async fn due_after_a_later_time_is_empty(place: &dyn Place) {
+pub async fn due_after_a_later_time_is_empty(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(100)))).await;
     let later = DueAlarm { at: at(900), rank: 0, entity: job(1) };
@@ -87,7 +87,7 @@ pub async fn due_after_a_later_time_is_empty(place: &dyn Place) {
     assert_eq!(store.due(at(200), Some(last), 10).await.unwrap(), []);
 }
 
-pub async fn alarms_at_the_bounds_of_time_are_found(place: &dyn Place) {
+pub async fn alarms_at_the_bounds_of_time_are_found(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let bound = |bound| Some(Alarm { at: bound, rank: 255 });
     accept(&*store, item(job(0), 0).with_alarm(bound(Timestamp::MIN))).await;
@@ -97,7 +97,7 @@ pub async fn alarms_at_the_bounds_of_time_are_found(place: &dyn Place) {
     assert_eq!(both.iter().map(|rings| rings.at).collect::<Vec<_>>(), [Timestamp::MIN, Timestamp::MAX]);
 }
 
-pub async fn a_snapshot_tells_its_alarm(place: &dyn Place) {
+pub async fn a_snapshot_has_its_alarm(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let alarm = Some(Alarm { at: at(123), rank: 7 });
     accept(&*store, item(job(1), 0).with_alarm(alarm)).await;
@@ -107,7 +107,7 @@ pub async fn a_snapshot_tells_its_alarm(place: &dyn Place) {
     assert_eq!(alarms, [alarm, None]);
 }
 
-pub async fn a_refused_item_leaves_the_alarm_alone(place: &dyn Place) {
+pub async fn a_refused_item_leaves_the_alarm_alone(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     accept(&*store, item(job(1), 0).with_alarm(Some(alarm(500)))).await;
     commit(&*store, vec![item(job(1), 0).with_alarm(None), item(job(1), 9).with_alarm(Some(alarm(1)))]).await;

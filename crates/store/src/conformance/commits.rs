@@ -2,108 +2,108 @@
 
 use std::sync::Arc;
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{accept, alarm, chunk, commit, event, grow, item, job, kinds, positions, purge, put, version};
-use crate::{Batch, Disposition, Fault, Item, Outcome, Position, Store, View};
+use crate::{Batch, CommitOutcome, Disposition, Fault, Item, Position, Store, View};
 
-pub async fn a_new_stream_starts_at_version_one(place: &dyn Place) {
+pub async fn a_new_stream_starts_at_version_one(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     assert_eq!(accept(&*store, item(job(1), 0)).await, 1);
     assert_eq!(version(&*store, job(1)).await, 1);
 }
 
-pub async fn several_events_of_one_item_get_consecutive_versions(place: &dyn Place) {
+pub async fn several_events_of_one_item_get_consecutive_versions(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let three = Item { events: vec![event("a"), event("b"), event("c")], ..item(job(1), 0) };
     assert_eq!(accept(&*store, three).await, 3);
     let history = store.history(job(1), 0, 10).await.unwrap();
-    let told: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
-    assert_eq!(told, [(1, "a"), (2, "b"), (3, "c")]);
+    let read: Vec<_> = history.events.iter().map(|event| (event.version, event.kind.as_str())).collect();
+    assert_eq!(read, [(1, "a"), (2, "b"), (3, "c")]);
 }
 
-pub async fn an_item_without_events_keeps_the_version(place: &dyn Place) {
+pub async fn an_item_without_events_keeps_the_version(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
     let quiet = Item { events: Vec::new(), disposition: keep("other"), ..item(job(1), 1) };
     let outcomes = commit(&*store, vec![quiet]).await;
-    assert_eq!(outcomes, [Outcome::Committed { version: 1, last: None }]);
+    assert_eq!(outcomes, [CommitOutcome::Committed { version: 1, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"other");
 }
 
-pub async fn a_stale_version_is_a_conflict_and_tells_the_actual_one(place: &dyn Place) {
+pub async fn a_stale_version_is_a_conflict_with_the_actual_one(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
-    assert_eq!(commit(&*store, vec![item(job(1), 2)]).await, [Outcome::Conflict { actual: 3 }]);
-    assert_eq!(commit(&*store, vec![item(job(1), 4)]).await, [Outcome::Conflict { actual: 3 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 2)]).await, [CommitOutcome::Conflict { actual: 3 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 4)]).await, [CommitOutcome::Conflict { actual: 3 }]);
 }
 
-pub async fn creating_what_exists_is_a_conflict(place: &dyn Place) {
+pub async fn creating_what_exists_is_a_conflict(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
-    assert_eq!(commit(&*store, vec![item(job(1), 0)]).await, [Outcome::Conflict { actual: 1 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 0)]).await, [CommitOutcome::Conflict { actual: 1 }]);
 }
 
-pub async fn changing_what_does_not_exist_is_a_conflict_with_zero(place: &dyn Place) {
+pub async fn changing_what_does_not_exist_is_a_conflict_with_zero(place: &dyn StoreUnderTest) {
     let store = place.open().await;
-    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [Outcome::Conflict { actual: 0 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [CommitOutcome::Conflict { actual: 0 }]);
 }
 
-pub async fn a_conflict_writes_nothing(place: &dyn Place) {
+pub async fn a_conflict_writes_nothing(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
     let before = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
     let late = item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Runs, b"k", b"v")]);
-    assert_eq!(commit(&*store, vec![late]).await, [Outcome::Conflict { actual: 1 }]);
+    assert_eq!(commit(&*store, vec![late]).await, [CommitOutcome::Conflict { actual: 1 }]);
     let after = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
     assert_eq!((before.0, before.1, before.2.events), (after.0, after.1, after.2.events));
     assert_eq!((after.2.alarms, store.row(View::Runs, b"k").await.unwrap()), (0, None));
 }
 
-pub async fn a_conflict_does_not_stop_the_other_items(place: &dyn Place) {
+pub async fn a_conflict_does_not_stop_the_other_items(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let outcomes = commit(&*store, vec![item(job(1), 0), item(job(2), 7), item(job(3), 0)]).await;
-    assert!(matches!(outcomes[0], Outcome::Committed { version: 1, .. }));
-    assert_eq!(outcomes[1], Outcome::Conflict { actual: 0 });
-    assert!(matches!(outcomes[2], Outcome::Committed { version: 1, .. }));
+    assert!(matches!(outcomes[0], CommitOutcome::Committed { version: 1, .. }));
+    assert_eq!(outcomes[1], CommitOutcome::Conflict { actual: 0 });
+    assert!(matches!(outcomes[2], CommitOutcome::Committed { version: 1, .. }));
     assert_eq!((version(&*store, job(2)).await, version(&*store, job(3)).await), (0, 1));
 }
 
-pub async fn items_of_one_entity_apply_in_order(place: &dyn Place) {
+pub async fn items_of_one_entity_apply_in_order(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let outcomes = commit(&*store, vec![item(job(1), 0), item(job(1), 1), item(job(1), 2)]).await;
-    assert!(matches!(outcomes[2], Outcome::Committed { version: 3, .. }));
+    assert!(matches!(outcomes[2], CommitOutcome::Committed { version: 3, .. }));
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2", "e3"]);
     let again = commit(&*store, vec![purge(job(1), 3), item(job(1), 0)]).await;
-    assert!(matches!(again[1], Outcome::Committed { version: 1, .. }));
+    assert!(matches!(again[1], CommitOutcome::Committed { version: 1, .. }));
     assert_eq!(kinds(&*store, job(1)).await, ["e1"]);
 }
 
-pub async fn of_two_items_with_one_version_the_first_wins(place: &dyn Place) {
+pub async fn of_two_items_with_one_version_the_first_wins(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let second = Item { disposition: keep("second"), ..item(job(1), 0) };
     let outcomes = commit(&*store, vec![item(job(1), 0), second]).await;
-    assert_eq!(outcomes[1], Outcome::Conflict { actual: 1 });
+    assert_eq!(outcomes[1], CommitOutcome::Conflict { actual: 1 });
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, b"e1");
 }
 
-pub async fn an_empty_batch_is_committed(place: &dyn Place) {
+pub async fn an_empty_batch_is_committed(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     assert_eq!(commit(&*store, Vec::new()).await, []);
 }
 
-pub async fn a_snapshot_without_any_event_is_misuse(place: &dyn Place) {
+pub async fn a_snapshot_without_any_event_is_misuse(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     misuse(&*store, Item { events: Vec::new(), ..item(job(1), 0) }).await;
 }
 
-pub async fn a_kind_without_a_name_or_with_too_long_a_name_is_misuse(place: &dyn Place) {
+pub async fn a_kind_without_a_name_or_with_too_long_a_name_is_misuse(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     misuse(&*store, Item { events: vec![event("")], ..item(job(1), 0) }).await;
     misuse(&*store, Item { events: vec![event(&"x".repeat(256))], ..item(job(1), 0) }).await;
     accept(&*store, Item { events: vec![event(&"x".repeat(255))], ..item(job(1), 0) }).await;
 }
 
-pub async fn a_misused_batch_writes_nothing(place: &dyn Place) {
+pub async fn a_misused_batch_writes_nothing(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let bad = Item { events: vec![event("")], ..item(job(2), 0) };
     let batch = Batch { items: vec![item(job(1), 0), bad], chunks: vec![chunk(1, 0, "log")] };
@@ -111,7 +111,7 @@ pub async fn a_misused_batch_writes_nothing(place: &dyn Place) {
     assert_eq!((version(&*store, job(1)).await, store.stats().await.unwrap().chunks), (0, 0));
 }
 
-pub async fn of_many_concurrent_commits_to_one_entity_one_wins_each_version(place: &dyn Place) {
+pub async fn of_many_concurrent_commits_to_one_entity_one_wins_each_version(place: &dyn StoreUnderTest) {
     const WRITERS: usize = 8;
     const ROUNDS: u64 = 5;
     let store = place.open().await;
@@ -124,8 +124,8 @@ pub async fn of_many_concurrent_commits_to_one_entity_one_wins_each_version(plac
         let mut won = 0;
         for task in tasks {
             match task.await.unwrap().as_slice() {
-                [Outcome::Committed { .. }] => won += 1,
-                other => assert_eq!(other, [Outcome::Conflict { actual: round + 1 }]),
+                [CommitOutcome::Committed { .. }] => won += 1,
+                other => assert_eq!(other, [CommitOutcome::Conflict { actual: round + 1 }]),
             }
         }
         assert_eq!(won, 1);
@@ -133,7 +133,7 @@ pub async fn of_many_concurrent_commits_to_one_entity_one_wins_each_version(plac
     assert_eq!(version(&*store, job(1)).await, ROUNDS);
 }
 
-pub async fn many_concurrent_commits_to_many_entities_all_succeed(place: &dyn Place) {
+pub async fn many_concurrent_commits_to_many_entities_all_succeed(place: &dyn StoreUnderTest) {
     const WRITERS: u128 = 40;
     let store = place.open().await;
     let mut tasks = Vec::new();
@@ -149,7 +149,7 @@ pub async fn many_concurrent_commits_to_many_entities_all_succeed(place: &dyn Pl
     assert_eq!(store.entities(None, 1_000).await.unwrap().len(), WRITERS as usize);
 }
 
-pub async fn large_values_come_back_whole(place: &dyn Place) {
+pub async fn large_values_come_back_whole(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let large = |byte: u8| vec![byte; 1024 * 1024];
     let mut big = Item { disposition: Disposition::Keep { snapshot: large(b's'), alarm: None }, ..item(job(1), 0) };
@@ -163,11 +163,11 @@ pub async fn large_values_come_back_whole(place: &dyn Place) {
     assert_eq!(store.chunks(chunk(1, 0, "").owner, 0, 1).await.unwrap()[0].bytes, large(b'c'));
 }
 
-pub async fn a_batch_of_thousands_of_items_is_committed(place: &dyn Place) {
+pub async fn a_batch_of_thousands_of_items_is_committed(place: &dyn StoreUnderTest) {
     const ITEMS: u128 = 3_000;
     let store = place.open().await;
     let outcomes = commit(&*store, (1..=ITEMS).map(|number| item(job(number), 0)).collect()).await;
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed { version: 1, .. })));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { version: 1, .. })));
     assert_eq!(store.stats().await.unwrap().entities, ITEMS as u64);
 }
 

@@ -1,4 +1,4 @@
-//! What the cases are told with: entities, events, items, short and always the same.
+//! What the cases are written with: entities, events, items, short and always the same.
 //!
 //! Invariant: everything follows from small numbers; two calls with the same numbers are equal.
 
@@ -6,7 +6,8 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Chunk, Dedup, Disposition, DueAlarm, Item, NewEvent, Outcome, RowWrite, Store, Trim, Version, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, Item, NewEvent, RowWrite, Store, Trim, Version,
+    View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -87,14 +88,14 @@ impl Item {
 }
 
 /// Commits the items as one batch.
-pub async fn commit(store: &dyn Store, items: Vec<Item>) -> Vec<Outcome> {
+pub async fn commit(store: &dyn Store, items: Vec<Item>) -> Vec<CommitOutcome> {
     store.commit(Batch { items, chunks: Vec::new() }).await.unwrap()
 }
 
-/// Commits one item that must be accepted; answers the new version.
+/// Commits one item that must be accepted; returns the new version.
 pub async fn accept(store: &dyn Store, item: Item) -> Version {
     match commit(store, vec![item]).await.as_slice() {
-        [Outcome::Committed { version, .. }] => *version,
+        [CommitOutcome::Committed { version, .. }] => *version,
         other => panic!("not committed: {other:?}"),
     }
 }

@@ -1,10 +1,10 @@
 //! The log: a stream by version, all streams by position.
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{accept, at, commit, event, grow, item, job, kinds, positions};
-use crate::{Event, Fault, Item, NewEvent, Outcome, Position};
+use crate::{CommitOutcome, Fault, Item, NewEvent, Position, StoredEvent};
 
-pub async fn history_pages_by_version(place: &dyn Place) {
+pub async fn history_pages_by_version(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 5).await;
     let page = store.history(job(1), 2, 2).await.unwrap();
@@ -15,19 +15,19 @@ pub async fn history_pages_by_version(place: &dyn Place) {
     assert_eq!(store.history(job(1), 0, 0).await.unwrap().events, []);
 }
 
-pub async fn history_of_nobody_is_empty(place: &dyn Place) {
+pub async fn history_of_nobody_is_empty(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     assert_eq!(store.history(job(1), 0, 10).await.unwrap(), Default::default());
 }
 
-pub async fn history_from_beyond_the_end_is_empty_but_tells_the_oldest(place: &dyn Place) {
+pub async fn history_from_beyond_the_end_is_empty_but_has_the_oldest(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 2).await;
     let beyond = store.history(job(1), 3, 10).await.unwrap();
     assert_eq!((beyond.events.len(), beyond.oldest), (0, 1));
 }
 
-pub async fn histories_of_neighbours_do_not_mix(place: &dyn Place) {
+pub async fn histories_of_neighbours_do_not_mix(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     for number in [1, 2, 3] {
         grow(&*store, job(number), number as u64).await;
@@ -37,7 +37,7 @@ pub async fn histories_of_neighbours_do_not_mix(place: &dyn Place) {
     assert!(history.events.iter().all(|event| event.entity == job(2)));
 }
 
-pub async fn events_of_one_entity_come_by_version_and_reading_on_after_any_gives_the_rest(place: &dyn Place) {
+pub async fn events_of_one_entity_come_by_version_and_reading_on_after_any_gives_the_rest(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     commit(&*store, vec![item(job(9), 0), item(job(1), 0), item(job(9), 1)]).await;
     accept(&*store, item(job(5), 0)).await;
@@ -51,7 +51,7 @@ pub async fn events_of_one_entity_come_by_version_and_reading_on_after_any_gives
     }
 }
 
-pub async fn events_page_by_position_without_gap_or_repetition(place: &dyn Place) {
+pub async fn events_page_by_position_without_gap_or_repetition(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     for number in 1..=5 {
         grow(&*store, job(number), 5).await;
@@ -68,7 +68,7 @@ pub async fn events_page_by_position_without_gap_or_repetition(place: &dyn Place
     assert_eq!(store.events(&Position::default(), 0).await.unwrap(), []);
 }
 
-pub async fn events_after_the_last_position_are_none_until_there_are_new_ones(place: &dyn Place) {
+pub async fn events_after_the_last_position_are_none_until_there_are_new_ones(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 2).await;
     let last = store.events(&Position::default(), 10).await.unwrap().pop().unwrap().position;
@@ -78,29 +78,30 @@ pub async fn events_after_the_last_position_are_none_until_there_are_new_ones(pl
     assert_eq!(news.iter().map(|event| event.version).collect::<Vec<_>>(), [3]);
 }
 
-pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(place: &dyn Place) {
+pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let two = Item { events: vec![event("a"), event("b")], ..item(job(1), 0) };
     let outcomes = commit(&*store, vec![two, item(job(2), 0)]).await;
     for (outcome, entity) in outcomes.into_iter().zip([job(1), job(2)]) {
         let event = store.history(entity, 0, 10).await.unwrap().events.pop().unwrap();
-        assert_eq!(outcome, Outcome::Committed { version: event.version, last: Some(event.position.clone()) });
+        assert_eq!(outcome, CommitOutcome::Committed { version: event.version, last: Some(event.position.clone()) });
         let after = store.events(&event.position, 10).await.unwrap();
         assert!(after.iter().all(|later| later.entity != entity), "{after:?}");
     }
 }
 
-pub async fn an_event_comes_back_as_it_was_given(place: &dyn Place) {
+pub async fn an_event_comes_back_as_it_was_given(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let given =
         NewEvent { at: at(1_763_236_800_123), kind: "job_größer".into(), data: b"{\"a\":[1,\"\\u0000\"]}".to_vec() };
     accept(&*store, Item { events: vec![given.clone()], ..item(job(1), 0) }).await;
-    let Event { entity, version, at, kind, data, .. } = store.history(job(1), 1, 1).await.unwrap().events.remove(0);
+    let StoredEvent { entity, version, at, kind, data, .. } =
+        store.history(job(1), 1, 1).await.unwrap().events.remove(0);
     assert_eq!((entity, version), (job(1), 1));
     assert_eq!(NewEvent { at, kind, data }, given);
 }
 
-pub async fn a_made_up_position_is_refused(place: &dyn Place) {
+pub async fn a_made_up_position_is_refused(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let answer = store.events(&Position("no such position".into()), 10).await;
     assert!(matches!(answer, Err(Fault::NotAPosition { .. })), "{answer:?}");

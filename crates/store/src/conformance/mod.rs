@@ -1,6 +1,6 @@
 //! The promises of the contract as tests. Every driver runs all of them: `ordo_store::conformance!(crate::place);`
 //!
-//! Invariant: a case knows nothing of the driver but [`Place`], has no clock and no chance, and is listed below
+//! Invariant: a case knows nothing of the driver but [`StoreUnderTest`], has no clock and no chance, and is listed below
 //! (a test compares the list with the sources).
 
 #![allow(clippy::unwrap_used, reason = "these are tests, compiled for other crates")]
@@ -25,12 +25,12 @@ pub mod trims;
 
 /// Where a case has its store: a folder, a database. New for each case, empty at first.
 #[async_trait]
-pub trait Place: Send + Sync {
+pub trait StoreUnderTest: Send + Sync {
     /// Opens the store; after the former one was dropped, what it committed is there.
     async fn open(&self) -> Arc<dyn Store>;
 }
 
-/// Makes a test of each case. `$place` is the path of a function that makes a new [`Place`].
+/// Makes a test of each case. `$place` is the path of a function that makes a new [`StoreUnderTest`].
 #[macro_export]
 macro_rules! conformance {
     ($place:path) => {
@@ -60,7 +60,7 @@ macro_rules! conformance_cases {
                 a_new_stream_starts_at_version_one
                 several_events_of_one_item_get_consecutive_versions
                 an_item_without_events_keeps_the_version
-                a_stale_version_is_a_conflict_and_tells_the_actual_one
+                a_stale_version_is_a_conflict_with_the_actual_one
                 creating_what_exists_is_a_conflict
                 changing_what_does_not_exist_is_a_conflict_with_zero
                 a_conflict_writes_nothing
@@ -101,13 +101,13 @@ macro_rules! conformance_cases {
                 due_after_an_alarm_that_is_gone_goes_on_behind_it
                 due_after_a_later_time_is_empty
                 alarms_at_the_bounds_of_time_are_found
-                a_snapshot_tells_its_alarm
+                a_snapshot_has_its_alarm
                 a_refused_item_leaves_the_alarm_alone
             }
             logs {
                 history_pages_by_version
                 history_of_nobody_is_empty
-                history_from_beyond_the_end_is_empty_but_tells_the_oldest
+                history_from_beyond_the_end_is_empty_but_has_the_oldest
                 histories_of_neighbours_do_not_mix
                 events_of_one_entity_come_by_version_and_reading_on_after_any_gives_the_rest
                 events_page_by_position_without_gap_or_repetition

@@ -1,10 +1,10 @@
 //! Rebuilds: the events are the truth, the rest comes and goes.
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{accept, alarm, at, chunk, due, item, job, kinds, once, put};
-use crate::{Batch, Fault, Outcome, Rebuilt, Snapshot, Store, View};
+use crate::{Batch, CommitOutcome, Fault, Rebuilt, Snapshot, Store, View};
 
-pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn Place) {
+pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     seed(&*store).await;
     store.clear_derived().await.unwrap();
@@ -14,7 +14,7 @@ pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn P
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2"]);
 }
 
-pub async fn a_rebuild_puts_back_snapshots_alarms_and_rows(place: &dyn Place) {
+pub async fn a_rebuild_puts_back_snapshots_alarms_and_rows(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     seed(&*store).await;
     let before = (store.load(&[job(1)]).await.unwrap(), due(&*store).await);
@@ -26,7 +26,7 @@ pub async fn a_rebuild_puts_back_snapshots_alarms_and_rows(place: &dyn Place) {
     assert_eq!(accept(&*store, item(job(1), 2)).await, 3);
 }
 
-pub async fn between_clearing_and_the_end_of_a_rebuild_nothing_is_committed(place: &dyn Place) {
+pub async fn between_clearing_and_the_end_of_a_rebuild_nothing_is_committed(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     seed(&*store).await;
     store.clear_derived().await.unwrap();
@@ -37,7 +37,7 @@ pub async fn between_clearing_and_the_end_of_a_rebuild_nothing_is_committed(plac
     accept(&*store, item(job(2), 0)).await;
 }
 
-pub async fn an_interrupted_rebuild_is_remembered_and_can_be_repeated(place: &dyn Place) {
+pub async fn an_interrupted_rebuild_is_remembered_and_can_be_repeated(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     seed(&*store).await;
     store.clear_derived().await.unwrap();
@@ -53,7 +53,7 @@ pub async fn an_interrupted_rebuild_is_remembered_and_can_be_repeated(place: &dy
     accept(&*store, item(job(1), 2)).await;
 }
 
-pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn Place) {
+pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     seed(&*store).await;
     store.clear_derived().await.unwrap();
@@ -63,7 +63,7 @@ pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn Place) {
     assert_eq!(store.stats().await.unwrap().chunks, 1);
     let again = item(job(2), 0).with_dedup(vec![once("once", 2, 100, "")]);
     let outcomes = store.commit(Batch { items: vec![again], chunks: Vec::new() }).await.unwrap();
-    assert_eq!(outcomes, [Outcome::Duplicate { key: b"once".to_vec(), value: b"value".to_vec() }]);
+    assert_eq!(outcomes, [CommitOutcome::Duplicate { key: b"once".to_vec(), value: b"value".to_vec() }]);
 }
 
 async fn seed(store: &dyn Store) {

@@ -1,12 +1,12 @@
 //! Reopening: what was acknowledged is there, and numbers go on where they were.
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{
     accept, alarm, at, chunk, commit, due, grow, item, job, kinds, once, positions, purge, put, version,
 };
-use crate::{Batch, Outcome, View};
+use crate::{Batch, CommitOutcome, View};
 
-pub async fn what_was_committed_is_there_after_reopening(place: &dyn Place) {
+pub async fn what_was_committed_is_there_after_reopening(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let full = item(job(1), 0)
         .with_alarm(Some(alarm(5)))
@@ -23,7 +23,7 @@ pub async fn what_was_committed_is_there_after_reopening(place: &dyn Place) {
     assert_eq!(kinds(&*store, job(1)).await, ["e1"]);
 }
 
-pub async fn positions_go_on_after_reopening(place: &dyn Place) {
+pub async fn positions_go_on_after_reopening(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
     let last = store.events(&Default::default(), 10).await.unwrap().pop().unwrap().position;
@@ -34,7 +34,7 @@ pub async fn positions_go_on_after_reopening(place: &dyn Place) {
     assert_eq!(news.iter().map(|event| event.version).collect::<Vec<_>>(), [4]);
 }
 
-pub async fn positions_of_purged_events_are_not_given_again_after_reopening(place: &dyn Place) {
+pub async fn positions_of_purged_events_are_not_given_again_after_reopening(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 3).await;
     let old = positions(&*store).await;
@@ -45,12 +45,12 @@ pub async fn positions_of_purged_events_are_not_given_again_after_reopening(plac
     assert!(!old.contains(&positions(&*store).await[0]));
 }
 
-pub async fn versions_guard_across_reopening(place: &dyn Place) {
+pub async fn versions_guard_across_reopening(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 2).await;
     drop(store);
     let store = place.open().await;
-    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [Outcome::Conflict { actual: 2 }]);
+    assert_eq!(commit(&*store, vec![item(job(1), 1)]).await, [CommitOutcome::Conflict { actual: 2 }]);
     accept(&*store, item(job(1), 2)).await;
     assert_eq!(version(&*store, job(1)).await, 3);
 }

@@ -1,10 +1,10 @@
 //! Snapshots and counts: the store as it stands.
 
-use super::Place;
+use super::StoreUnderTest;
 use super::given::{accept, alarm, chunk, commit, grow, item, job, put};
 use crate::{Batch, View};
 
-pub async fn load_answers_in_the_order_it_was_asked(place: &dyn Place) {
+pub async fn load_answers_in_the_order_it_was_asked(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
     grow(&*store, job(3), 2).await;
@@ -14,12 +14,12 @@ pub async fn load_answers_in_the_order_it_was_asked(place: &dyn Place) {
     assert_eq!(loaded[0].as_ref().unwrap().state, b"e2");
 }
 
-pub async fn load_of_nothing_is_nothing(place: &dyn Place) {
+pub async fn load_of_nothing_is_nothing(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     assert_eq!(store.load(&[]).await.unwrap(), []);
 }
 
-pub async fn entities_page_in_order_of_id(place: &dyn Place) {
+pub async fn entities_page_in_order_of_id(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let numbers = [1, 255, 256, u128::from(u64::MAX), u128::MAX];
     commit(&*store, numbers.iter().rev().map(|number| item(job(*number), 0)).collect()).await;
@@ -33,7 +33,7 @@ pub async fn entities_page_in_order_of_id(place: &dyn Place) {
     assert_eq!(paged, numbers.map(job));
 }
 
-pub async fn stats_count_what_is_there(place: &dyn Place) {
+pub async fn stats_count_what_is_there(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     let empty = store.stats().await.unwrap();
     assert_eq!((empty.events, empty.entities, empty.alarms, empty.chunks), (0, 0, 0, 0));

@@ -14,7 +14,7 @@ use super::expect::Expect;
 use crate::limits::{BODY_SHOWN_BYTES, RESPONSE_BODY_MAX_BYTES, RESPONSE_HEADER_MAX_BYTES, RESPONSE_HEADERS_MAX};
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     status: u16,
     headers: BTreeMap<String, String>,
     is_json: bool,
@@ -22,9 +22,9 @@ pub(crate) struct Answer {
     truncated: bool,
 }
 
-impl Answer {
-    pub(crate) async fn read(mut response: Response) -> Result<Answer, reqwest::Error> {
-        let mut answer = Answer {
+impl HttpResponse {
+    pub(crate) async fn read(mut response: Response) -> Result<HttpResponse, reqwest::Error> {
+        let mut answer = HttpResponse {
             status: response.status().as_u16(),
             headers: keep_headers(response.headers()),
             is_json: says_json(response.headers()),

@@ -3,13 +3,13 @@
 //! Invariant: the method is GET unless one is given; a body never goes out by a method nobody chose.
 
 use bytes::Bytes;
-use ordo_engine::tool::Payload;
+use ordo_engine::tool::DeliveryPayload;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::Value;
 
 use super::expect::Expect;
-use crate::fields::{Fields, InputError};
+use crate::fields::{InputError, InputFields};
 use crate::near::did_you_mean;
 
 const FIELDS: [&str; 6] = ["method", "url", "headers", "body", "expect", "after"];
@@ -30,7 +30,7 @@ pub(crate) struct HttpInput {
 
 impl HttpInput {
     pub(crate) fn parse(input: &Value) -> Result<HttpInput, InputError> {
-        let fields = Fields::of("http", input, &FIELDS, EXAMPLE)?;
+        let fields = InputFields::of("http", input, &FIELDS, EXAMPLE)?;
         let url = fields.text("url")?.ok_or_else(|| {
             InputError::Incomplete(
                 "http needs \"url\", such as \"https://example.com/hook\": did you forget it?".into(),
@@ -58,7 +58,7 @@ impl HttpInput {
 
 impl HttpInput {
     /// A request without a body of its own passes on what came with the webhook, as it came.
-    pub(crate) fn pass_on(&mut self, payload: &Payload, is_method_given: bool) {
+    pub(crate) fn pass_on(&mut self, payload: &DeliveryPayload, is_method_given: bool) {
         self.take_body(payload.body.clone(), payload.header("content-type"), is_method_given);
     }
 
@@ -99,7 +99,7 @@ pub(crate) fn check_scheme(url: &Url) -> Result<(), String> {
     }
 }
 
-fn parse_headers(fields: &Fields<'_>) -> Result<HeaderMap, InputError> {
+fn parse_headers(fields: &InputFields<'_>) -> Result<HeaderMap, InputError> {
     let mut headers = HeaderMap::new();
     for (name, value) in fields.text_map("headers")? {
         let refuse = |why: &str| InputError::invalid(format!("headers.{name}"), why);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_request_without_a_body_passes_on_what_came() {
-        let payload = Payload {
+        let payload = DeliveryPayload {
             hook: "push".into(),
             delivery: uuid::Uuid::nil(),
             headers: vec![("Content-Type".into(), "text/csv".into())],

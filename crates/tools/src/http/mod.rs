@@ -17,7 +17,7 @@ use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::answer::Answer;
+use self::answer::HttpResponse;
 use self::exchange::Exchange;
 use self::input::HttpInput;
 use crate::trace_context;
@@ -61,7 +61,7 @@ impl Http {
         let (expect, url) = (input.expect.clone(), input.url.clone());
         let response = Exchange { guarded: &self.guarded, log: &work.log }.respond(input).await?;
         let unread = |error| Failure::new(explain(&error, &url));
-        Answer::read(response).await.map_err(unread)?.outcome(&expect)
+        HttpResponse::read(response).await.map_err(unread)?.outcome(&expect)
     }
 }
 

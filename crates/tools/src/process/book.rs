@@ -10,41 +10,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ordo_engine::tool::Work;
-use ordo_model::{RunId, Token};
+use ordo_model::{FencingToken, RunId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::proc::{self, Identity, Mark};
+use super::proc::{self, AttemptMark, ProcessIdentity};
 
 #[derive(Debug, Clone)]
 pub struct ProcessBook {
     folder: Arc<Path>,
     generation: Uuid,
-    owner: Option<Identity>,
+    owner: Option<ProcessIdentity>,
     boot: Option<Arc<str>>,
 }
 
 /// One attempt that has, or is about to have, a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct ProcessRecord {
     pub(crate) run_id: RunId,
     pub(crate) attempt: u32,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
     /// The executor's generation that started it, and the process that lived it.
     pub(crate) generation: Uuid,
-    pub(crate) owner: Option<Identity>,
+    pub(crate) owner: Option<ProcessIdentity>,
     pub(crate) boot: Option<String>,
     /// Leader of the process group; absent between the intent and the start.
     #[serde(skip)]
-    pub(crate) leader: Option<Identity>,
+    pub(crate) leader: Option<ProcessIdentity>,
 }
 
 /// The record of an attempt under way.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct OpenRecord {
     path: PathBuf,
     file: File,
-    record: Record,
+    record: ProcessRecord,
 }
 
 impl ProcessBook {
@@ -61,8 +61,8 @@ impl ProcessBook {
     }
 
     /// Writes down that a process is about to be started.
-    pub(crate) fn intend(&self, work: &Work) -> io::Result<Entry> {
-        let record = Record {
+    pub(crate) fn intend(&self, work: &Work) -> io::Result<OpenRecord> {
+        let record = ProcessRecord {
             run_id: work.run_id,
             attempt: work.attempt,
             token: work.token,
@@ -72,17 +72,17 @@ impl ProcessBook {
             leader: None,
         };
         let path = self.folder.join(format!("{}-{}", work.run_id, work.attempt));
-        let mut entry = Entry { file: File::create(&path)?, path, record };
+        let mut entry = OpenRecord { file: File::create(&path)?, path, record };
         entry.file.write_all(&line(&entry.record)?)?;
         Ok(entry)
     }
 
     /// Every record in the folder with its file. What is no record is left alone.
-    pub(crate) fn records(&self) -> io::Result<Vec<(PathBuf, Record)>> {
+    pub(crate) fn records(&self) -> io::Result<Vec<(PathBuf, ProcessRecord)>> {
         let mut records = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
             let path = file?.path();
-            match std::fs::read_to_string(&path).and_then(|text| Record::read(&text)) {
+            match std::fs::read_to_string(&path).and_then(|text| ProcessRecord::read(&text)) {
                 Ok(record) => records.push((path, record)),
                 Err(error) => tracing::warn!(path = %path.display(), %error, "not a record of a process: left alone"),
             }
@@ -97,20 +97,20 @@ fn line(content: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-impl Record {
-    pub(crate) fn mark(&self) -> Mark {
-        Mark::of(self.run_id, self.token)
+impl ProcessRecord {
+    pub(crate) fn mark(&self) -> AttemptMark {
+        AttemptMark::of(self.run_id, self.token)
     }
 
-    fn read(text: &str) -> io::Result<Record> {
+    fn read(text: &str) -> io::Result<ProcessRecord> {
         let (intent, leader) = text.split_once('\n').unwrap_or((text, ""));
-        let record: Record = serde_json::from_str(intent)?;
-        Ok(Record { leader: serde_json::from_str(leader).ok(), ..record })
+        let record: ProcessRecord = serde_json::from_str(intent)?;
+        Ok(ProcessRecord { leader: serde_json::from_str(leader).ok(), ..record })
     }
 }
 
-impl Entry {
-    pub(crate) fn record(&self) -> &Record {
+impl OpenRecord {
+    pub(crate) fn record(&self) -> &ProcessRecord {
         &self.record
     }
 
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_with_a_whole_a_torn_and_no_second_line() {
-        let leader = Some(Identity { pid: 5, started_ticks: 7 });
-        let intent = Record {
+        let leader = Some(ProcessIdentity { pid: 5, started_ticks: 7 });
+        let intent = ProcessRecord {
             run_id: RunId(Uuid::from_u128(1)),
             attempt: 2,
-            token: Token(3),
+            token: FencingToken(3),
             generation: Uuid::from_u128(4),
             owner: None,
             boot: Some("b".to_owned()),
@@ -149,11 +149,11 @@ mod tests {
         };
         let first = String::from_utf8(line(&intent).unwrap()).unwrap();
         let second = String::from_utf8(line(&leader).unwrap()).unwrap();
-        assert_eq!(Record::read(&first).unwrap(), intent);
+        assert_eq!(ProcessRecord::read(&first).unwrap(), intent);
         for end in 0..second.len() - 2 {
-            assert_eq!(Record::read(&format!("{first}{}", &second[..end])).unwrap(), intent);
+            assert_eq!(ProcessRecord::read(&format!("{first}{}", &second[..end])).unwrap(), intent);
         }
-        assert_eq!(Record::read(&format!("{first}{second}")).unwrap(), Record { leader, ..intent });
-        assert!(Record::read("").is_err() && Record::read("notes").is_err());
+        assert_eq!(ProcessRecord::read(&format!("{first}{second}")).unwrap(), ProcessRecord { leader, ..intent });
+        assert!(ProcessRecord::read("").is_err() && ProcessRecord::read("notes").is_err());
     }
 }

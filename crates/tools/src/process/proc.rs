@@ -4,47 +4,47 @@
 
 use std::fs;
 
-use ordo_model::{RunId, Token};
+use ordo_model::{FencingToken, RunId};
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from a later one that got the same number: field 22 of its `stat`, in ticks since boot.
+/// A process, distinguished from a later one with the same number: field 22 of its `stat`, in ticks since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
     pub(crate) started_ticks: u64,
 }
 
 /// One process, as `/proc/<pid>/stat` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub(crate) id: Identity,
+pub(crate) struct ProcessStat {
+    pub(crate) id: ProcessIdentity,
     pub(crate) pgid: i32,
     pub(crate) alive: bool,
 }
 
 /// The attempt a process says it belongs to, by the environment it was started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct AttemptMark {
     pub(crate) run: String,
     pub(crate) fence: String,
 }
 
-impl Mark {
-    pub(crate) fn of(run: RunId, token: Token) -> Mark {
-        Mark { run: run.to_string(), fence: token.0.to_string() }
+impl AttemptMark {
+    pub(crate) fn of(run: RunId, token: FencingToken) -> AttemptMark {
+        AttemptMark { run: run.to_string(), fence: token.0.to_string() }
     }
 }
 
-pub(crate) fn see(pid: i32) -> Option<Seen> {
+pub(crate) fn see(pid: i32) -> Option<ProcessStat> {
     parse_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-pub(crate) fn see_all() -> Vec<Seen> {
+pub(crate) fn see_all() -> Vec<ProcessStat> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(see).collect()
 }
 
-pub(crate) fn mark(pid: i32) -> Option<Mark> {
+pub(crate) fn mark(pid: i32) -> Option<AttemptMark> {
     parse_mark(&fs::read(format!("/proc/{pid}/environ")).ok()?)
 }
 
@@ -53,25 +53,25 @@ pub(crate) fn boot() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
-pub(crate) fn myself() -> Option<Seen> {
+pub(crate) fn myself() -> Option<ProcessStat> {
     see(i32::try_from(std::process::id()).ok()?)
 }
 
 /// The command's name stands in parentheses and may itself hold spaces and parentheses: fields count from the last one.
-fn parse_stat(pid: i32, stat: &str) -> Option<Seen> {
+fn parse_stat(pid: i32, stat: &str) -> Option<ProcessStat> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
-    let id = Identity { pid, started_ticks: fields.get(19)?.parse().ok()? };
-    Some(Seen { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
+    let id = ProcessIdentity { pid, started_ticks: fields.get(19)?.parse().ok()? };
+    Some(ProcessStat { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
 }
 
-fn parse_mark(environ: &[u8]) -> Option<Mark> {
+fn parse_mark(environ: &[u8]) -> Option<AttemptMark> {
     let find = |name: &[u8]| {
         let value = environ.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name))?;
         String::from_utf8(value.to_vec()).ok()
     };
-    Some(Mark { run: find(b"ORDO_RUN_ID=")?, fence: find(b"ORDO_FENCE=")? })
+    Some(AttemptMark { run: find(b"ORDO_RUN_ID=")?, fence: find(b"ORDO_FENCE=")? })
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
             let seen = parse_stat(80, &format!("80 {name} {tail}")).unwrap();
             assert_eq!(
                 seen,
-                Seen { id: Identity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
+                ProcessStat { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
                 "command name {name}"
             );
         }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_mark_needs_the_run_and_the_fence_at_the_start_of_an_entry() {
-        let mark = Mark { run: "r".into(), fence: "7".into() };
+        let mark = AttemptMark { run: "r".into(), fence: "7".into() };
         assert_eq!(parse_mark(b"A=1\0ORDO_RUN_ID=r\0ORDO_FENCE=7\0"), Some(mark));
         assert_eq!(parse_mark(b"ORDO_RUN_ID=r\0"), None);
         assert_eq!(parse_mark(b"XORDO_RUN_ID=r\0ORDO_FENCE=7\0"), None);

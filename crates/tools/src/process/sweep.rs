@@ -9,31 +9,31 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use uuid::Uuid;
 
-use super::book::{Entry, ProcessBook, Record};
+use super::book::{OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
-use super::proc::{self, Identity, Mark, Seen};
+use super::proc::{self, AttemptMark, ProcessIdentity, ProcessStat};
 use crate::limits::SWEEP_GRACE;
 
 /// All processes at one moment, and who is looking.
-struct Snapshot {
-    me: Option<Seen>,
+struct ProcessTable {
+    me: Option<ProcessStat>,
     generation: Uuid,
     boot: Option<String>,
-    processes: Vec<(Seen, Option<Mark>)>,
+    processes: Vec<(ProcessStat, Option<AttemptMark>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
+enum KillTarget {
     Group(i32),
     Process(i32),
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum RecordVerdict {
     /// The generation that wrote the record is going on.
     InUse,
     /// It has ended; what is left of it, if anything, is to be killed.
-    LeftBehind(Vec<Target>),
+    LeftBehind(Vec<KillTarget>),
 }
 
 impl ProcessBook {
@@ -55,15 +55,15 @@ impl ProcessBook {
     }
 
     /// Records of former generations, each with what is still alive of it.
-    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<Target>)>> {
+    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<KillTarget>)>> {
         let records = self.records()?;
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        let snapshot = Snapshot::take(self.generation());
+        let snapshot = ProcessTable::take(self.generation());
         let judged = records.into_iter().filter_map(|(path, record)| match snapshot.judge(&record) {
-            Verdict::InUse => None,
-            Verdict::LeftBehind(mut targets) => {
+            RecordVerdict::InUse => None,
+            RecordVerdict::LeftBehind(mut targets) => {
                 targets.retain(|target| target.is_alive());
                 Some((path, targets))
             }
@@ -72,11 +72,11 @@ impl ProcessBook {
     }
 }
 
-impl Entry {
+impl OpenRecord {
     /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
     pub(crate) async fn kill_strays(&self) -> usize {
         let record = self.record().clone();
-        let targets = tokio::task::spawn_blocking(move || Snapshot::take(record.generation).left_of(&record)).await;
+        let targets = tokio::task::spawn_blocking(move || ProcessTable::take(record.generation).left_of(&record)).await;
         targets.unwrap_or_default().iter().filter(|target| target.is_alive() && target.kill()).count()
     }
 }
@@ -88,38 +88,40 @@ async fn forget(path: &PathBuf) -> io::Result<()> {
     }
 }
 
-impl Snapshot {
-    fn take(generation: Uuid) -> Snapshot {
+impl ProcessTable {
+    fn take(generation: Uuid) -> ProcessTable {
         let processes = proc::see_all().into_iter().map(|seen| (seen, proc::mark(seen.id.pid))).collect();
-        Snapshot { me: proc::myself(), generation, boot: proc::boot(), processes }
+        ProcessTable { me: proc::myself(), generation, boot: proc::boot(), processes }
     }
 
-    fn judge(&self, record: &Record) -> Verdict {
+    fn judge(&self, record: &ProcessRecord) -> RecordVerdict {
         if record.generation == self.generation {
-            return Verdict::InUse;
+            return RecordVerdict::InUse;
         }
         if record.boot.is_none() || record.boot != self.boot {
-            return Verdict::LeftBehind(Vec::new());
+            return RecordVerdict::LeftBehind(Vec::new());
         }
         if record.owner.is_some_and(|owner| self.is_another_alive(owner)) {
-            return Verdict::InUse;
+            return RecordVerdict::InUse;
         }
-        Verdict::LeftBehind(self.left_of(record))
+        RecordVerdict::LeftBehind(self.left_of(record))
     }
 
-    /// A second executor that shares the folder still looks after its own.
-    fn is_another_alive(&self, owner: Identity) -> bool {
+    /// A second executor that shares the folder still attends to its own.
+    fn is_another_alive(&self, owner: ProcessIdentity) -> bool {
         self.me.is_none_or(|me| me.id != owner) && self.processes.iter().any(|(seen, _)| seen.id == owner && seen.alive)
     }
 
-    fn left_of(&self, record: &Record) -> Vec<Target> {
+    fn left_of(&self, record: &ProcessRecord) -> Vec<KillTarget> {
         let mark = record.mark();
-        let ours = |seen: &Seen, its: &Option<Mark>| Some(seen.id) == record.leader || its.as_ref() == Some(&mark);
-        let mut targets: Vec<Target> = (self.processes.iter())
+        let ours = |seen: &ProcessStat, its: &Option<AttemptMark>| {
+            Some(seen.id) == record.leader || its.as_ref() == Some(&mark)
+        };
+        let mut targets: Vec<KillTarget> = (self.processes.iter())
             .filter(|(seen, its)| ours(seen, its))
             .map(|(seen, _)| match self.leader_of(seen.pgid) {
-                Some((leader, its)) if !ours(leader, its) => Target::Process(seen.id.pid),
-                None | Some(_) => Target::Group(seen.pgid),
+                Some((leader, its)) if !ours(leader, its) => KillTarget::Process(seen.id.pid),
+                None | Some(_) => KillTarget::Group(seen.pgid),
             })
             .filter(|target| self.may_kill(*target))
             .collect();
@@ -128,24 +130,24 @@ impl Snapshot {
         targets
     }
 
-    fn leader_of(&self, pgid: i32) -> Option<&(Seen, Option<Mark>)> {
+    fn leader_of(&self, pgid: i32) -> Option<&(ProcessStat, Option<AttemptMark>)> {
         self.processes.iter().find(|(seen, _)| seen.id.pid == pgid)
     }
 
     /// Never ourselves, whoever started us; never everybody (0) nor init.
-    fn may_kill(&self, target: Target) -> bool {
+    fn may_kill(&self, target: KillTarget) -> bool {
         match target {
-            Target::Group(pgid) => pgid > 1 && self.me.is_some_and(|me| me.pgid != pgid),
-            Target::Process(pid) => pid > 1 && self.me.is_some_and(|me| me.id.pid != pid),
+            KillTarget::Group(pgid) => pgid > 1 && self.me.is_some_and(|me| me.pgid != pgid),
+            KillTarget::Process(pid) => pid > 1 && self.me.is_some_and(|me| me.id.pid != pid),
         }
     }
 }
 
-impl Target {
+impl KillTarget {
     fn kill(self) -> bool {
         let sent = match self {
-            Target::Group(pgid) => Pid::from_raw(pgid).map(|pgid| kill_process_group(pgid, Signal::KILL)),
-            Target::Process(pid) => Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL)),
+            KillTarget::Group(pgid) => Pid::from_raw(pgid).map(|pgid| kill_process_group(pgid, Signal::KILL)),
+            KillTarget::Process(pid) => Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL)),
         };
         tracing::info!(what = ?self, ?sent, "killed what an attempt left running");
         matches!(sent, Some(Ok(())))
@@ -153,8 +155,8 @@ impl Target {
 
     fn is_alive(self) -> bool {
         match self {
-            Target::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
-            Target::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
+            KillTarget::Group(pgid) => Pid::from_raw(pgid).is_some_and(has_members),
+            KillTarget::Process(pid) => proc::see(pid).is_some_and(|seen| seen.alive),
         }
     }
 }
@@ -162,27 +164,27 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ordo_model::{RunId, Token};
+    use ordo_model::{FencingToken, RunId};
 
     const RUN: RunId = RunId(Uuid::from_u128(1));
 
-    fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (Seen, Option<Mark>) {
-        let seen = Seen { id: Identity { pid, started_ticks }, pgid, alive: true };
-        (seen, fence.map(|fence| Mark::of(RUN, Token(fence))))
+    fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (ProcessStat, Option<AttemptMark>) {
+        let seen = ProcessStat { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
+        (seen, fence.map(|fence| AttemptMark::of(RUN, FencingToken(fence))))
     }
 
-    fn snapshot(processes: &[(Seen, Option<Mark>)]) -> Snapshot {
+    fn snapshot(processes: &[(ProcessStat, Option<AttemptMark>)]) -> ProcessTable {
         let me = process(10, 10, 1, None);
         let processes = processes.iter().cloned().chain([me.clone()]).collect();
-        Snapshot { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
+        ProcessTable { me: Some(me.0), generation: Uuid::from_u128(2), boot: Some("boot".into()), processes }
     }
 
-    fn record(leader: Option<(i32, u64)>) -> Record {
-        let identity = |(pid, started_ticks)| Identity { pid, started_ticks };
-        Record {
+    fn record(leader: Option<(i32, u64)>) -> ProcessRecord {
+        let identity = |(pid, started_ticks)| ProcessIdentity { pid, started_ticks };
+        ProcessRecord {
             run_id: RUN,
             attempt: 1,
-            token: Token(7),
+            token: FencingToken(7),
             generation: Uuid::from_u128(1),
             owner: Some(identity((9, 5))),
             boot: Some("boot".into()),
@@ -190,16 +192,16 @@ mod tests {
         }
     }
 
-    fn left(record: &Record, processes: &[(Seen, Option<Mark>)]) -> Vec<Target> {
+    fn left(record: &ProcessRecord, processes: &[(ProcessStat, Option<AttemptMark>)]) -> Vec<KillTarget> {
         match snapshot(processes).judge(record) {
-            Verdict::LeftBehind(targets) => targets,
-            Verdict::InUse => panic!("in use"),
+            RecordVerdict::LeftBehind(targets) => targets,
+            RecordVerdict::InUse => panic!("in use"),
         }
     }
 
     #[test]
     fn a_leader_is_proven_by_its_start_time_even_without_an_environment() {
-        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 99, None)]), [Target::Group(50)]);
+        assert_eq!(left(&record(Some((50, 99))), &[process(50, 50, 99, None)]), [KillTarget::Group(50)]);
     }
 
     #[test]
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn members_that_survive_their_leader_are_proven_by_run_and_fence() {
-        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(7))]), [Target::Group(50)]);
+        assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(7))]), [KillTarget::Group(50)]);
         assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, None)]), []);
         assert_eq!(left(&record(Some((50, 99))), &[process(51, 50, 100, Some(8))]), [], "a later attempt");
     }
@@ -217,26 +219,26 @@ mod tests {
     #[test]
     fn an_intent_without_a_group_finds_its_processes_by_their_mark() {
         let seen = [process(60, 60, 1, Some(7)), process(61, 60, 2, Some(7)), process(62, 62, 2, None)];
-        assert_eq!(left(&record(None), &seen), [Target::Group(60)]);
+        assert_eq!(left(&record(None), &seen), [KillTarget::Group(60)]);
     }
 
     #[test]
     fn a_marked_process_in_a_strangers_group_is_killed_alone() {
         let seen = [process(60, 60, 1, None), process(61, 60, 2, Some(7))];
-        assert_eq!(left(&record(None), &seen), [Target::Process(61)]);
+        assert_eq!(left(&record(None), &seen), [KillTarget::Process(61)]);
     }
 
     #[test]
     fn we_never_kill_ourselves_even_if_a_run_started_us() {
-        assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [Target::Process(11)]);
+        assert_eq!(left(&record(None), &[process(11, 10, 2, Some(7))]), [KillTarget::Process(11)]);
         let mut started_by_a_run = snapshot(&[]);
         started_by_a_run.processes = vec![process(10, 10, 1, Some(7))];
-        assert_eq!(started_by_a_run.judge(&record(None)), Verdict::LeftBehind(vec![]));
+        assert_eq!(started_by_a_run.judge(&record(None)), RecordVerdict::LeftBehind(vec![]));
     }
 
     #[test]
     fn another_boot_leaves_nothing_behind() {
-        let old = Record { boot: Some("before".into()), ..record(Some((50, 99))) };
+        let old = ProcessRecord { boot: Some("before".into()), ..record(Some((50, 99))) };
         assert_eq!(left(&old, &[process(50, 50, 99, Some(7))]), []);
     }
 
@@ -244,10 +246,10 @@ mod tests {
     fn what_a_living_executor_looks_after_is_left_alone() {
         let record = record(Some((50, 99)));
         let neighbour = snapshot(&[process(9, 9, 5, None), process(50, 50, 99, Some(7))]);
-        assert_eq!(neighbour.judge(&record), Verdict::InUse);
-        let own = Snapshot { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
-        assert_eq!(own.judge(&record), Verdict::InUse);
+        assert_eq!(neighbour.judge(&record), RecordVerdict::InUse);
+        let own = ProcessTable { generation: record.generation, ..snapshot(&[process(50, 50, 99, Some(7))]) };
+        assert_eq!(own.judge(&record), RecordVerdict::InUse);
         let reused = snapshot(&[process(9, 9, 6, None), process(50, 50, 99, Some(7))]);
-        assert_eq!(reused.judge(&record), Verdict::LeftBehind(vec![Target::Group(50)]));
+        assert_eq!(reused.judge(&record), RecordVerdict::LeftBehind(vec![KillTarget::Group(50)]));
     }
 }

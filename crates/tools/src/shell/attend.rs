@@ -1,6 +1,6 @@
 //! Stays with a started command until it and its group have ended.
 //!
-//! Invariant: the output is read the whole time, so nobody who is told to end is stuck writing; every wait
+//! Invariant: the output is read the whole time, so no process that is stopped is stuck writing; every wait
 //! after the command's own end is bounded.
 
 use std::process::ExitStatus;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::ending::Ending;
 use crate::limits::{KILL_GRACE, OUTPUT_GRACE};
-use crate::process::book::Entry;
+use crate::process::book::OpenRecord;
 use crate::process::group::Group;
 
 const OUTSIDER: &str = "a process outside the command's group keeps its output open: no longer read";
@@ -38,7 +38,11 @@ impl Attended {
         Attended { process: Process { group, child }, capture }
     }
 
-    pub(crate) async fn until_the_end(mut self, cancel: &CancellationToken, entry: &Entry) -> Result<Value, Failure> {
+    pub(crate) async fn until_the_end(
+        mut self,
+        cancel: &CancellationToken,
+        entry: &OpenRecord,
+    ) -> Result<Value, Failure> {
         let ending = match self.exit_or(cancel).await? {
             Some(status) => {
                 self.drain(cancel).await;
@@ -50,7 +54,7 @@ impl Attended {
         ending.outcome(&self.capture.finish())
     }
 
-    /// The command's own end, or nothing when it is told to stop first.
+    /// The command's own end, or nothing when it is cancelled first.
     async fn exit_or(&mut self, cancel: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
         let Attended { process, capture } = self;
         let exit = async {
@@ -84,8 +88,8 @@ impl Attended {
         }
     }
 
-    async fn stop(&mut self, entry: &Entry) -> Ending {
-        self.say("told to stop: TERM to the process group");
+    async fn stop(&mut self, entry: &OpenRecord) -> Ending {
+        self.say("cancelled: TERM to the process group");
         let ending = if self.signal_and_wait(Signal::TERM).await {
             Ending::Stopped
         } else {
@@ -123,7 +127,7 @@ impl Process {
 
     async fn gone(&mut self) {
         if let Err(error) = self.wait().await {
-            tracing::warn!(%error, "cannot wait for a command that was told to stop");
+            tracing::warn!(%error, "cannot wait for a command that was cancelled");
         }
         self.group.gone().await;
     }

@@ -8,20 +8,20 @@ use ordo_model::limits::OUTPUT_TAIL_BYTES;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 
-use super::lines::{LineCutter, Piece};
-use super::tail::Tail;
+use super::lines::{LineCutter, LinePiece};
+use super::tail::TextTail;
 use crate::limits::{READ_BYTES, STDERR_SHOWN_BYTES};
 
 pub(crate) struct Capture {
     stdout: Pipe,
     stderr: Pipe,
-    kept: Kept,
+    kept: CapturedOutput,
 }
 
-struct Kept {
+struct CapturedOutput {
     log: LogSink,
-    output: Tail,
-    complaints: Tail,
+    output: TextTail,
+    complaints: TextTail,
 }
 
 struct Pipe {
@@ -35,13 +35,17 @@ struct Pipe {
 /// What is known of the output when the command has ended.
 #[derive(Debug)]
 pub(crate) struct Captured {
-    pub(crate) output: Tail,
-    pub(crate) complaints: Tail,
+    pub(crate) output: TextTail,
+    pub(crate) complaints: TextTail,
 }
 
 impl Capture {
     pub(crate) fn of(child: &mut Child, log: LogSink) -> Capture {
-        let kept = Kept { log, output: Tail::of(OUTPUT_TAIL_BYTES), complaints: Tail::of(STDERR_SHOWN_BYTES) };
+        let kept = CapturedOutput {
+            log,
+            output: TextTail::of(OUTPUT_TAIL_BYTES),
+            complaints: TextTail::of(STDERR_SHOWN_BYTES),
+        };
         let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         Capture { stdout: Pipe::new(LogStream::Stdout, stdout), stderr: Pipe::new(LogStream::Stderr, stderr), kept }
@@ -92,7 +96,7 @@ impl Pipe {
         }
     }
 
-    fn take_in(&mut self, count: usize, kept: &mut Kept) {
+    fn take_in(&mut self, count: usize, kept: &mut CapturedOutput) {
         if count == 0 {
             self.from = None;
         }
@@ -100,11 +104,11 @@ impl Pipe {
     }
 }
 
-impl Kept {
-    fn take_in(&mut self, stream: LogStream, piece: Piece<'_>) {
+impl CapturedOutput {
+    fn take_in(&mut self, stream: LogStream, piece: LinePiece<'_>) {
         // Before the tail cuts it: half of a secret would not be known for one.
         let text = self.log.masked(piece.text);
-        let piece = Piece { text: &text, ends_line: piece.ends_line };
+        let piece = LinePiece { text: &text, ends_line: piece.ends_line };
         self.log.line(stream, piece.text);
         self.output.push(piece);
         if stream == LogStream::Stderr {

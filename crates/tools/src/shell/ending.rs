@@ -19,9 +19,9 @@ const SIGNALS: [&str; 31] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Exited(ExitStatus),
-    /// Told to stop, it did.
+    /// Cancelled, it stopped.
     Stopped,
-    /// Told to stop, it had to be killed.
+    /// Cancelled, it had to be killed.
     Killed,
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use ordo_engine::tool::{Payload, Work};
+use ordo_engine::tool::{DeliveryPayload, Work};
 
 use crate::fields::InputError;
 use crate::trace_context;
@@ -77,7 +77,7 @@ fn about(work: &Work) -> Vec<(&'static str, String)> {
 }
 
 /// What came with the webhook, but for its body, which is the command's input.
-fn about_hook(payload: &Payload) -> BTreeMap<String, String> {
+fn about_hook(payload: &DeliveryPayload) -> BTreeMap<String, String> {
     let mut all = BTreeMap::from([
         ("ORDO_HOOK_SLUG".to_owned(), payload.hook.clone()),
         ("ORDO_HOOK_DELIVERY".to_owned(), payload.delivery.to_string()),

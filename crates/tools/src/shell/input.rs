@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::environment::check_env;
 use super::runner::Invocation;
-use crate::fields::{Fields, InputError};
+use crate::fields::{InputError, InputFields};
 
 const FIELDS: [&str; 7] = ["command", "args", "env", "cwd", "stdin", "script", "after"];
 const EXAMPLE: &str = r#"{"command": "echo", "args": ["hi"]}"#;
@@ -20,7 +20,7 @@ pub(crate) enum ShellInput {
 
 impl ShellInput {
     pub(crate) fn parse(input: &Value) -> Result<ShellInput, InputError> {
-        let fields = Fields::of("shell", input, &FIELDS, EXAMPLE)?;
+        let fields = InputFields::of("shell", input, &FIELDS, EXAMPLE)?;
         let args = fields.texts("args")?;
         let (command, script) = (fields.text("command")?, fields.text("script")?);
         let env = fields.text_map("env")?;

@@ -7,7 +7,7 @@ use ordo_model::limits::LOG_LINE_MAX_BYTES;
 
 /// A line, or a piece of one that was too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct LinePiece<'a> {
     pub(crate) text: &'a str,
     pub(crate) ends_line: bool,
 }
@@ -20,7 +20,7 @@ pub(crate) struct LineCutter {
 }
 
 impl LineCutter {
-    pub(crate) fn push(&mut self, mut bytes: &[u8], mut emit: impl FnMut(Piece<'_>)) {
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut emit: impl FnMut(LinePiece<'_>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.take_in(&bytes[..end], &mut emit);
             self.end_line(&mut emit);
@@ -30,13 +30,13 @@ impl LineCutter {
     }
 
     /// The stream has ended.
-    pub(crate) fn finish(&mut self, mut emit: impl FnMut(Piece<'_>)) {
+    pub(crate) fn finish(&mut self, mut emit: impl FnMut(LinePiece<'_>)) {
         if !self.pending.is_empty() {
             self.end_line(&mut emit);
         }
     }
 
-    fn take_in(&mut self, bytes: &[u8], emit: &mut impl FnMut(Piece<'_>)) {
+    fn take_in(&mut self, bytes: &[u8], emit: &mut impl FnMut(LinePiece<'_>)) {
         self.pending.extend_from_slice(bytes);
         while self.pending.len() > LOG_LINE_MAX_BYTES {
             let rest = self.pending.split_off(character_start(&self.pending, LOG_LINE_MAX_BYTES));
@@ -46,7 +46,7 @@ impl LineCutter {
         }
     }
 
-    fn end_line(&mut self, emit: &mut impl FnMut(Piece<'_>)) {
+    fn end_line(&mut self, emit: &mut impl FnMut(LinePiece<'_>)) {
         let line = self.pending.strip_suffix(b"\r").unwrap_or(&self.pending);
         if !(line.is_empty() && self.inside_line) {
             give(line, true, emit);
@@ -57,15 +57,15 @@ impl LineCutter {
 }
 
 /// Replacement characters are longer than the bytes they replace, so a piece may have to be cut once more.
-fn give(bytes: &[u8], ends_line: bool, emit: &mut impl FnMut(Piece<'_>)) {
+fn give(bytes: &[u8], ends_line: bool, emit: &mut impl FnMut(LinePiece<'_>)) {
     let text = String::from_utf8_lossy(bytes);
     let mut rest: &str = &text;
     while rest.len() > LOG_LINE_MAX_BYTES {
         let (piece, after) = rest.split_at(rest.floor_char_boundary(LOG_LINE_MAX_BYTES));
-        emit(Piece { text: piece, ends_line: false });
+        emit(LinePiece { text: piece, ends_line: false });
         rest = after;
     }
-    emit(Piece { text: rest, ends_line });
+    emit(LinePiece { text: rest, ends_line });
 }
 
 /// The last place at or before `at` where a UTF-8 character may begin.

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::input::ShellInput;
-use self::runner::{Invocation, Runner};
+use self::runner::{Invocation, ProcessRunner};
 use crate::fields::InputError;
 
 /// `[tools.shell]` of the configuration.
@@ -41,12 +41,12 @@ impl Default for ShellOptions {
 
 #[derive(Debug, Clone)]
 pub struct Shell {
-    runner: Arc<Runner>,
+    runner: Arc<ProcessRunner>,
     allow: Option<Vec<String>>,
 }
 
 impl Shell {
-    pub fn new(runner: Arc<Runner>, allow: Option<Vec<String>>) -> Shell {
+    pub fn new(runner: Arc<ProcessRunner>, allow: Option<Vec<String>>) -> Shell {
         Shell { runner, allow }
     }
 

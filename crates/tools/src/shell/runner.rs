@@ -1,6 +1,6 @@
 //! Runs one command as a process group of its own, from intent to last line.
 //!
-//! Invariant: when a run returns, nothing that it was told to stop is alive, and its record is gone from the book.
+//! Invariant: when a run returns, nothing that it had to stop is alive, and its record is gone from the book.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attend::Attended;
 use super::environment::Environment;
-use crate::process::book::{Entry, ProcessBook};
+use crate::process::book::{OpenRecord, ProcessBook};
 use crate::process::group::Group;
 
 /// One command, ready to be started.
@@ -32,7 +32,7 @@ pub struct Invocation {
 
 /// What every tool that starts processes shares.
 #[derive(Debug, Clone)]
-pub struct Runner {
+pub struct ProcessRunner {
     book: ProcessBook,
     environment: Environment,
 }
@@ -41,12 +41,12 @@ pub struct Runner {
 struct Started {
     group: Group,
     child: Child,
-    entry: Entry,
+    entry: OpenRecord,
 }
 
-impl Runner {
-    pub fn new(book: ProcessBook, environment: Environment) -> Runner {
-        Runner { book, environment }
+impl ProcessRunner {
+    pub fn new(book: ProcessBook, environment: Environment) -> ProcessRunner {
+        ProcessRunner { book, environment }
     }
 
     pub async fn sweep(&self) -> io::Result<usize> {

@@ -2,20 +2,20 @@
 //!
 //! Invariant: never more than twice the limit is held.
 
-use super::lines::Piece;
+use super::lines::LinePiece;
 
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct TextTail {
     limit: usize,
     text: String,
 }
 
-impl Tail {
-    pub(crate) fn of(limit: usize) -> Tail {
-        Tail { limit, text: String::new() }
+impl TextTail {
+    pub(crate) fn of(limit: usize) -> TextTail {
+        TextTail { limit, text: String::new() }
     }
 
-    pub(crate) fn push(&mut self, piece: Piece<'_>) {
+    pub(crate) fn push(&mut self, piece: LinePiece<'_>) {
         self.text.push_str(end_of(piece.text, self.limit));
         if piece.ends_line {
             self.text.push('\n');
@@ -46,9 +46,9 @@ fn end_of(text: &str, limit: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn tail(limit: usize, lines: &[&str]) -> Tail {
-        let mut tail = Tail::of(limit);
-        lines.iter().for_each(|text| tail.push(Piece { text, ends_line: true }));
+    fn tail(limit: usize, lines: &[&str]) -> TextTail {
+        let mut tail = TextTail::of(limit);
+        lines.iter().for_each(|text| tail.push(LinePiece { text, ends_line: true }));
         tail
     }
 
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn little_is_held_however_much_comes() {
-        let mut tail = Tail::of(10);
+        let mut tail = TextTail::of(10);
         for _ in 0..1_000 {
-            tail.push(Piece { text: "0123456789abcdef", ends_line: true });
+            tail.push(LinePiece { text: "0123456789abcdef", ends_line: true });
             assert!(tail.text.len() <= 20 + 11);
         }
     }

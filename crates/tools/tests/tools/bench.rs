@@ -11,8 +11,8 @@ use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::logs::{LogLine, LogSink, LogStream};
 use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
-use ordo_model::{JobId, RunId, Token};
-use ordo_tools::{Environment, ProcessBook, Runner, Shell};
+use ordo_model::{FencingToken, JobId, RunId};
+use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -23,7 +23,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) runner: Arc<ProcessRunner>,
 }
 
 pub(crate) struct Log(UnboundedReceiver<(RunId, LogLine)>);
@@ -36,7 +36,7 @@ impl Bench {
     pub(crate) fn with_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let book = ProcessBook::open(folder.path().join("processes"), new_id()).unwrap();
-        Bench { folder, runner: Arc::new(Runner::new(book, Environment::of(variables))) }
+        Bench { folder, runner: Arc::new(ProcessRunner::new(book, Environment::of(variables))) }
     }
 
     pub(crate) fn shell(&self) -> Shell {
@@ -76,7 +76,7 @@ pub(crate) fn attempt(input: Value) -> (Work, Log) {
         run_id,
         label: "a label".to_owned(),
         attempt: 1,
-        token: Token(TOKENS.fetch_add(1, Ordering::Relaxed)),
+        token: FencingToken(TOKENS.fetch_add(1, Ordering::Relaxed)),
         scheduled_for: None,
         shard: None,
         input,

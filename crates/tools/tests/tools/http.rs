@@ -177,7 +177,7 @@ async fn nobody_there_is_said_plainly() {
 }
 
 #[tokio::test]
-async fn a_request_ends_when_it_is_told_to() {
+async fn a_request_ends_when_it_is_cancelled() {
     let (work, _log) = attempt(json!({"url": format!("{}/never", server().await)}));
     let cancel = work.cancel.clone();
     let running = tokio::spawn(async move { http().run(work).await });

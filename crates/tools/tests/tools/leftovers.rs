@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use ordo_engine::clock::new_id;
 use ordo_engine::tool::Tool;
-use ordo_tools::{Environment, ProcessBook, Runner, Shell};
+use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -20,7 +20,7 @@ const SCRIPT: &str = "TEST_DAEMON_SCRIPT";
 #[ignore = "run by the tests below, in a process that they kill"]
 async fn daemon() {
     let (Some(folder), Ok(script)) = (std::env::var_os(FOLDER), std::env::var(SCRIPT)) else { return };
-    let runner = Runner::new(book(folder.as_ref()), Environment::of_this_process());
+    let runner = ProcessRunner::new(book(folder.as_ref()), Environment::of_this_process());
     let (work, _log) = attempt(json!({"script": script}));
     Shell::new(runner.into(), None).run(work).await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ordo_engine::logs::LogStream;
-use ordo_engine::tool::{Failure, Payload, Shard, Tool};
+use ordo_engine::tool::{DeliveryPayload, Failure, Shard, Tool};
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES, OUTPUT_TAIL_BYTES};
 use ordo_tools::Shell;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_script_runs_in_a_shell_with_its_arguments() {
 }
 
 #[tokio::test]
-async fn a_failure_tells_the_code_and_the_end_of_stderr() {
+async fn a_failure_has_the_code_and_the_end_of_stderr() {
     assert_eq!(reason(json!({"script": "exit 3"})).await, "exit code 3");
     let script = "echo out; for i in 1 2 3 4; do echo line $i >&2; done; exit 3";
     assert_eq!(reason(json!({"script": script})).await, "exit code 3: line 2 | line 3 | line 4");
@@ -220,7 +220,7 @@ async fn what_came_with_a_webhook_is_the_input_of_the_command() {
     let bench = Bench::new();
     let shell = bench.shell();
     let script = r#"printf '%s|%s|%s|%s|' "$ORDO_HOOK_SLUG" "$ORDO_HOOK_CONTENT_TYPE" "$ORDO_HOOK_HEADER_X_EVENT" "$ORDO_HOOK_DELIVERY"; od -An -tx1"#;
-    let payload = Payload {
+    let payload = DeliveryPayload {
         hook: "push".into(),
         delivery: Uuid::nil(),
         headers: vec![
@@ -232,9 +232,9 @@ async fn what_came_with_a_webhook_is_the_input_of_the_command() {
     };
     let (mut work, _log) = attempt(json!({"script": script}));
     work.payload = Some(payload);
-    let told = in_time(shell.run(work.clone())).await.unwrap();
+    let answer = in_time(shell.run(work.clone())).await.unwrap();
     let expected = "push|x/y|a, b|00000000-0000-0000-0000-000000000000| 00 ff 0a";
-    assert_eq!(told["output"], expected);
+    assert_eq!(answer["output"], expected);
     work.input = json!({"script": "cat", "stdin": "own"});
     assert_eq!(in_time(shell.run(work)).await.unwrap()["output"], "own");
 }

@@ -1,4 +1,4 @@
-//! A tool that was told to stop stops all it started before it returns.
+//! A tool that is cancelled stops all it started before it returns.
 
 use std::process::{Command, Stdio};
 
@@ -34,7 +34,7 @@ async fn grandchildren_are_stopped_too() {
 }
 
 #[tokio::test]
-async fn a_command_may_tidy_up_when_it_is_told_to_stop() {
+async fn a_command_may_tidy_up_when_it_is_stopped() {
     let (_, failure, log) = stop_after("trap 'echo tidy; exit 0' TERM; echo $$; while :; do sleep 0.05; done", 1).await;
     assert_eq!(failure.reason, "stopped");
     assert_eq!(texts(&log, LogStream::Stdout), ["tidy"]);

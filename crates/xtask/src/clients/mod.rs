@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 use crate::cargo::cargo;
-use crate::daemon::Daemon;
+use crate::daemon::DaemonProcess;
 use crate::schemathesis::target;
 use crate::venv;
 
@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<Option<String>> {
     }
     let workshop = Workshop::new(&python)?;
     cargo(&["build", "--quiet", "--package", "ordo"])?;
-    let daemon = Daemon::start(&target().join("debug").join("ordo"))?;
+    let daemon = DaemonProcess::start(&target().join("debug").join("ordo"))?;
     let tried = workshop.try_all(&daemon);
     daemon.stop()?;
     tried.map(|()| None)
@@ -65,7 +65,7 @@ impl Workshop {
         Ok(Workshop { folder, python, node })
     }
 
-    fn try_all(&self, daemon: &Daemon) -> Result<()> {
+    fn try_all(&self, daemon: &DaemonProcess) -> Result<()> {
         let document = self.document(daemon)?;
         let kept = self.folder.join("openapi.json");
         if std::fs::read_to_string(&kept).is_ok_and(|known| known == document) {
@@ -79,7 +79,7 @@ impl Workshop {
         self.check_and_use(daemon)
     }
 
-    fn document(&self, daemon: &Daemon) -> Result<String> {
+    fn document(&self, daemon: &DaemonProcess) -> Result<String> {
         let program = "import sys, urllib.request as r; sys.stdout.write(r.urlopen(sys.argv[1]).read().decode())";
         let url = format!("{}/openapi.json", daemon.url());
         let read = self.python("python").args(["-c", program, &url]).output().context("starting python")?;
@@ -119,7 +119,7 @@ impl Workshop {
     }
 
     /// The scripts are checked as strictly as the generated code, then run.
-    fn check_and_use(&self, daemon: &Daemon) -> Result<()> {
+    fn check_and_use(&self, daemon: &DaemonProcess) -> Result<()> {
         let python_client = self.write("python-client/first.py", PYTHON_CLIENT)?;
         quiet(self.python("mypy").current_dir(self.folder.join("python-client")).args(["--strict", "."]))?;
         use_it(self.python("python").arg(python_client), daemon)?;
@@ -163,7 +163,7 @@ fn npm(folder: &Path) -> Result<PathBuf> {
     Ok(programs)
 }
 
-fn use_it(command: &mut Command, daemon: &Daemon) -> Result<()> {
+fn use_it(command: &mut Command, daemon: &DaemonProcess) -> Result<()> {
     quiet(command.env("ORDO_URL", daemon.url()).env("ORDO_TOKEN", daemon.token()?))
 }
 

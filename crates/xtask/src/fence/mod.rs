@@ -45,7 +45,7 @@ fn breaches(manifest: &Manifest) -> Vec<String> {
     found
 }
 
-fn ours(manifest: &Manifest, rule: &rules::Rule, known: &Use) -> Option<String> {
+fn ours(manifest: &Manifest, rule: &rules::CrateRule, known: &Use) -> Option<String> {
     let name = known.name.as_str();
     // A crate's tests may ask for itself again, with a feature that only tests use.
     let in_tests = known.only_in_tests && (rule.tests_may_know.contains(&name) || name == manifest.folder);

@@ -2,14 +2,14 @@
 //!
 //! Invariant: `model` knows nobody, `engine` and `server` know no driver, drivers do not know the engine.
 
-pub(super) struct Rule {
+pub(super) struct CrateRule {
     pub(super) folder: &'static str,
     pub(super) may_know: &'static [&'static str],
     /// What only its tests may know besides.
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [Rule; 16] = [
+pub(super) const RULES: [CrateRule; 16] = [
     rule("model", &[], &[]),
     rule("api", &["model"], &[]),
     rule("store", &["model"], &[]),
@@ -51,17 +51,21 @@ pub(super) const RULES: [Rule; 16] = [
 ];
 
 /// A crate of others that only some of ours may know outside their tests.
-pub(super) struct Guard {
+pub(super) struct GuardedCrate {
     pub(super) name: &'static str,
     pub(super) known_by: &'static [&'static str],
     pub(super) why: &'static str,
 }
 
-pub(super) const GUARDED: [Guard; 5] = [
-    Guard { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
-    Guard { name: "tokio-postgres", known_by: &["store-postgres"], why: "a store is reached through the contract" },
-    Guard { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
-    Guard {
+pub(super) const GUARDED: [GuardedCrate; 5] = [
+    GuardedCrate { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
+    GuardedCrate {
+        name: "tokio-postgres",
+        known_by: &["store-postgres"],
+        why: "a store is reached through the contract",
+    },
+    GuardedCrate { name: "axum", known_by: &["server", "adapters"], why: "the wire is known at the edges only" },
+    GuardedCrate {
         name: "tokio",
         // The store's conformance suite runs on it, behind a feature; the contract itself does not need it.
         known_by: &[
@@ -80,10 +84,10 @@ pub(super) const GUARDED: [Guard; 5] = [
         ],
         why: "the rules neither wait nor spawn",
     },
-    Guard { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
+    GuardedCrate { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
 ];
 
-pub(super) fn of(folder: &str) -> Option<&'static Rule> {
+pub(super) fn of(folder: &str) -> Option<&'static CrateRule> {
     RULES.iter().find(|rule| rule.folder == folder)
 }
 
@@ -91,6 +95,6 @@ const fn rule(
     folder: &'static str,
     may_know: &'static [&'static str],
     tests_may_know: &'static [&'static str],
-) -> Rule {
-    Rule { folder, may_know, tests_may_know }
+) -> CrateRule {
+    CrateRule { folder, may_know, tests_may_know }
 }

@@ -1,4 +1,4 @@
-//! Doubles: small servers that look like the real ones from where Ordo stands, remember what they were told, and
+//! Doubles: small servers that look like the real ones from Ordo's side, remember what they received, and
 //! misbehave on demand.
 
 pub(crate) mod receiver;
@@ -29,7 +29,7 @@ pub(crate) enum Mischief {
 }
 
 impl Mischief {
-    /// The answer in the place of the right one, if there is none.
+    /// The answer instead of the right one, if there is none.
     pub(crate) async fn answer(self) -> Option<Response> {
         match self {
             Mischief::Status(status) => Some((StatusCode::from_u16(status).unwrap(), "as asked for").into_response()),
@@ -53,15 +53,15 @@ pub(crate) fn cut() -> Response {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Plan(pub(crate) VecDeque<Mischief>);
+pub(crate) struct MischiefPlan(pub(crate) VecDeque<Mischief>);
 
-impl Plan {
+impl MischiefPlan {
     pub(crate) fn next(&mut self) -> Option<Mischief> {
         self.0.pop_front()
     }
 }
 
-/// Serves on a port of its own until the test is over; answers its address.
+/// Serves on a port of its own until the test is over; returns its address.
 pub(crate) async fn serve(router: axum::Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

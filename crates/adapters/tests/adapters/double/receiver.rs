@@ -1,4 +1,4 @@
-//! Somebody who subscribed: checks signatures as the standard tells receivers to, and misbehaves.
+//! Somebody who subscribed: checks signatures as the standard asks of receivers, and misbehaves.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,19 +8,19 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
-use ordo_adapters::webhook::signing::{Signed, SigningKey};
+use ordo_adapters::webhook::signing::{SignatureHeaders, SigningKey};
 use ordo_model::Timestamp;
 use serde_json::Value;
 
-use super::{Mischief, Plan, cut, serve};
+use super::{Mischief, MischiefPlan, cut, serve};
 
 #[derive(Clone, Default)]
-pub(crate) struct Receiver(Arc<Mutex<Inside>>);
+pub(crate) struct Receiver(Arc<Mutex<ReceiverState>>);
 
 #[derive(Default)]
-struct Inside {
+struct ReceiverState {
     keys: Vec<SigningKey>,
-    plan: Plan,
+    plan: MischiefPlan,
     /// Answered when the plan is done.
     status: u16,
     taken: Vec<Taken>,
@@ -76,8 +76,9 @@ async fn take(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
     assert!(!id.contains('.') && text("content-type") == "application/json");
     let at = Timestamp::from_ms(at.parse::<i64>().unwrap() * 1_000).unwrap();
     let given: Vec<&str> = signatures.split(' ').collect();
-    let fits =
-        |key: &SigningKey| given.contains(&Signed::new(std::slice::from_ref(key), &id, at, &body).signature.as_str());
+    let fits = |key: &SigningKey| {
+        given.contains(&SignatureHeaders::new(std::slice::from_ref(key), &id, at, &body).signature.as_str())
+    };
     let signed_by = inside.keys.iter().map(fits).collect();
     inside.taken.push(Taken { id, signed_by, body: serde_json::from_slice(&body).unwrap() });
     match mischief {

@@ -11,16 +11,16 @@ use axum::routing::post;
 use axum::{Json, body::Bytes};
 use serde_json::{Value, json};
 
-use super::{Mischief, Plan, cut, serve};
+use super::{Mischief, MischiefPlan, cut, serve};
 
 pub(crate) const TOKEN: &str = "xoxb-test";
 
 #[derive(Clone, Default)]
-pub(crate) struct Slack(Arc<Mutex<Inside>>);
+pub(crate) struct Slack(Arc<Mutex<SlackState>>);
 
 #[derive(Default)]
-struct Inside {
-    plan: Plan,
+struct SlackState {
+    plan: MischiefPlan,
     /// Method and arguments of each call that was understood, in order.
     calls: Vec<(String, Value)>,
     requests: usize,

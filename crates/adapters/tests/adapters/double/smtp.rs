@@ -1,4 +1,4 @@
-//! A mail server of a few lines: takes what it is given, or refuses as it is told to.
+//! A mail server of a few lines: accepts what it is given, or refuses as the test says.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,10 +6,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 #[derive(Clone, Default)]
-pub(crate) struct Smtp(Arc<Mutex<Inside>>);
+pub(crate) struct Smtp(Arc<Mutex<SmtpState>>);
 
 #[derive(Default)]
-struct Inside {
+struct SmtpState {
     mails: Vec<Mail>,
     /// What is answered to the next mails, in the place of 250.
     refusals: Vec<&'static str>,

@@ -12,7 +12,7 @@ use ordo_model::object::Object;
 use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
-use ordo_store::{Event, Fault, Snapshot};
+use ordo_store::{Fault, Snapshot, StoredEvent};
 
 use crate::dispatch::deliveries;
 use crate::engine::Engine;
@@ -42,7 +42,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<SharedStat
 }
 
 /// Moves a state on by one recorded event.
-pub(crate) fn fold(before: Option<SharedState>, stored: &Event) -> Result<SharedState, Fault> {
+pub(crate) fn fold(before: Option<SharedState>, stored: &StoredEvent) -> Result<SharedState, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
         Kind::Hook => fold_as::<Hook>(before, stored),

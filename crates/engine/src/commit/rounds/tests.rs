@@ -1,14 +1,14 @@
-//! Rounds told as stories: gathering, losing to others, building on what was lost.
+//! Rounds as stories: gathering, losing to others, building on what was lost.
 
-use ordo_model::job::{Command, Definition, Pool, Report};
-use ordo_model::{JobId, RunId, Token};
+use ordo_model::job::{AttemptReport, Command, Definition, Pool};
+use ordo_model::{FencingToken, JobId, RunId};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
 use super::*;
-use crate::commit::change::Place;
+use crate::commit::change::SlotLocation;
 use crate::commit::command::SubmitError;
-use crate::commit::job_command::{Answer, Request};
+use crate::commit::job_command::{JobReply, Request};
 
 const NOW: Timestamp = Timestamp::MIN;
 
@@ -39,7 +39,7 @@ fn nodes(is_shared: bool) -> [Node; 2] {
 }
 
 impl Node {
-    fn push(&mut self, command: Command) -> oneshot::Receiver<Answer> {
+    fn push(&mut self, command: Command) -> oneshot::Receiver<JobReply> {
         let (submission, answer) = Request::new(job(), command).answered();
         self.rounds.push(submission);
         answer
@@ -58,7 +58,7 @@ impl Node {
         self.rounds.settle(flight, outcomes);
     }
 
-    async fn run(&mut self, command: Command) -> Answer {
+    async fn run(&mut self, command: Command) -> JobReply {
         let mut answer = self.push(command);
         while let Some(flight) = self.take_off().await {
             self.land(flight).await;
@@ -136,13 +136,13 @@ async fn what_was_built_on_a_lost_round_is_not_carried_out() {
 async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
     let [mut node, _] = nodes(false);
     assert!(node.run(schedule()).await.is_ok());
-    let report = Report::Failed { started_at: None, reason: "no".into() };
-    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: Token(1), report };
-    let place = Some(Place::Here(Pool::Fast));
-    node.rounds.push(Request { place, ..Request::new(job(), command) }.unanswered());
+    let report = AttemptReport::Failed { started_at: None, reason: "no".into() };
+    let command = Command::Report { run_id: RunId(Uuid::from_u128(2)), token: FencingToken(1), report };
+    let location = Some(SlotLocation::Local(Pool::Fast));
+    node.rounds.push(Request { location, ..Request::new(job(), command) }.unanswered());
     let (first, _) = node.take_off().await.unwrap();
     let lost = node.rounds.settle(first, Err(Fault::damaged("the disk is gone")));
-    assert_eq!(lost.changes[0].returned, [Place::Here(Pool::Fast)]);
+    assert_eq!(lost.changes[0].returned, [SlotLocation::Local(Pool::Fast)]);
     let gathered = node.rounds.gather().expect("a report is tried until it is written");
     let unread = node.rounds.plan(gathered, Err(Fault::damaged("nor can it be read")), NOW);
     let lost_again = node.rounds.settle(unread, Ok(Vec::new()));

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, Presence};
-use ordo_model::job::{Command, Report};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::limits::LEASE;
 use ordo_store::Fault;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::core::News;
 use crate::engine::Engine;
 use crate::maintenance::recovery;
 
-/// How often attempts are looked after.
+/// How often leases are checked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The alarm of an executor rang.
@@ -37,14 +37,14 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
 }
 
 async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Fault> {
-    engine.tell_core(id, News::Gone);
+    engine.notify_core(id, News::Gone);
     let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "was lost before it took the run");
     let name = &executor.offer.name;
     let attempts = recovery::attempts(engine.queries()).await?;
     let reports = attempts.into_iter().filter(|attempt| attempt.executor.generation == id).map(|attempt| {
         let reason = format!("the executor {name} was lost: not heard of for {LEASE}");
-        let report = Report::Lost { reason };
+        let report = AttemptReport::Lost { reason };
         Request::new(attempt.job_id, Command::Report { run_id: attempt.run_id, token: attempt.token, report })
     });
     let reports: Vec<Request> = reports.collect();
@@ -59,7 +59,7 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
 
 /// The executor has nothing left and goes.
 pub(super) async fn let_go(engine: &Engine, id: Uuid) {
-    engine.tell_core(id, News::Gone);
+    engine.notify_core(id, News::Gone);
     let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "left before it took the run");
     if let Err(fault) = ask(engine, id, ExecutorCommand::Leave).await {
@@ -68,7 +68,7 @@ pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     }
 }
 
-/// Looks after attempts in the leases of others for as long as the engine lives.
+/// Settles attempts whose leases expired, for as long as the engine lives.
 pub(crate) async fn watch(engine: Engine) {
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -87,7 +87,7 @@ fn report_lost(engine: &Engine, silent: Silent) {
     let Silent { executor, job_id, run_id, token } = silent;
     tracing::warn!(%job_id, %run_id, executor, "its executor no longer speaks of it");
     let reason = format!("the executor {executor} no longer has the run: not in its heartbeats for {LEASE}");
-    let command = Command::Report { run_id, token, report: Report::Lost { reason } };
+    let command = Command::Report { run_id, token, report: AttemptReport::Lost { reason } };
     drop(engine.queue(Request::new(job_id, command)));
 }
 

@@ -4,7 +4,7 @@
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
-use ordo_model::{RunId, Timestamp, Token};
+use ordo_model::{FencingToken, RunId, Timestamp};
 use ordo_store::Chunk;
 
 use super::registry::RunLease;
@@ -22,9 +22,9 @@ const SEQ_MAX: u64 = u32::MAX as u64 / CHUNK_LINES_MAX as u64;
 
 /// Lines of one attempt; `seq` counts its chunks from 0.
 #[derive(Debug, Clone)]
-pub struct LogChunk {
+pub struct RemoteLogChunk {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub seq: u64,
     pub lines: Vec<RemoteLine>,
 }
@@ -38,7 +38,7 @@ pub struct RemoteLine {
 
 impl Engine {
     /// Stores chunks of log. Each is answered for itself, when it is durable.
-    pub async fn store_logs(&self, chunks: Vec<LogChunk>) -> Vec<Result<(), ReportError>> {
+    pub async fn store_logs(&self, chunks: Vec<RemoteLogChunk>) -> Vec<Result<(), ReportError>> {
         let mut answers = Vec::with_capacity(chunks.len());
         let (mut stored, mut runs) = (Vec::new(), Vec::new());
         for (run_id, chunk) in self.covered(chunks).await {
@@ -66,15 +66,15 @@ impl Engine {
     }
 
     /// As they are stored. Many lines take a while to be covered: not where requests are served.
-    async fn covered(&self, chunks: Vec<LogChunk>) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
+    async fn covered(&self, chunks: Vec<RemoteLogChunk>) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
         let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
         let engine = self.clone();
         let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(chunk))).collect();
         if bytes < ASIDE_MIN_BYTES { cover() } else { aside(cover).await }
     }
 
-    fn chunk(&self, chunk: LogChunk) -> Result<Option<Chunk>, ReportError> {
-        let LogChunk { run_id, token, seq, lines } = chunk;
+    fn chunk(&self, chunk: RemoteLogChunk) -> Result<Option<Chunk>, ReportError> {
+        let RemoteLogChunk { run_id, token, seq, lines } = chunk;
         let held = self.registry().lease_of(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
         let bytes = lines.iter().map(|line| line.text.len().min(LOG_LINE_MAX_BYTES) + 1).sum();
         let Some(room) = self.registry().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };

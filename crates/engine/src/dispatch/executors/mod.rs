@@ -10,6 +10,6 @@ mod reports;
 pub(crate) mod restore;
 
 pub(crate) use lease::{reconcile, watch};
-pub use logs::{LogChunk, RemoteLine};
-pub use protocol::{Beat, Handed, Leaving, Listed, NotThere, Polled};
+pub use logs::{RemoteLine, RemoteLogChunk};
+pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -1,23 +1,23 @@
-//! What a remote executor asks of the engine: register, beat, poll, leave.
+//! What a remote executor calls: register, heartbeat, poll, leave.
 
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
-use ordo_model::job::{Command, Definition, Job, Report, Stage};
+use ordo_model::job::{AttemptReport, Command, Definition, Job, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
-use ordo_model::{Millis, RunId, Timestamp, Token, TraceParent};
+use ordo_model::{FencingToken, Millis, RunId, Timestamp, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
-use crate::read::object_queries::Section;
-use crate::run::tool::Payload;
+use crate::read::object_queries::IndexRange;
+use crate::run::tool::DeliveryPayload;
 use crate::run::trace::RunTrace;
 use crate::time::clock::new_id;
 
@@ -28,12 +28,12 @@ pub struct NotThere;
 
 /// What an executor hears on its heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct HeartbeatReply {
     /// Attempts to end.
     pub cancel: Vec<RunId>,
     /// Attempts that are no longer its own: their reports will be refused.
     pub lost: Vec<RunId>,
-    /// It shall finish what it has, and leave.
+    /// The executor should finish what it has, and leave.
     pub drain: bool,
 }
 
@@ -41,16 +41,16 @@ pub struct Beat {
 #[derive(Debug, Clone, Default)]
 pub struct Polled {
     pub handed: Vec<Handed>,
-    /// Nothing more will come: it shall finish what it has, and leave.
+    /// Nothing more will come: the executor should finish what it has, and leave.
     pub drain: bool,
 }
 
 /// An attempt that was handed out, with the values of secrets in the place of their references.
 #[derive(Debug, Clone)]
 pub struct Handed {
-    pub assignment: Assignment,
+    pub assignment: StartedAttempt,
     /// What came with the webhook that brought the run about.
-    pub payload: Option<Payload>,
+    pub payload: Option<DeliveryPayload>,
     /// The trace context that its tool leases on.
     pub traceparent: TraceParent,
 }
@@ -67,7 +67,7 @@ pub enum Leaving {
 
 /// An executor as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedExecutor {
     pub id: Uuid,
     pub executor: Executor,
     /// How many attempts it has, or is offered.
@@ -77,7 +77,7 @@ pub struct Listed {
 
 /// How many executors are read at a time.
 const EXECUTORS_PAGE: usize = 200;
-/// How long the poll of one that shall leave is held, so that whoever does not listen does not ask without a pause.
+/// How long the poll of a draining executor is held, so that one that does not heed it does not poll without a pause.
 const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {
@@ -87,21 +87,21 @@ impl Engine {
         let node = self.me().executor.clone();
         self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
         self.registry().enroll(id, offer.clone(), false, self.clock().now());
-        self.tell_core(id, News::Enrolled(offer));
+        self.notify_core(id, News::Enrolled(offer));
         Ok(id)
     }
 
     /// The executor is there and has these attempts: their leases are renewed.
-    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, Token)]) -> Result<Beat, NotThere> {
+    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<HeartbeatReply, NotThere> {
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
-        self.tell_core(id, News::Heartbeat);
+        self.notify_core(id, News::Heartbeat);
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
             match self.command::<Executor>(id, ExecutorCommand::Seen).await {
                 Ok(_) => {}
                 // Another node took it for lost and has settled what it had.
                 Err(SubmitError::Refused(_)) => {
-                    self.tell_core(id, News::Gone);
+                    self.notify_core(id, News::Gone);
                     let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");
                     return Err(NotThere);
@@ -109,14 +109,14 @@ impl Engine {
                 Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
         }
-        Ok(Beat { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
+        Ok(HeartbeatReply { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
     }
 
     /// Attempts for the executor, at most `max`; waits for the first one.
     pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
         let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
-        if self.registry().is_asked(id) {
+        if self.registry().is_leaving(id) {
             tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
         }
         let end = tokio::time::sleep(wait);
@@ -125,15 +125,15 @@ impl Engine {
             let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
             if !taken.is_empty() {
                 let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
-                self.tell_core(id, News::Took(attempts));
+                self.notify_core(id, News::Took(attempts));
                 let mut handed = Vec::with_capacity(taken.len());
                 for assignment in taken {
                     handed.extend(self.equip(assignment).await);
                 }
-                return Ok(Polled { handed, drain: self.registry().is_asked(id) });
+                return Ok(Polled { handed, drain: self.registry().is_leaving(id) });
             }
             if self.registry().is_draining(id) {
-                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_asked(id) });
+                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_leaving(id) });
             }
             tokio::select! {
                 () = inbox_signal.notified() => {}
@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
-    async fn equip(&self, mut assignment: Assignment) -> Option<Handed> {
+    async fn equip(&self, mut assignment: StartedAttempt) -> Option<Handed> {
         let resolved = self.secrets().resolve(&assignment.tool_input).await.map_err(|error| error.to_string());
         let payload = match assignment.delivery {
             None => Ok(None),
@@ -162,7 +162,7 @@ impl Engine {
                 Some(Handed { assignment, payload, traceparent })
             }
             Err(reason) => {
-                let report = Report::Failed { started_at: None, reason };
+                let report = AttemptReport::Failed { started_at: None, reason };
                 let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
                 drop(self.queue(Request::new(assignment.job_id, command)));
                 None
@@ -173,7 +173,7 @@ impl Engine {
     /// The executor takes nothing new, and leaves once it has nothing left.
     pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
         let left = self.registry().drain(id).ok_or(NotThere)?;
-        self.tell_core(id, News::Draining);
+        self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");
         if left.running == 0 {
             lease::let_go(self, id).await;
@@ -185,11 +185,11 @@ impl Engine {
         Ok(Leaving::Draining { running: left.running })
     }
 
-    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Answers how much it
+    /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Returns how much it
     /// still has.
     pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
-        let left = self.registry().ask_to_go(id).ok_or(NotThere)?;
-        self.tell_core(id, News::Draining);
+        let left = self.registry().ask_to_leave(id).ok_or(NotThere)?;
+        self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "was asked to leave before it took the run");
         if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
@@ -198,17 +198,17 @@ impl Engine {
     }
 
     /// All executors that are there or were lost not long ago, by group and name.
-    pub async fn executors(&self) -> Result<Vec<Listed>, Fault> {
+    pub async fn executors(&self) -> Result<Vec<ListedExecutor>, Fault> {
         let mut listed = Vec::new();
         let mut after = None;
         loop {
-            let section = Section { after: after.as_ref(), ..Section::all(Executor::LIST, EXECUTORS_PAGE) };
+            let section = IndexRange { after: after.as_ref(), ..IndexRange::all(Executor::LIST, EXECUTORS_PAGE) };
             let found = self.queries().objects::<Executor>(&section).await?;
             for kept in found.items {
                 let doing = self.registry().load(kept.id);
                 let running = doing.as_ref().map_or(0, |doing| doing.running + doing.offered);
                 let heard_at = doing.map_or(kept.seen_at, |doing| doing.heard_at.max(kept.seen_at));
-                listed.push(Listed { id: kept.id, executor: kept.value, running, heard_at });
+                listed.push(ListedExecutor { id: kept.id, executor: kept.value, running, heard_at });
             }
             match found.next {
                 Some(next) => after = Some(next),
@@ -229,7 +229,7 @@ impl Engine {
             Stage::Queued if !self.offers(group, tool) => {
                 Some(format!("an executor of group {group} with tool {tool}"))
             }
-            Stage::Queued => Some(format!("a free place in group {group}{}", within(&job.definition))),
+            Stage::Queued => Some(format!("a free slot in group {group}{}", within(&job.definition))),
         }
     }
 
@@ -240,7 +240,7 @@ impl Engine {
     }
 }
 
-/// The limits that a free place alone does not satisfy.
+/// The limits that a free slot alone does not satisfy.
 fn within(definition: &Definition) -> &'static str {
     match (&definition.concurrency_key, &definition.rate_limit) {
         (None, None) => "",

@@ -8,35 +8,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::executor::Offer;
 use ordo_model::limits::LEASE;
-use ordo_model::{JobId, RunId, Timestamp, Token};
+use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
 use crate::time::clock::Stopwatch;
 
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRegistry {
-    inner: Mutex<Inner>,
+    inner: Mutex<RegistryState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    members: HashMap<Uuid, Member>,
+struct RegistryState {
+    members: HashMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
     holders: HashMap<RunId, Uuid>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct RegisteredExecutor {
     offer: Offer,
     heard: Stopwatch,
     heard_at: Timestamp,
     /// When it was last written down that it is there.
     written: Stopwatch,
-    inbox: VecDeque<Assignment>,
+    inbox: VecDeque<StartedAttempt>,
     leases: HashMap<RunId, RunLease>,
     inbox_signal: Arc<Notify>,
     draining: bool,
@@ -48,7 +48,7 @@ struct Member {
 #[derive(Debug, Clone)]
 pub(crate) struct RunLease {
     pub(crate) job_id: JobId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
     pub(crate) attempt: u32,
     pub(crate) since: Timestamp,
     renewed: Stopwatch,
@@ -63,7 +63,7 @@ pub(crate) struct RunLease {
 }
 
 impl RunLease {
-    pub(crate) fn new(job_id: JobId, token: Token, attempt: u32, since: Timestamp) -> RunLease {
+    pub(crate) fn new(job_id: JobId, token: FencingToken, attempt: u32, since: Timestamp) -> RunLease {
         RunLease {
             job_id,
             token,
@@ -82,7 +82,7 @@ impl RunLease {
 /// What an executor that goes leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
-    pub(crate) undelivered: Vec<Assignment>,
+    pub(crate) undelivered: Vec<StartedAttempt>,
     /// What it still has in its leases.
     pub(crate) running: usize,
 }
@@ -104,7 +104,7 @@ pub(crate) struct Silent {
     pub(crate) executor: String,
     pub(crate) job_id: JobId,
     pub(crate) run_id: RunId,
-    pub(crate) token: Token,
+    pub(crate) token: FencingToken,
 }
 
 /// How one executor is doing.
@@ -117,7 +117,7 @@ pub(crate) struct Doing {
 
 impl ExecutorRegistry {
     pub(crate) fn enroll(&self, id: Uuid, offer: Offer, draining: bool, now: Timestamp) {
-        let member = Member {
+        let member = RegisteredExecutor {
             offer,
             heard: Stopwatch::start(),
             heard_at: now,
@@ -149,7 +149,7 @@ impl ExecutorRegistry {
     }
 
     /// Puts an attempt into a inbox; gives it back if there is none.
-    pub(crate) fn deliver(&self, assignment: Assignment) -> Result<(), Box<Assignment>> {
+    pub(crate) fn deliver(&self, assignment: StartedAttempt) -> Result<(), Box<StartedAttempt>> {
         let mut inner = self.lock();
         let id = assignment.executor.generation;
         let Some(member) = inner.members.get_mut(&id).filter(|member| !member.draining) else {
@@ -162,12 +162,12 @@ impl ExecutorRegistry {
     }
 
     /// Hands out what waits in the inbox. None: nobody of that name is there.
-    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<Assignment>> {
+    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<StartedAttempt>> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
         let count = max.min(member.inbox.len());
-        let taken: Vec<Assignment> = member.inbox.drain(..count).collect();
+        let taken: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
         for assignment in &taken {
             let held = RunLease::new(assignment.job_id, assignment.token, assignment.attempt, now);
             member.leases.insert(assignment.run_id, held);
@@ -191,7 +191,7 @@ impl ExecutorRegistry {
     }
 
     /// The executor is there and has these attempts.
-    pub(crate) fn pulse(&self, id: Uuid, runs: &[(RunId, Token)], now: Timestamp) -> Option<Pulse> {
+    pub(crate) fn pulse(&self, id: Uuid, runs: &[(RunId, FencingToken)], now: Timestamp) -> Option<Pulse> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
@@ -215,7 +215,7 @@ impl ExecutorRegistry {
     }
 
     /// The attempt is to end. One that nobody has fetched yet comes back: it need not begin.
-    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<Assignment> {
+    pub(crate) fn recall(&self, executor: Uuid, run_id: RunId) -> Option<StartedAttempt> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&executor)?;
         if let Some(held) = member.leases.get_mut(&run_id) {
@@ -226,14 +226,14 @@ impl ExecutorRegistry {
     }
 
     /// Whether the offer was still there; it is not any more.
-    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<Assignment> {
+    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<StartedAttempt> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&overdue.executor)?;
         member.take_from_inbox(|assignment| assignment.run_id == overdue.run_id && assignment.token == overdue.token)
     }
 
     /// The attempt is over.
-    pub(crate) fn forget(&self, executor: Uuid, run_id: RunId, token: Token) {
+    pub(crate) fn forget(&self, executor: Uuid, run_id: RunId, token: FencingToken) {
         let mut inner = self.lock();
         let Some(member) = inner.members.get_mut(&executor) else { return };
         member.inbox.retain(|assignment| assignment.run_id != run_id || assignment.token != token);
@@ -272,8 +272,8 @@ impl ExecutorRegistry {
         Some(member.close())
     }
 
-    /// From now on it gets nothing, and hears that it shall go. None: it is not there.
-    pub(crate) fn ask_to_go(&self, id: Uuid) -> Option<Left> {
+    /// From now on the executor gets nothing, and its heartbeats ask it to leave. None: it is not there.
+    pub(crate) fn ask_to_leave(&self, id: Uuid) -> Option<Left> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.asked = !member.draining || member.asked;
@@ -281,7 +281,7 @@ impl ExecutorRegistry {
     }
 
     /// Whether it was asked to go and has not yet said that it does.
-    pub(crate) fn is_asked(&self, id: Uuid) -> bool {
+    pub(crate) fn is_leaving(&self, id: Uuid) -> bool {
         self.lock().members.get(&id).is_some_and(|member| member.asked)
     }
 
@@ -302,7 +302,7 @@ impl ExecutorRegistry {
         self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
     }
 
-    /// Attempts that their executor has not spoken of for the time of a lease. Each is told once.
+    /// Attempts that their executor has not spoken of for the time of a lease. Each is returned once.
     pub(crate) fn silent(&self) -> Vec<Silent> {
         let mut inner = self.lock();
         let mut silent = Vec::new();
@@ -342,12 +342,12 @@ impl ExecutorRegistry {
             .any(|member| !member.draining && member.offer.group == group && member.offer.tools.contains(tool))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Member {
+impl RegisteredExecutor {
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;
@@ -361,7 +361,7 @@ impl Member {
         Left { undelivered: std::mem::take(&mut self.inbox).into(), running: self.leases.len() }
     }
 
-    fn take_from_inbox(&mut self, wanted: impl Fn(&Assignment) -> bool) -> Option<Assignment> {
+    fn take_from_inbox(&mut self, wanted: impl Fn(&StartedAttempt) -> bool) -> Option<StartedAttempt> {
         let place = self.inbox.iter().position(wanted)?;
         self.inbox.remove(place)
     }

@@ -1,14 +1,14 @@
 //! What remote executors report: checked against the attempt they had, bounded like everything that runs here.
 
-use ordo_model::job::{Command, Refusal, Report};
+use ordo_model::job::{AttemptReport, Command, Refusal};
 use ordo_model::limits::NACK_DELAY_MAX;
-use ordo_model::{Millis, RunId, Token};
+use ordo_model::{FencingToken, Millis, RunId};
 use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
 
 use super::registry::RunLease;
-use crate::commit::change::Assignment;
+use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::engine::Engine;
@@ -18,7 +18,7 @@ use crate::run::result;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemoteReport {
     pub run_id: RunId,
-    pub token: Token,
+    pub token: FencingToken,
     pub status: RemoteStatus,
 }
 
@@ -30,7 +30,7 @@ pub enum RemoteStatus {
     Failed {
         reason: String,
     },
-    /// Ended because it was told to.
+    /// RunEnd because it was cancelled.
     Cancelled,
     /// Given back without having been begun.
     Nack {
@@ -83,19 +83,19 @@ impl Engine {
                 kept.map_err(ReportError::Store)?
             }
             RemoteStatus::Failed { reason } => {
-                Report::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
+                AttemptReport::Failed { started_at: Some(since), reason: mask.text(&reason).into_owned() }
             }
-            RemoteStatus::Cancelled => Report::Cancelled { started_at: Some(since) },
+            RemoteStatus::Cancelled => AttemptReport::Cancelled { started_at: Some(since) },
             RemoteStatus::Nack { delay, .. } if delay > NACK_DELAY_MAX => return Err(ReportError::DelayTooLong),
             RemoteStatus::Nack { delay, reason } => {
-                Report::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
+                AttemptReport::Nack { delay, reason: reason.map(|reason| mask.text(&reason).into_owned()) }
             }
         };
         Ok(Request::new(job_id, Command::Report { run_id, token, report }))
     }
 
     /// The attempt as it is in somebody's leases. A stale one is refused before its result is stored.
-    async fn who_has(&self, run_id: RunId, token: Token) -> Result<RunLease, ReportError> {
+    async fn who_has(&self, run_id: RunId, token: FencingToken) -> Result<RunLease, ReportError> {
         if let Some(held) = self.registry().lease_of(run_id) {
             return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
         }
@@ -107,9 +107,9 @@ impl Engine {
     }
 
     /// Runs that nobody has seen yet wait for somebody else.
-    pub(crate) fn give_back(&self, undelivered: Vec<Assignment>, why: &str) {
+    pub(crate) fn give_back(&self, undelivered: Vec<StartedAttempt>, why: &str) {
         for assignment in undelivered {
-            let report = Report::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
+            let report = AttemptReport::Unclaimed { reason: format!("{} {why}", assignment.executor.executor) };
             let command = Command::Report { run_id: assignment.run_id, token: assignment.token, report };
             drop(self.queue(Request::new(assignment.job_id, command)));
         }

@@ -21,7 +21,7 @@ pub(crate) async fn living(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
     Ok(listed.filter(|listed| listed.executor.is_there()).map(|listed| listed.id).collect())
 }
 
-/// Brings the executors back that had registered with this node; answers all that are there.
+/// Brings the executors back that had registered with this node; returns all that are there.
 pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> {
     let shared = engine.queries().store().is_shared();
     let mut there = BTreeSet::new();
@@ -34,9 +34,9 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
         engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
-        engine.tell_core(listed.id, News::Enrolled(offer));
+        engine.notify_core(listed.id, News::Enrolled(offer));
         if draining {
-            engine.tell_core(listed.id, News::Draining);
+            engine.notify_core(listed.id, News::Draining);
         }
     }
     Ok(there)

@@ -11,12 +11,12 @@ use crate::engine::Engine;
 /// How long it is remembered that a job heard of an end.
 const CLAIM_KEPT: Millis = Millis::from_days(7);
 
-pub(super) async fn tell_followers(engine: &Engine, job: JobId, run: RunId) -> Result<(), Fault> {
+pub(super) async fn notify_followers(engine: &Engine, job: JobId, run: RunId) -> Result<(), Fault> {
     let followers = engine.queries().followers(job).await?;
     if followers.is_empty() {
         return Ok(());
     }
-    // A run that retention took away meanwhile has nothing left to tell.
+    // A run that retention removed meanwhile has nothing left to publish.
     let Some(run) = engine.queries().run(run).await? else { return Ok(()) };
     let until = engine.clock().now().plus(CLAIM_KEPT);
     let order = |follower: JobId| {
@@ -33,7 +33,7 @@ pub(super) async fn tell_followers(engine: &Engine, job: JobId, run: RunId) -> R
             }
             Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
             Err(error @ (SubmitError::Contended | SubmitError::Overloaded | SubmitError::Stopped)) => {
-                return Err(Fault::unavailable("telling those who follow a job", error));
+                return Err(Fault::unavailable("publishing to the jobs that follow", error));
             }
         }
     }

@@ -1,9 +1,9 @@
-//! What waits in the outbox of a job is handed on: to those who are told of it, and to its incident.
+//! Publishes the outbox of a job: to the notifications of its senders, and to its incident.
 
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, Notice};
 use ordo_model::notification::Message;
-use ordo_model::outbox::Entry;
+use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
 
 use super::{ENTRIES_PER_PASS, chain, handed_on, job_incidents, write_notifications};
@@ -36,10 +36,10 @@ pub(crate) async fn reconcile(engine: &Engine, id: JobId) -> Result<Reconciled, 
     Ok(Reconciled::Done)
 }
 
-async fn hand_on(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<(), Fault> {
+async fn hand_on(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
     match &entry.what {
         // For those who follow the job, not for people.
-        Notice::Ended { run_id, .. } => chain::tell_followers(engine, job.id, *run_id).await,
+        Notice::Ended { run_id, .. } => chain::notify_followers(engine, job.id, *run_id).await,
         Notice::Failed { .. }
         | Notice::Recovered { .. }
         | Notice::Late { .. }

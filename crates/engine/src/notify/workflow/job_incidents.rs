@@ -1,15 +1,15 @@
 //! What a job's news mean for its incident.
 
 use ordo_model::EntityId;
-use ordo_model::incident::{By, Link, Source, Start};
+use ordo_model::incident::{By, IncidentSource, Link, StartIncident};
 use ordo_model::job::{IncidentPolicy, Job, Notice, Reaction};
-use ordo_model::outbox::Entry;
+use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
 
 use super::trouble;
 use crate::engine::Engine;
 
-pub(super) async fn tell(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<(), Fault> {
+pub(super) async fn tell(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
     match &entry.what {
         Notice::Failed { reason, failures_in_row, .. } => {
             let Some(policy) = policy(job.definition.on_failure.as_ref()) else { return Ok(()) };
@@ -53,17 +53,17 @@ fn identifier(job: &Job) -> String {
 }
 
 fn by(job: &Job) -> By {
-    By::new(job.definition.label.clone(), Source::Job)
+    By::new(job.definition.label.clone(), IncidentSource::Job)
 }
 
-fn key(job: &Job, entry: &Entry<Notice>) -> String {
+fn key(job: &Job, entry: &OutboxEntry<Notice>) -> String {
     format!("{}/{}/{}", EntityId::from(job.id), entry.version, entry.what.name())
 }
 
 async fn trouble(
     engine: &Engine,
     job: &Job,
-    entry: &Entry<Notice>,
+    entry: &OutboxEntry<Notice>,
     policy: &IncidentPolicy,
     count: u32,
     (what, why): (&str, &str),
@@ -72,7 +72,7 @@ async fn trouble(
         return Ok(());
     }
     let (label, run_id) = (&job.definition.label, entry.what.run_id());
-    let start = Start {
+    let start = StartIncident {
         title: format!("{label} {what}"),
         description: format!("Job {} ({label}), run {run_id}: {why}", job.id),
         severity: policy.severity,
@@ -86,7 +86,7 @@ async fn trouble(
     trouble::open(engine, start, note, &key(job, entry)).await
 }
 
-async fn recovered(engine: &Engine, job: &Job, entry: &Entry<Notice>) -> Result<(), Fault> {
+async fn recovered(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
     let reactions = [job.definition.on_failure.as_ref(), job.definition.on_missed.as_ref()];
     let policies: Vec<&IncidentPolicy> = reactions.into_iter().filter_map(policy).collect();
     if policies.is_empty() {

@@ -1,8 +1,8 @@
 //! What a monitor wants done: its silence is noticed, and its news become an incident or end it.
 
-use ordo_model::incident::{By, Source, Start};
+use ordo_model::incident::{By, IncidentSource, StartIncident};
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorNotice};
-use ordo_model::outbox::Entry;
+use ordo_model::outbox::OutboxEntry;
 use ordo_store::Fault;
 use uuid::Uuid;
 
@@ -29,7 +29,11 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
     Ok(Reconciled::Done)
 }
 
-async fn hand_on(engine: &Engine, monitor: &Versioned<Monitor>, entry: &Entry<MonitorNotice>) -> Result<(), Fault> {
+async fn hand_on(
+    engine: &Engine,
+    monitor: &Versioned<Monitor>,
+    entry: &OutboxEntry<MonitorNotice>,
+) -> Result<(), Fault> {
     let name = &monitor.settings.name;
     let (what, why, repetition) = match &entry.what {
         MonitorNotice::Silent { due_at } => ("has not been heard of", format!("a ping was expected by {due_at}"), 0),
@@ -41,7 +45,7 @@ async fn hand_on(engine: &Engine, monitor: &Versioned<Monitor>, entry: &Entry<Mo
             return trouble::end(engine, &identifier(name), (text, by(name)), true, &key(monitor, entry)).await;
         }
     };
-    let start = Start {
+    let start = StartIncident {
         title: format!("{name} {what}"),
         description: format!("Monitor {name}: {why}."),
         severity: monitor.settings.severity,
@@ -61,10 +65,10 @@ fn identifier(name: &str) -> String {
 }
 
 fn by(name: &str) -> By {
-    By::new(name, Source::Monitor)
+    By::new(name, IncidentSource::Monitor)
 }
 
-fn key(monitor: &Versioned<Monitor>, entry: &Entry<MonitorNotice>) -> String {
+fn key(monitor: &Versioned<Monitor>, entry: &OutboxEntry<MonitorNotice>) -> String {
     // A monitor may be removed and added again under the same name: its versions begin anew then.
     format!("{}/{}/{}", monitor.entity(), monitor.created_at.ms(), entry.version)
 }

@@ -4,7 +4,7 @@
 //! what adds to it carry the same key.
 
 use ordo_model::Millis;
-use ordo_model::incident::{By, Incident, IncidentCommand, Start, Status};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentStatus, StartIncident};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_store::{Dedup, Fault};
@@ -26,9 +26,9 @@ pub(super) fn is_noted(repetition: u32) -> bool {
 }
 
 /// Opens the incident, or adds the note to the one that is open.
-pub(super) async fn open(engine: &Engine, start: Start, note: Option<String>, key: &str) -> Result<(), Fault> {
+pub(super) async fn open(engine: &Engine, start: StartIncident, note: Option<String>, key: &str) -> Result<(), Fault> {
     let by = start.by.clone();
-    let start = Start {
+    let start = StartIncident {
         title: clean(&start.title, INCIDENT_TITLE_MAX_BYTES),
         description: clean(&start.description, INCIDENT_TEXT_MAX_BYTES),
         ..start
@@ -62,7 +62,7 @@ pub(super) async fn end(
     let Some(open) = newest.filter(|incident| !incident.status.is_ended()) else { return Ok(()) };
     let text = clean(&text, INCIDENT_TEXT_MAX_BYTES);
     let command = match resolves {
-        true => IncidentCommand::UpdateStatus { status: Status::Resolved, message: Some(text), by },
+        true => IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: Some(text), by },
         false => IncidentCommand::AddNote { text, by },
     };
     change(engine, open.id, command, key).await

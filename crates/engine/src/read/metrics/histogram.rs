@@ -15,7 +15,7 @@ pub struct Histogram {
 
 /// A histogram at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct HistogramReading {
     /// (bound, values at or below it)
     pub cumulative: Vec<(u64, u64)>,
     pub count: u64,
@@ -46,7 +46,7 @@ impl Histogram {
         self.sum.load(Ordering::Relaxed)
     }
 
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> HistogramReading {
         let sum = self.sum();
         let mut count = 0;
         let mut cumulative = Vec::with_capacity(self.bounds.len());
@@ -54,7 +54,7 @@ impl Histogram {
             count += bucket.load(Ordering::Relaxed);
             cumulative.extend(self.bounds.get(at).map(|bound| (*bound, count)));
         }
-        Reading { cumulative, count, sum }
+        HistogramReading { cumulative, count, sum }
     }
 }
 
@@ -68,13 +68,13 @@ mod tests {
         for value in [0, 1, 2, 10, 11, 100, 101, 5_000] {
             histogram.observe(value);
         }
-        let expected = Reading { cumulative: vec![(1, 2), (10, 4), (100, 6)], count: 8, sum: 5_225 };
+        let expected = HistogramReading { cumulative: vec![(1, 2), (10, 4), (100, 6)], count: 8, sum: 5_225 };
         assert_eq!(histogram.read(), expected);
         assert_eq!((histogram.count(), histogram.sum()), (8, 5_225));
     }
 
     #[test]
     fn nothing_observed_is_nothing_counted() {
-        assert_eq!(Histogram::new(&[1]).read(), Reading { cumulative: vec![(1, 0)], count: 0, sum: 0 });
+        assert_eq!(Histogram::new(&[1]).read(), HistogramReading { cumulative: vec![(1, 0)], count: 0, sum: 0 });
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ordo_model::job::{Event, Run, RunStatus, SkipReason};
 
-pub use self::histogram::{Histogram, Reading};
+pub use self::histogram::{Histogram, HistogramReading};
 use crate::commit::job_command::Accepted;
 use crate::dispatch::deliveries::DeliveryCounts;
-use crate::read::series::{Ended, Series};
+use crate::read::series::{RunEnd, Series};
 
 const LATENESS_MS: [u64; 16] =
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
@@ -38,8 +38,8 @@ pub struct Metrics {
     pub duration_ms: Histogram,
     /// From the decision of a round until it is durable.
     pub commit_micros: Histogram,
-    /// How many orders a round carries.
-    pub commit_orders: Histogram,
+    /// How many commands a round carries.
+    pub commit_commands: Histogram,
     pub deliveries: DeliveryCounts,
     /// From an event until it was handed on to the senders.
     pub outbox_lag_ms: Histogram,
@@ -82,7 +82,7 @@ impl Default for Metrics {
             lateness_ms: Histogram::new(&LATENESS_MS),
             duration_ms: Histogram::new(&DURATION_MS),
             commit_micros: Histogram::new(&COMMIT_MICROS),
-            commit_orders: Histogram::new(&COMMIT_ORDERS),
+            commit_commands: Histogram::new(&COMMIT_ORDERS),
             deliveries: DeliveryCounts::default(),
             outbox_lag_ms: Histogram::new(&LATENESS_MS),
             notification_lag_ms: Histogram::new(&LATENESS_MS),
@@ -97,7 +97,7 @@ impl Default for Metrics {
 
 impl Metrics {
     pub fn round(&self, orders: usize, micros: u64) {
-        self.commit_orders.observe(orders as u64);
+        self.commit_commands.observe(orders as u64);
         self.commit_micros.observe(micros);
     }
 
@@ -161,11 +161,11 @@ impl Metrics {
     /// A run is among those an order touched in its last state exactly once.
     fn run(&self, run: &Run) {
         let (counter, how) = match &run.status {
-            RunStatus::Completed { .. } => (Some(&self.completed), Ended::Completed),
-            RunStatus::Failed { .. } => (Some(&self.failed), Ended::Failed),
-            RunStatus::Cancelled { .. } => (Some(&self.cancelled), Ended::Cancelled),
+            RunStatus::Completed { .. } => (Some(&self.completed), RunEnd::Completed),
+            RunStatus::Failed { .. } => (Some(&self.failed), RunEnd::Failed),
+            RunStatus::Cancelled { .. } => (Some(&self.cancelled), RunEnd::Cancelled),
             // Counted by reason, from its event.
-            RunStatus::Skipped { .. } => (None, Ended::Skipped),
+            RunStatus::Skipped { .. } => (None, RunEnd::Skipped),
             RunStatus::Pending { .. } | RunStatus::Running { .. } => return,
         };
         counter.into_iter().for_each(|counter| add(counter, 1));

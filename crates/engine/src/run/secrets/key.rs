@@ -20,28 +20,28 @@ const HEAD_BYTES: usize = 1 + MARK_BYTES + NONCE_BYTES;
 
 /// A key of 32 random bytes. Not shown by `Debug`, overwritten when dropped.
 #[derive(Clone)]
-pub struct Key([u8; KEY_BYTES]);
+pub struct SealingKey([u8; KEY_BYTES]);
 
 /// The name of a key that may be seen: the beginning of a hash of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark([u8; MARK_BYTES]);
+pub struct KeyFingerprint([u8; MARK_BYTES]);
 
 /// Why sealed bytes could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unopened {
     #[error("it is sealed under key {0}, which is not here")]
-    OtherKey(Mark),
+    OtherKey(KeyFingerprint),
     #[error("it was changed, or moved here from another place")]
     Changed,
 }
 
-impl Key {
-    pub fn of(bytes: [u8; KEY_BYTES]) -> Key {
-        Key(bytes)
+impl SealingKey {
+    pub fn of(bytes: [u8; KEY_BYTES]) -> SealingKey {
+        SealingKey(bytes)
     }
 
-    pub fn new() -> Result<Key, RandomError> {
-        random().map(Key)
+    pub fn new() -> Result<SealingKey, RandomError> {
+        random().map(SealingKey)
     }
 
     /// As it is written into a file.
@@ -50,17 +50,17 @@ impl Key {
     }
 
     /// Of 64 hexadecimal digits.
-    pub fn from_hex(text: &str) -> Option<Key> {
+    pub fn from_hex(text: &str) -> Option<SealingKey> {
         let mut bytes = [0; KEY_BYTES];
         hex::decode_to_slice(text, &mut bytes).ok()?;
-        Some(Key(bytes))
+        Some(SealingKey(bytes))
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> KeyFingerprint {
         let hash: [u8; 32] = Sha256::new_with_prefix("ordo-key-mark").chain_update(self.0).finalize().into();
         let mut mark = [0; MARK_BYTES];
         mark.copy_from_slice(&hash[..MARK_BYTES]);
-        Mark(mark)
+        KeyFingerprint(mark)
     }
 
     /// Seals bytes for a purpose.
@@ -81,9 +81,9 @@ impl Key {
 }
 
 /// Opens what one of the keys sealed for this purpose.
-pub fn open(keys: &[Key], purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+pub fn open(keys: &[SealingKey], purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
     let (head, body) = sealed.split_at_checked(HEAD_BYTES).ok_or(Unopened::Changed)?;
-    let (mut mark, mut nonce) = (Mark([0; MARK_BYTES]), [0; NONCE_BYTES]);
+    let (mut mark, mut nonce) = (KeyFingerprint([0; MARK_BYTES]), [0; NONCE_BYTES]);
     mark.0.copy_from_slice(&head[1..=MARK_BYTES]);
     nonce.copy_from_slice(&head[1 + MARK_BYTES..]);
     if head[0] != LAYOUT {
@@ -93,19 +93,19 @@ pub fn open(keys: &[Key], purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, Unope
     key.open(purpose, nonce, body).ok_or(Unopened::Changed)
 }
 
-impl Drop for Key {
+impl Drop for SealingKey {
     fn drop(&mut self) {
         self.0.zeroize();
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for KeyFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.mark())
     }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_is_sealed_is_opened_by_its_key_for_its_purpose_only() {
-        let (key, other) = (Key::of([7; 32]), Key::of([8; 32]));
+        let (key, other) = (SealingKey::of([7; 32]), SealingKey::of([8; 32]));
         let sealed = key.seal("secret pg", b"hunter2").unwrap();
         assert!(!sealed.windows(7).any(|window| window == b"hunter2"));
         assert_ne!(sealed, key.seal("secret pg", b"hunter2").unwrap(), "no two seals are alike");
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_changed_byte_anywhere_is_noticed() {
-        let key = [Key::of([7; 32])];
+        let key = [SealingKey::of([7; 32])];
         let sealed = key[0].seal("p", b"hunter2").unwrap();
         for place in 0..sealed.len() {
             let mut changed = sealed.clone();
@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn a_key_reads_back_and_does_not_show() {
-        let key = Key::new().unwrap();
-        assert_eq!(Key::from_hex(&key.to_hex()).unwrap().0, key.0);
+        let key = SealingKey::new().unwrap();
+        assert_eq!(SealingKey::from_hex(&key.to_hex()).unwrap().0, key.0);
         assert!(!format!("{key:?}").contains(&key.to_hex()));
         for wrong in ["", "00", &"g".repeat(64), &"é".repeat(32), &"+f".repeat(32)] {
-            assert!(Key::from_hex(wrong).is_none(), "{wrong}");
+            assert!(SealingKey::from_hex(wrong).is_none(), "{wrong}");
         }
     }
 }

@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(mask.text(r#"{"k":"p w/\"1"}"#), r#"{"k":"***"}"#);
         assert_eq!(mask.text("GET /?k=p%20w%2F%221"), "GET /?k=***");
         assert_eq!(mask.text("nothing"), "nothing");
-        let told = mask.value(json!({ "hunter2": ["x", "hunter2", 7, null, true] }));
-        assert_eq!(told, json!({ "***": ["x", "***", 7, null, true] }));
+        let masked = mask.value(json!({ "hunter2": ["x", "hunter2", 7, null, true] }));
+        assert_eq!(masked, json!({ "***": ["x", "***", 7, null, true] }));
     }
 
     #[test]

@@ -22,11 +22,11 @@ use crate::commit::entity_command::CommitExtras;
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
 use crate::random::RandomError;
-use crate::read::object_queries::Section;
-use crate::read::page::{Cursor, Page};
+use crate::read::object_queries::IndexRange;
+use crate::read::page::{Cursor, ListPage};
 use crate::time::clock::new_id;
 
-pub use key::{KEY_BYTES, Key, Mark, Unopened, open};
+pub use key::{KEY_BYTES, KeyFingerprint, SealingKey, Unopened, open};
 pub use keyring::{FixedKeys, KeyFault, Keyring};
 pub use mask::Mask;
 pub(crate) use mask::{ASIDE_MIN_BYTES, aside};
@@ -112,8 +112,12 @@ impl Secrets {
     }
 
     /// Names and times, by name; no values.
-    pub async fn list(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<Versioned<Secret>>, SecretsError> {
-        Ok(self.engine.queries().objects(&Section { after, ..Section::all(0, limit) }).await?)
+    pub async fn list(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<ListPage<Versioned<Secret>>, SecretsError> {
+        Ok(self.engine.queries().objects(&IndexRange { after, ..IndexRange::all(0, limit) }).await?)
     }
 
     pub async fn remove(&self, name: &str) -> Result<Arc<Versioned<Secret>>, SecretsError> {
@@ -137,7 +141,7 @@ impl Secrets {
         }
     }
 
-    async fn reseal_one(&self, key: &Key, name: &str) -> Result<(), SecretsError> {
+    async fn reseal_one(&self, key: &SealingKey, name: &str) -> Result<(), SecretsError> {
         let Some((from, sealed)) = self.vault.sealed(name).await? else { return Ok(()) };
         let clear = self.vault.opened(name, &sealed)?;
         let to = new_id();
@@ -152,14 +156,14 @@ impl Secrets {
     }
 
     /// The key of this node: its own only if it opens what others sealed, so that no two nodes seal apart.
-    pub async fn sealing_key(&self) -> Result<Key, SecretsError> {
+    pub async fn sealing_key(&self) -> Result<SealingKey, SecretsError> {
         let mut keys = self.vault.keys.keys()?;
         let one = self.list(None, 1).await?.items.pop();
         if let Some(one) = one {
             if keys.is_empty() {
                 return Err(SecretsError::NoKey);
             }
-            // One that is damaged is told to whoever needs it, and must not stand in the way of a new value.
+            // A damaged one is reported to whoever needs it, and must not stand in the way of a new value.
             let revealed = self.vault.reveal(&one.name).await;
             if let Err(error @ SecretsError::Unopened { why: Unopened::OtherKey(_), .. }) = revealed {
                 return Err(error);

@@ -65,7 +65,7 @@ impl Scanner {
     }
 }
 
-/// What the automaton knows but does not tell: which beginning each state stands for. Found by walking every pattern from
+/// What the automaton knows but does not expose: which beginning each state stands for. Found by walking every pattern from
 /// the start, and once more from its second byte: where that walk stands is the fallback.
 fn beginnings(automaton: &NFA, start: StateID, patterns: &[Vec<u8>]) -> HashMap<StateID, Beginning> {
     let mut all = HashMap::new();

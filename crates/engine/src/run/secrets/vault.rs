@@ -8,7 +8,7 @@ use ordo_model::secret_reference::{referred, resolved};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::key::{Key, open};
+use super::key::{SealingKey, open};
 use super::keyring::Keyring;
 use super::mask::Mask;
 use super::text::SecretText;
@@ -61,13 +61,13 @@ impl Vault {
     }
 
     pub(crate) fn opened(&self, name: &str, sealed: &[u8]) -> Result<SecretText, SecretsError> {
-        let keys: Vec<Key> = self.keys.keys()?;
+        let keys: Vec<SealingKey> = self.keys.keys()?;
         let unopened = |why| SecretsError::Unopened { name: name.to_owned(), why };
         let clear = open(&keys, &purpose(name), sealed).map_err(unopened)?;
         String::from_utf8(clear).map(SecretText::new).map_err(|_| unopened(super::key::Unopened::Changed))
     }
 
-    /// The input with the values in the place of the references. The first name that is not there is told.
+    /// The input with the values in place of the references. The first name that is missing is the error.
     pub(crate) async fn resolve(&self, input: &Value) -> Result<Resolved, SecretsError> {
         let mut values: BTreeMap<&str, SecretText> = BTreeMap::new();
         for name in referred(input) {

@@ -4,8 +4,8 @@
 
 use super::draft::Draft;
 use super::fire;
-use crate::id::{Incarnation, RunId, Token};
-use crate::job::command::{Refusal, Report, SlotReservation};
+use crate::id::{FencingToken, Incarnation, RunId};
+use crate::job::command::{AttemptReport, Refusal, SlotReservation};
 use crate::job::event::{Cause, Event};
 use crate::job::policy::Routing;
 use crate::job::run::Run;
@@ -66,7 +66,7 @@ pub(super) fn gather_shards(draft: &mut Draft) {
     }
 }
 
-/// Gives the reservation to the first run whose turn it is, if a free place is all it needs.
+/// Gives the reservation to the first run whose turn it is, if a free slot is all it needs.
 pub(super) fn start_first(draft: &mut Draft, reservation: SlotReservation) {
     if draft.job.definition.needs_dispatch() {
         return;
@@ -83,38 +83,43 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
-    let token = Token(draft.job.last_token.0 + 1);
+    let token = FencingToken(draft.job.last_token.0 + 1);
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
-pub(super) fn report(draft: &mut Draft, run_id: RunId, token: Token, report: Report) -> Result<(), Refusal> {
+pub(super) fn report(
+    draft: &mut Draft,
+    run_id: RunId,
+    token: FencingToken,
+    report: AttemptReport,
+) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::StaleToken)?;
     let attempt = run.attempt().filter(|attempt| attempt.token == token).ok_or(Refusal::StaleToken)?.number;
     let cancelling = run.cancelling.clone();
     match (report, cancelling) {
-        (Report::Completed { started_at, result, result_bytes }, _) => {
+        (AttemptReport::Completed { started_at, result, result_bytes }, _) => {
             draft.emit(Event::JobExecuted { run_id, attempt, started_at, result, result_bytes });
         }
         (
-            Report::Failed { .. }
-            | Report::Cancelled { .. }
-            | Report::Interrupted { .. }
-            | Report::Nack { .. }
-            | Report::Unclaimed { .. }
-            | Report::Lost { .. },
+            AttemptReport::Failed { .. }
+            | AttemptReport::Cancelled { .. }
+            | AttemptReport::Interrupted { .. }
+            | AttemptReport::Nack { .. }
+            | AttemptReport::Unclaimed { .. }
+            | AttemptReport::Lost { .. },
             Some(reason),
         ) => draft.emit(Event::RunCancelled { run_id, reason }),
-        (Report::Failed { started_at, reason }, None) => {
-            fail(draft, run_id, attempt, reason, started_at, Effect::Known);
+        (AttemptReport::Failed { started_at, reason }, None) => {
+            fail(draft, run_id, attempt, reason, started_at, EffectKnowledge::Known);
         }
-        (Report::Cancelled { started_at } | Report::Interrupted { started_at }, None) => {
-            fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, Effect::Unknown);
+        (AttemptReport::Cancelled { started_at } | AttemptReport::Interrupted { started_at }, None) => {
+            fail(draft, run_id, attempt, "interrupted by shutdown".into(), started_at, EffectKnowledge::Unknown);
         }
-        (Report::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, Effect::Unknown),
-        (Report::Unclaimed { reason }, None) => {
+        (AttemptReport::Lost { reason }, None) => fail(draft, run_id, attempt, reason, None, EffectKnowledge::Unknown),
+        (AttemptReport::Unclaimed { reason }, None) => {
             draft.emit(Event::RunReturned { run_id, attempt, reason: Some(bounded(reason)), until: draft.now });
         }
-        (Report::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
+        (AttemptReport::Nack { delay, reason }, None) => give_back(draft, run_id, attempt, delay, reason),
     }
     Ok(())
 }
@@ -125,7 +130,7 @@ fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reas
     if returned >= RETURNS_MAX {
         let why = reason.map_or_else(String::new, |reason| format!(", the last time: {reason}"));
         let reason = format!("given back {} times by executors{why}", returned + 1);
-        return fail(draft, run_id, attempt, reason, None, Effect::Known);
+        return fail(draft, run_id, attempt, reason, None, EffectKnowledge::Known);
     }
     let until = draft.now.plus(delay.min(NACK_DELAY_MAX));
     draft.emit(Event::RunReturned { run_id, attempt, reason: reason.map(bounded), until });
@@ -133,15 +138,23 @@ fn give_back(draft: &mut Draft, run_id: RunId, attempt: u32, delay: Millis, reas
 
 /// Whether it is known what a failed attempt did. Unknown effects are repeated only if that does no harm.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum EffectKnowledge {
     Known,
     Unknown,
 }
 
-fn fail(draft: &mut Draft, run_id: RunId, attempt: u32, reason: String, started_at: Option<Timestamp>, effect: Effect) {
+fn fail(
+    draft: &mut Draft,
+    run_id: RunId,
+    attempt: u32,
+    reason: String,
+    started_at: Option<Timestamp>,
+    effect: EffectKnowledge,
+) {
     let definition = draft.job.definition.clone();
     let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
-    let again = definition.retry.allows_another_after(tried) && (effect == Effect::Known || definition.idempotent);
+    let again =
+        definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
     let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
     draft.emit(Event::JobFailed { run_id, attempt, reason: bounded(reason), started_at, retry_at });
 }
@@ -157,7 +170,7 @@ pub(super) fn settle_overdue(draft: &mut Draft) {
         let reason = if gone { RECOVERED } else { "no report within the timeout" };
         match cancelling {
             Some(reason) => draft.emit(Event::RunCancelled { run_id, reason }),
-            None => fail(draft, run_id, attempt.number, reason.into(), None, Effect::Unknown),
+            None => fail(draft, run_id, attempt.number, reason.into(), None, EffectKnowledge::Unknown),
         }
     }
 }
@@ -185,7 +198,7 @@ pub(super) fn expire(draft: &mut Draft) {
 }
 
 /// What a generation of an executor had is settled `settle_after` its start: at once, if that has passed. A start that lies
-/// ahead was told by a clock that has been set back since; nobody waits for that moment to come again.
+/// ahead was taken from a clock that has been set back since; nobody waits for that moment to come again.
 pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Millis) {
     for (run_id, attempt, _) in running(draft) {
         if attempt.executor == *executor && attempt.settle_at.is_none() {

@@ -56,12 +56,12 @@ pub(super) fn found(job: &Job, first: Occurrence, now: Timestamp, keep: usize) -
 }
 
 /// Which of the due occurrences fire, and which are recorded as skipped (always older than those that fire).
-struct Plan {
+struct FirePlan {
     skip: Option<(Gap, Occurrence, SkipReason)>,
     fire: Vec<(Occurrence, Timeliness)>,
 }
 
-fn plan(older: Option<Gap>, newest: &[Occurrence], misfire: Misfire, now: Timestamp) -> Plan {
+fn plan(older: Option<Gap>, newest: &[Occurrence], misfire: Misfire, now: Timestamp) -> FirePlan {
     let late = lateness(newest, now);
     let missed = late.iter().take_while(|late| **late > MISFIRE_AFTER).count();
     let allowed = match misfire {
@@ -79,7 +79,7 @@ fn plan(older: Option<Gap>, newest: &[Occurrence], misfire: Misfire, now: Timest
         let limit_only = skipped == 0 && limit_only(misfire, missed, now.since(gap.to));
         (gap, last, if limit_only { SkipReason::CatchUpLimit } else { SkipReason::Misfire })
     });
-    Plan { skip, fire }
+    FirePlan { skip, fire }
 }
 
 /// Whether the occurrences before the newest would have fired if one wake might fire more. `late` is the lateness of

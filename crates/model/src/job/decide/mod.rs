@@ -8,7 +8,7 @@ mod draft;
 mod fire;
 mod lifecycle;
 
-use super::command::{Command, Order, Refusal};
+use super::command::{Command, Refusal, SlottedCommand};
 use super::definition::validate_input;
 use super::event::{Cause, Event};
 use super::run::Run;
@@ -17,7 +17,7 @@ use crate::id::JobId;
 use crate::time::Timestamp;
 use draft::Draft;
 
-/// What was decided: the events, the job after them, and the runs they touched (each as it looks after the last of them).
+/// What was decided: the events, the job after them, and the runs they touched (each as it is after the last of them).
 #[derive(Debug, Clone)]
 pub struct Decided {
     pub job: Job,
@@ -25,8 +25,8 @@ pub struct Decided {
     pub runs: Vec<Run>,
 }
 
-pub fn decide(id: JobId, job: Option<Job>, order: Order, now: Timestamp) -> Result<Decided, Refusal> {
-    let Order { command, mut reservation } = order;
+pub fn decide(id: JobId, job: Option<Job>, slotted: SlottedCommand, now: Timestamp) -> Result<Decided, Refusal> {
+    let SlottedCommand { command, mut reservation } = slotted;
     let (job, command) = match (job, command) {
         (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
         (None, _) => return Err(Refusal::NoSuchJob),

@@ -94,10 +94,10 @@ impl OfMonth {
         let mut days = OfMonth { any: matches!(field, "*" | "?"), ..OfMonth::default() };
         for part in field::list(&DAY, field, read_day)? {
             match part {
-                Day::Last => days.last = true,
-                Day::LastWeekday => days.last_weekday = true,
-                Day::NearestWeekday(day) => days.nearest_weekday.add(day),
-                Day::Plain(steps) => steps.values().for_each(|day| days.plain.add(day)),
+                DayTerm::Last => days.last = true,
+                DayTerm::LastWeekday => days.last_weekday = true,
+                DayTerm::NearestWeekday(day) => days.nearest_weekday.add(day),
+                DayTerm::Plain(steps) => steps.values().for_each(|day| days.plain.add(day)),
             }
         }
         Ok(days)
@@ -115,22 +115,22 @@ impl OfMonth {
     }
 }
 
-enum Day {
+enum DayTerm {
     Last,
     LastWeekday,
     NearestWeekday(u16),
     Plain(Steps),
 }
 
-fn read_day(part: &str) -> Result<Day, String> {
+fn read_day(part: &str) -> Result<DayTerm, String> {
     match part {
-        "?" => field::steps(&DAY, "*").map(Day::Plain),
-        "L" => Ok(Day::Last),
-        "LW" => Ok(Day::LastWeekday),
+        "?" => field::steps(&DAY, "*").map(DayTerm::Plain),
+        "L" => Ok(DayTerm::Last),
+        "LW" => Ok(DayTerm::LastWeekday),
         _ if part.starts_with("L-") => Err("days before the last are not supported; use L, LW or a day".to_owned()),
         _ => match part.strip_suffix('W') {
-            Some(day) => field::value(&DAY, day).map(Day::NearestWeekday),
-            None => field::steps(&DAY, part).map(Day::Plain),
+            Some(day) => field::value(&DAY, day).map(DayTerm::NearestWeekday),
+            None => field::steps(&DAY, part).map(DayTerm::Plain),
         },
     }
 }

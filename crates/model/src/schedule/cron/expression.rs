@@ -1,8 +1,8 @@
 //! A cron expression cut into its fields: nicknames, five, six or seven fields, and hints for what is no cron.
 
-use super::Pattern;
+use super::CronPattern;
 use super::days::Days;
-use super::field::{self, Form, HOUR, MINUTE, MONTH, SECOND, YEAR};
+use super::field::{self, FieldSyntax, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use super::values::Years;
 use crate::limits::CRON_MAX_BYTES;
 use crate::time::Millis;
@@ -30,7 +30,7 @@ const INTERVALS: [(&str, u64, &str); 9] = [
     ("fortnightly", 14, "d"),
 ];
 
-pub(super) fn parse(expr: &str) -> Result<Pattern, String> {
+pub(super) fn parse(expr: &str) -> Result<CronPattern, String> {
     if expr.len() > CRON_MAX_BYTES {
         return Err(format!("the expression has {} bytes; at most {CRON_MAX_BYTES} are allowed", expr.len()));
     }
@@ -40,7 +40,7 @@ pub(super) fn parse(expr: &str) -> Result<Pattern, String> {
     for (form, field) in [(&SECOND, second), (&MINUTE, minute), (&HOUR, hour), (&field::DAY, day), (&MONTH, month)] {
         refuse_jenkins(form, field)?;
     }
-    Ok(Pattern {
+    Ok(CronPattern {
         seconds: field::values(&SECOND, second)?,
         minutes: field::values(&MINUTE, minute)?,
         hours: field::values(&HOUR, hour)?,
@@ -107,7 +107,7 @@ fn fields(plain: &str) -> Result<[String; FIELDS], String> {
     fields.try_into().map_err(|_| "the expression is not understood".to_owned())
 }
 
-fn refuse_jenkins(form: &Form, field: &str) -> Result<(), String> {
+fn refuse_jenkins(form: &FieldSyntax, field: &str) -> Result<(), String> {
     if !field.starts_with('H') {
         return Ok(());
     }

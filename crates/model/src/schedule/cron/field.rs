@@ -6,7 +6,7 @@
 use super::values::Values;
 
 /// What may stand in a field.
-pub(super) struct Form {
+pub(super) struct FieldSyntax {
     pub(super) name: &'static str,
     allowed: &'static str,
     /// `*` is `first` to `last`, and `N/n` ends at `last`.
@@ -17,26 +17,26 @@ pub(super) struct Form {
     names: &'static [&'static str],
 }
 
-pub(super) const SECOND: Form = numbers("second", "0-59", 0, 59);
-pub(super) const MINUTE: Form = numbers("minute", "0-59", 0, 59);
-pub(super) const HOUR: Form = numbers("hour", "0-23", 0, 23);
-pub(super) const DAY: Form = numbers("day of month", "1-31, L, LW or 15W", 1, 31);
-pub(super) const MONTH: Form = Form {
+pub(super) const SECOND: FieldSyntax = numbers("second", "0-59", 0, 59);
+pub(super) const MINUTE: FieldSyntax = numbers("minute", "0-59", 0, 59);
+pub(super) const HOUR: FieldSyntax = numbers("hour", "0-23", 0, 23);
+pub(super) const DAY: FieldSyntax = numbers("day of month", "1-31, L, LW or 15W", 1, 31);
+pub(super) const MONTH: FieldSyntax = FieldSyntax {
     names: &["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
     ..numbers("month", "1-12 or JAN-DEC", 1, 12)
 };
-pub(super) const WEEKDAY: Form = Form {
+pub(super) const WEEKDAY: FieldSyntax = FieldSyntax {
     largest: SUNDAY_AGAIN,
     names: &["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
     ..numbers("day of week", "0-7 or SUN-SAT, 5#2 or 5L", 0, 6)
 };
-pub(super) const YEAR: Form = numbers("year", "1970-9999", 1970, 9999);
+pub(super) const YEAR: FieldSyntax = numbers("year", "1970-9999", 1970, 9999);
 
 /// In `FRI-SUN` the week ends with Sunday.
 const SUNDAY_AGAIN: u16 = 7;
 
-const fn numbers(name: &'static str, allowed: &'static str, first: u16, last: u16) -> Form {
-    Form { name, allowed, first, last, largest: last, names: &[] }
+const fn numbers(name: &'static str, allowed: &'static str, first: u16, last: u16) -> FieldSyntax {
+    FieldSyntax { name, allowed, first, last, largest: last, names: &[] }
 }
 
 /// `first`, `first + step` … up to `last`.
@@ -54,7 +54,11 @@ impl Steps {
 }
 
 /// The parts of a list, each read by `part`.
-pub(super) fn list<T>(form: &Form, field: &str, part: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+pub(super) fn list<T>(
+    form: &FieldSyntax,
+    field: &str,
+    part: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
     let parts: Vec<&str> = field.split(',').collect();
     let several = parts.len() > 1;
     let read = |text: &&str| match *text {
@@ -66,14 +70,14 @@ pub(super) fn list<T>(form: &Form, field: &str, part: impl Fn(&str) -> Result<T,
 }
 
 /// A field of numbers and names only.
-pub(super) fn values(form: &Form, field: &str) -> Result<Values, String> {
+pub(super) fn values(form: &FieldSyntax, field: &str) -> Result<Values, String> {
     let parts = list(form, field, |part| steps(form, part))?;
     Ok(parts.iter().flat_map(Steps::values).collect())
 }
 
 /// `*`, `*/n`, `a`, `a/n`, `a-b` or `a-b/n`. A start without an end goes up to the end of the field, as in Quartz and
 /// Kubernetes.
-pub(super) fn steps(form: &Form, part: &str) -> Result<Steps, String> {
+pub(super) fn steps(form: &FieldSyntax, part: &str) -> Result<Steps, String> {
     let (range, step) = match part.split_once('/') {
         Some((range, step)) => (range, Some(step_of(step)?)),
         None => (part, None),
@@ -100,7 +104,7 @@ fn step_of(text: &str) -> Result<u16, String> {
     }
 }
 
-fn between(form: &Form, part: &str, ends: (&str, &str), step: u16) -> Result<Steps, String> {
+fn between(form: &FieldSyntax, part: &str, ends: (&str, &str), step: u16) -> Result<Steps, String> {
     let (first, mut last) = (value(form, ends.0)?, value(form, ends.1)?);
     if form.name == WEEKDAY.name && ends.1 == "SUN" && first > 0 {
         last = SUNDAY_AGAIN;
@@ -114,7 +118,7 @@ fn between(form: &Form, part: &str, ends: (&str, &str), step: u16) -> Result<Ste
 }
 
 /// What somebody means who writes `FRI-MON` or `22-2`. Years do not come round again.
-fn round_the_end(form: &Form, (first, last): (u16, u16), step: u16) -> Option<String> {
+fn round_the_end(form: &FieldSyntax, (first, last): (u16, u16), step: u16) -> Option<String> {
     let shown = |value: u16| match form.names.get(usize::from(value - form.first)) {
         Some(name) => (*name).to_owned(),
         None => value.to_string(),
@@ -132,7 +136,7 @@ fn round_the_end(form: &Form, (first, last): (u16, u16), step: u16) -> Option<St
     }
 }
 
-pub(super) fn value(form: &Form, text: &str) -> Result<u16, String> {
+pub(super) fn value(form: &FieldSyntax, text: &str) -> Result<u16, String> {
     if let Some(place) = form.names.iter().position(|name| *name == text) {
         return Ok(form.first + u16::try_from(place).unwrap_or_default());
     }
@@ -146,7 +150,7 @@ pub(super) fn value(form: &Form, text: &str) -> Result<u16, String> {
     number.ok_or_else(|| "the value is out of bounds".to_owned())
 }
 
-fn no_value(form: &Form, text: &str) -> String {
+fn no_value(form: &FieldSyntax, text: &str) -> String {
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).find(|word| !word.is_empty());
     match word {
         Some(word) => match form.names.iter().find(|name| word != **name && word.starts_with(**name)) {
@@ -159,7 +163,7 @@ fn no_value(form: &Form, text: &str) -> String {
     }
 }
 
-pub(super) fn refuse(form: &Form, field: &str, reason: &str) -> String {
+pub(super) fn refuse(form: &FieldSyntax, field: &str, reason: &str) -> String {
     let short: String = field.chars().take(40).collect();
     format!("the {} field {short:?}: {reason} (allowed: {}, lists, ranges, */n, a/n)", form.name, form.allowed)
 }

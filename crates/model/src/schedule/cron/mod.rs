@@ -20,7 +20,7 @@ const CALENDAR_CYCLE_YEARS: i16 = 400;
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
+pub(super) struct CronPattern {
     pub(super) seconds: Values,
     pub(super) minutes: Values,
     pub(super) hours: Values,
@@ -31,8 +31,8 @@ pub(super) struct Pattern {
     pub(super) years: Years,
 }
 
-impl Pattern {
-    pub(super) fn parse(expr: &str) -> Result<Pattern, String> {
+impl CronPattern {
+    pub(super) fn parse(expr: &str) -> Result<CronPattern, String> {
         expression::parse(expr)
     }
 

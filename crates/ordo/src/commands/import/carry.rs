@@ -3,9 +3,9 @@
 use ordo_engine::clock::new_id;
 use serde_json::{Map, Value, json};
 
-use super::compare::{Act, Change, Item};
+use super::compare::{Act, FieldChange, ImportItem};
 use crate::commands::find::text;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Result};
 use crate::output::progress::Progress;
 
@@ -15,9 +15,9 @@ const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// Fewer are done before anybody reads a bar.
 const WORTH_A_BAR: usize = 50;
 
-pub(super) async fn out(talk: &Talk, items: &mut [Item], held: bool) -> Result<()> {
-    let open = |item: &&mut Item| matches!(item.act, Act::New { .. } | Act::Changed { .. });
-    let mut open: Vec<&mut Item> = items.iter_mut().filter(open).collect();
+pub(super) async fn out(talk: &CommandSession, items: &mut [ImportItem], held: bool) -> Result<()> {
+    let open = |item: &&mut ImportItem| matches!(item.act, Act::New { .. } | Act::Changed { .. });
+    let mut open: Vec<&mut ImportItem> = items.iter_mut().filter(open).collect();
     let total = open.len();
     let progress = (total >= WORTH_A_BAR).then(|| Progress::counted("importing"));
     let mut done = 0;
@@ -42,7 +42,7 @@ fn after(error: Error, done: usize, total: usize) -> Error {
 }
 
 /// The new jobs from here on that go into one request.
-fn batch(items: &[&mut Item], held: bool) -> Vec<Value> {
+fn batch(items: &[&mut ImportItem], held: bool) -> Vec<Value> {
     let mut bytes = 0;
     let bodies = items.iter().map_while(|item| match &item.act {
         Act::New { draft, .. } => Some(draft.body(held)),
@@ -56,7 +56,7 @@ fn batch(items: &[&mut Item], held: bool) -> Vec<Value> {
     bodies.take(BATCH_JOBS).take_while(fits).collect()
 }
 
-async fn create(talk: &Talk, items: &mut [&mut Item], bodies: Vec<Value>) -> Result<()> {
+async fn create(talk: &CommandSession, items: &mut [&mut ImportItem], bodies: Vec<Value>) -> Result<()> {
     let body = json!({ "jobs": bodies });
     let answer = talk.client.post_with_key::<Value, _>("/v1/jobs/batch", &body, &new_id().to_string()).await?;
     for (place, item) in items.iter_mut().enumerate() {
@@ -77,7 +77,7 @@ fn reason(problem: &Value) -> String {
     }
 }
 
-async fn change(talk: &Talk, item: &mut Item) -> Result<()> {
+async fn change(talk: &CommandSession, item: &mut ImportItem) -> Result<()> {
     let Act::Changed { id, revision, changes } = &item.act else { return Ok(()) };
     let patch: Map<String, Value> = changes.iter().map(patched).collect();
     match talk.client.patch::<Value, _>(&format!("/v1/jobs/{id}"), &Value::Object(patch), *revision).await {
@@ -90,6 +90,6 @@ async fn change(talk: &Talk, item: &mut Item) -> Result<()> {
     }
 }
 
-fn patched(change: &Change) -> (String, Value) {
+fn patched(change: &FieldChange) -> (String, Value) {
     (change.field.to_owned(), change.to.clone())
 }

@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 use crate::commands::find::text;
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::Result;
-use ordo_import::{Draft, Reading};
+use ordo_import::{Imported, JobDraft};
 
 /// Which jobs of the server belong to the file.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
-    /// All whose label begins so: one that is not in the file any more is told.
+pub(super) enum ImportScope {
+    /// All whose label begins so: one that is no longer in the file is reported.
     Beginning(String),
     /// Only those the file names.
     Named,
 }
 
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct ImportItem {
     pub(super) place: String,
     pub(super) label: String,
     pub(super) warnings: Vec<String>,
@@ -32,13 +32,13 @@ pub(super) struct Item {
 pub(super) enum Act {
     /// The id is there once the job is.
     New {
-        draft: Draft,
+        draft: JobDraft,
         id: Option<String>,
     },
     Changed {
         id: String,
         revision: Option<u64>,
-        changes: Vec<Change>,
+        changes: Vec<FieldChange>,
     },
     Same {
         id: String,
@@ -53,31 +53,39 @@ pub(super) enum Act {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Change {
+pub(super) struct FieldChange {
     pub(super) field: &'static str,
     pub(super) from: Value,
     pub(super) to: Value,
 }
 
-impl Item {
+impl ImportItem {
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.act, Act::Refused { .. })
     }
 }
 
-pub(super) async fn with_server(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<Vec<Item>> {
+pub(super) async fn with_server(
+    talk: &CommandSession,
+    reading: &Imported,
+    wanted: ImportScope,
+) -> Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
 
 /// The jobs that are not over, by label.
-async fn living(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<BTreeMap<String, Vec<Value>>> {
+async fn living(
+    talk: &CommandSession,
+    reading: &Imported,
+    wanted: ImportScope,
+) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
-        Wanted::Beginning(prefix) => {
+        ImportScope::Beginning(prefix) => {
             found = pages::items(talk, "/v1/jobs", &[("label_prefix", Some(prefix))], usize::MAX).await?.items;
         }
-        Wanted::Named => {
+        ImportScope::Named => {
             for draft in &reading.drafts {
                 let label = [("label", Some(draft.label.clone()))];
                 found.extend(pages::items(talk, "/v1/jobs", &label, usize::MAX).await?.items);
@@ -91,9 +99,9 @@ async fn living(talk: &Talk, reading: &Reading, wanted: Wanted) -> Result<BTreeM
     Ok(jobs)
 }
 
-fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<Item> {
-    let mut items: Vec<Item> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
-    items.extend(reading.refused.iter().map(|refused| Item {
+fn all(reading: &Imported, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Vec<ImportItem> {
+    let mut items: Vec<ImportItem> = reading.drafts.iter().map(|draft| one(draft, jobs, now)).collect();
+    items.extend(reading.refused.iter().map(|refused| ImportItem {
         place: refused.place.clone(),
         label: String::new(),
         warnings: Vec::new(),
@@ -101,7 +109,7 @@ fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -
     }));
     let is_asked_for = |label: &str| reading.drafts.iter().any(|draft| draft.label == label);
     let gone = jobs.iter().filter(|(label, _)| !is_asked_for(label)).flat_map(|(label, jobs)| {
-        jobs.iter().map(|job| Item {
+        jobs.iter().map(|job| ImportItem {
             place: String::new(),
             label: label.clone(),
             warnings: Vec::new(),
@@ -112,7 +120,7 @@ fn all(reading: &Reading, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -
     items
 }
 
-fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> Item {
+fn one(draft: &JobDraft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> ImportItem {
     let mut warnings = draft.warnings.clone();
     let act = match (draft.normal(now), jobs.get(&draft.label).map(Vec::as_slice)) {
         (Err(why), _) => Act::Refused { why },
@@ -125,28 +133,28 @@ fn one(draft: &Draft, jobs: &BTreeMap<String, Vec<Value>>, now: Timestamp) -> It
             Act::Refused { why: format!("several jobs are called {:?}: cancel all but one", draft.label) }
         }
     };
-    Item { place: draft.place.clone(), label: draft.label.clone(), warnings, act }
+    ImportItem { place: draft.place.clone(), label: draft.label.clone(), warnings, act }
 }
 
 /// Whether a job fires is decided once, when it is made; from then on by people.
-fn state_warning(draft: &Draft, job: &Value) -> Option<String> {
+fn state_warning(draft: &JobDraft, job: &Value) -> Option<String> {
     let differs = draft.held && job["state"] == "active";
     differs.then(|| format!("it is suspended in the file, but active here: ordo job pause {}", draft.label))
 }
 
-fn against(draft: &Draft, normal: &Map<String, Value>, job: &Value) -> Act {
-    let changes: Vec<Change> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
+fn against(draft: &JobDraft, normal: &Map<String, Value>, job: &Value) -> Act {
+    let changes: Vec<FieldChange> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
     let id = text(job, "id");
     if changes.is_empty() { Act::Same { id } } else { Act::Changed { id, revision: job["revision"].as_u64(), changes } }
 }
 
-fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<Change> {
+fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<FieldChange> {
     let (mut to, from) = (normal.get(field).cloned().unwrap_or_default(), job[field].clone());
     if field == "trigger" && to.get("every").is_some() && to["every"] == from["every"] {
         // An interval counts from the moment it was made; that moment is not in the file.
         to["start"] = from["start"].clone();
     }
-    (to != from).then_some(Change { field, from, to })
+    (to != from).then_some(FieldChange { field, from, to })
 }
 
 #[cfg(test)]
@@ -154,11 +162,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use ordo_import::crontab::{self, CrontabFormat, Origin};
+    use ordo_import::crontab::{self, CrontabFormat, CrontabOrigin};
 
-    fn reading(text: &str) -> Reading {
-        let origin =
-            Origin { format: CrontabFormat::User, name: "crontab".into(), zone: "UTC".into(), cwd: Some("/".into()) };
+    fn reading(text: &str) -> Imported {
+        let origin = CrontabOrigin {
+            format: CrontabFormat::User,
+            name: "crontab".into(),
+            zone: "UTC".into(),
+            cwd: Some("/".into()),
+        };
         crontab::read(text, &origin)
     }
 
@@ -180,7 +192,7 @@ mod tests {
     }
 
     fn acts(text: &str, jobs: &BTreeMap<String, Vec<Value>>) -> Vec<String> {
-        let name = |item: Item| match item.act {
+        let name = |item: ImportItem| match item.act {
             Act::New { .. } => "new".to_owned(),
             Act::Changed { changes, .. } => changes.iter().map(|change| change.field).collect::<Vec<_>>().join(","),
             Act::Same { .. } => "same".to_owned(),

@@ -7,31 +7,31 @@ mod compare;
 mod origin;
 mod report;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
-use compare::Wanted;
-use ordo_import::{Reading, cronjob, crontab};
+use compare::ImportScope;
+use ordo_import::{Imported, cronjob, crontab};
 
-pub(crate) async fn run(talk: &Talk, command: ImportCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result<Exit> {
     match command {
         ImportCommand::Crontab(args) => {
             let text = origin::text(&args.common.file)?;
             let (from, note) = origin::of_crontab(&args, &text)?;
             let mut reading = crontab::read(&text, &from);
             reading.notes.splice(0..0, note);
-            import(talk, &args.common, &reading, Wanted::Beginning(format!("{}/", from.name))).await
+            import(talk, &args.common, &reading, ImportScope::Beginning(format!("{}/", from.name))).await
         }
         ImportCommand::Cronjob(args) => {
             let text = origin::text(&args.common.file)?;
             let not_yaml = |error: cronjob::NotYaml| Error::failed("the file is no YAML").detail(error.to_string());
             let reading = cronjob::read(&text).map_err(not_yaml)?;
-            import(talk, &args.common, &reading, Wanted::Named).await
+            import(talk, &args.common, &reading, ImportScope::Named).await
         }
     }
 }
 
-async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: Wanted) -> Result<Exit> {
+async fn import(talk: &CommandSession, args: &ImportArgs, reading: &Imported, wanted: ImportScope) -> Result<Exit> {
     if reading.drafts.is_empty() && reading.refused.is_empty() {
         return Err(Error::failed(format!("there is no job in {}", args.file.display()))
             .fields(reading.notes.iter().map(|note| ("note".to_owned(), note.clone())).collect()));
@@ -41,5 +41,5 @@ async fn import(talk: &Talk, args: &ImportArgs, reading: &Reading, wanted: Wante
         carry::out(talk, &mut items, args.held).await?;
     }
     report::print(talk, &items, &reading.notes, args)?;
-    Ok(if items.iter().any(compare::Item::is_refused) { Exit::Failed } else { Exit::Done })
+    Ok(if items.iter().any(compare::ImportItem::is_refused) { Exit::Failed } else { Exit::Done })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::import::CrontabArgs;
 use crate::error::{Error, Result};
 use crate::zone;
-use ordo_import::crontab::{CrontabFormat, Origin, detect};
+use ordo_import::crontab::{CrontabFormat, CrontabOrigin, detect};
 
 /// Where systems keep crontabs with a field for the user.
 const SYSTEM: [&str; 2] = ["/etc/crontab", "/etc/cron.d"];
@@ -19,14 +19,14 @@ pub(super) fn text(file: &Path) -> Result<String> {
 }
 
 /// And a note, if the format was found out.
-pub(super) fn of_crontab(args: &CrontabArgs, text: &str) -> Result<(Origin, Option<String>)> {
+pub(super) fn of_crontab(args: &CrontabArgs, text: &str) -> Result<(CrontabOrigin, Option<String>)> {
     let (format, note) = format(args, text);
     let home = || std::env::var("HOME").ok().filter(|home| !home.is_empty());
     let cwd = match format {
         CrontabFormat::User => args.cwd.clone().or_else(home),
         CrontabFormat::System => args.cwd.clone(),
     };
-    Ok((Origin { format, name: name(args), zone: zone_name(args)?, cwd }, note))
+    Ok((CrontabOrigin { format, name: name(args), zone: zone_name(args)?, cwd }, note))
 }
 
 fn format(args: &CrontabArgs, text: &str) -> (CrontabFormat, Option<String>) {

@@ -5,16 +5,16 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::compare::{Act, Change, Item};
+use super::compare::{Act, FieldChange, ImportItem};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::Result;
 use crate::output::{self, table};
 
 const VALUE_SHOWN: usize = 60;
 
-pub(super) fn print(talk: &Talk, items: &[Item], notes: &[String], args: &ImportArgs) -> Result<()> {
+pub(super) fn print(talk: &CommandSession, items: &[ImportItem], notes: &[String], args: &ImportArgs) -> Result<()> {
     let data: Vec<Value> = items.iter().map(item).collect();
     talk.list(&data, || human(talk, items, args))?;
     // Programs find warnings in the data; people read them once, however many jobs they concern.
@@ -25,7 +25,7 @@ pub(super) fn print(talk: &Talk, items: &[Item], notes: &[String], args: &Import
     Ok(())
 }
 
-fn item(item: &Item) -> Value {
+fn item(item: &ImportItem) -> Value {
     let mut data = json!({ "action": name(&item.act), "label": item.label, "place": item.place });
     match &item.act {
         Act::New { draft, id } => {
@@ -34,7 +34,7 @@ fn item(item: &Item) -> Value {
         }
         Act::Changed { id, changes, .. } => {
             data["id"] = json!(id);
-            let change = |change: &Change| json!({ "field": change.field, "from": change.from, "to": change.to });
+            let change = |change: &FieldChange| json!({ "field": change.field, "from": change.from, "to": change.to });
             data["changes"] = changes.iter().map(change).collect();
         }
         Act::Same { id } | Act::Gone { id } => data["id"] = json!(id),
@@ -56,8 +56,8 @@ const fn name(act: &Act) -> &'static str {
     }
 }
 
-fn human(talk: &Talk, items: &[Item], args: &ImportArgs) -> String {
-    let row = |item: &Item| {
+fn human(talk: &CommandSession, items: &[ImportItem], args: &ImportArgs) -> String {
+    let row = |item: &ImportItem| {
         let (sign, what) = line(talk, item);
         vec![sign, item.label.clone(), item.place.clone(), what]
     };
@@ -66,18 +66,18 @@ fn human(talk: &Talk, items: &[Item], args: &ImportArgs) -> String {
     text
 }
 
-fn line(talk: &Talk, item: &Item) -> (String, String) {
+fn line(talk: &CommandSession, item: &ImportItem) -> (String, String) {
     let paint = talk.paint;
     match &item.act {
         Act::New { draft, .. } => (paint.good("+"), words::trigger(&Value::Object(draft.fields.clone()))),
-        Act::Changed { changes, .. } => (paint.warn("~"), changes.iter().map(told).collect::<Vec<_>>().join("; ")),
+        Act::Changed { changes, .. } => (paint.warn("~"), changes.iter().map(describe).collect::<Vec<_>>().join("; ")),
         Act::Same { .. } => (paint.dim("="), paint.dim("the same")),
         Act::Gone { id } => (paint.warn("-"), format!("no longer in the file, left as it is: ordo job cancel {id}")),
         Act::Refused { why } => (paint.bad("!"), table::short(why, 4 * VALUE_SHOWN)),
     }
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &FieldChange) -> String {
     let shown = |value: &Value| match (change.field, value) {
         (_, Value::Null) => "nothing".to_owned(),
         ("trigger", value) => words::trigger(&json!({ "trigger": value })),
@@ -87,7 +87,7 @@ fn told(change: &Change) -> String {
     format!("{}: {} → {}", change.field, shown(&change.from), shown(&change.to))
 }
 
-fn summary(items: &[Item], args: &ImportArgs) -> String {
+fn summary(items: &[ImportItem], args: &ImportArgs) -> String {
     let counts = ["new", "changed", "same", "gone", "refused"].map(|wanted| {
         let count = items.iter().filter(|item| name(&item.act) == wanted).count();
         (count > 0).then(|| format!("{count} {wanted}"))
@@ -102,7 +102,7 @@ fn summary(items: &[Item], args: &ImportArgs) -> String {
 }
 
 /// Each warning once, with the places it concerns.
-fn warnings(items: &[Item]) -> Vec<String> {
+fn warnings(items: &[ImportItem]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for item in items {
         for warning in &item.warnings {

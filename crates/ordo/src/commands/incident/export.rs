@@ -2,12 +2,12 @@
 
 use super::find;
 use crate::cli::incident::ExportArgs;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::locate::query;
 use crate::output;
 
-pub(crate) async fn run(talk: &Talk, args: &ExportArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &ExportArgs) -> Result<Exit> {
     let id = find(talk, &args.incident.incident).await?;
     let path = format!("/v1/incidents/{id}/export{}", query(&[("timezone", args.tz.clone())]));
     let text = talk.client.get_text(&path).await?;

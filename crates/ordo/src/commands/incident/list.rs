@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::cli::incident::IncidentListArgs;
 use crate::commands::find::text;
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 use crate::zone;
 
 const TITLE_SHOWN: usize = 50;
 
-pub(crate) async fn run(talk: &Talk, args: &IncidentListArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Result<Exit> {
     let since = args.since.as_deref().map(|text| zone::since("--since", text, talk.now())).transpose()?;
     let filters = [
         ("status", args.status.clone()),
@@ -28,7 +28,7 @@ pub(crate) async fn run(talk: &Talk, args: &IncidentListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, incidents: &[Value]) -> String {
+fn human(talk: &CommandSession, incidents: &[Value]) -> String {
     if incidents.is_empty() {
         return "No incidents.\n".to_owned();
     }

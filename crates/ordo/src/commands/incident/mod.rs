@@ -9,29 +9,29 @@ use uuid::Uuid;
 
 use super::find::text;
 use super::pages;
-use super::talk::Talk;
-use crate::cli::incident::IncidentCommand;
+use super::talk::CommandSession;
+use crate::cli::incident::IncidentSubcommand;
 use crate::error::{Error, Exit, Result};
 
 /// How many incidents are looked at for one identifier.
 const LOOKED_AT: usize = 1_000;
 
-pub(crate) async fn run(talk: &Talk, command: IncidentCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: IncidentSubcommand) -> Result<Exit> {
     match command {
-        IncidentCommand::Start(args) => change::start(talk, &args).await,
-        IncidentCommand::List(args) => list::run(talk, &args).await,
-        IncidentCommand::Show(args) => show::run(talk, &args).await,
-        IncidentCommand::Severity(args) => change::severity(talk, &args).await,
-        IncidentCommand::Assign(args) => change::assign(talk, &args).await,
-        IncidentCommand::Status(args) => change::status(talk, &args).await,
-        IncidentCommand::Ack(args) => change::acknowledge(talk, &args).await,
-        IncidentCommand::Note(args) => change::note(talk, &args).await,
-        IncidentCommand::Export(args) => export::run(talk, &args).await,
+        IncidentSubcommand::Start(args) => change::start(talk, &args).await,
+        IncidentSubcommand::List(args) => list::run(talk, &args).await,
+        IncidentSubcommand::Show(args) => show::run(talk, &args).await,
+        IncidentSubcommand::Severity(args) => change::severity(talk, &args).await,
+        IncidentSubcommand::Assign(args) => change::assign(talk, &args).await,
+        IncidentSubcommand::Status(args) => change::status(talk, &args).await,
+        IncidentSubcommand::Ack(args) => change::acknowledge(talk, &args).await,
+        IncidentSubcommand::Note(args) => change::note(talk, &args).await,
+        IncidentSubcommand::Export(args) => export::run(talk, &args).await,
     }
 }
 
 /// The id of an incident: its own, or of the newest one with that identifier.
-async fn find(talk: &Talk, name: &str) -> Result<String> {
+async fn find(talk: &CommandSession, name: &str) -> Result<String> {
     if name.parse::<Uuid>().is_ok() {
         return Ok(name.to_owned());
     }

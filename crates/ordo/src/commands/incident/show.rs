@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::find;
 use crate::cli::incident::IncidentArg;
 use crate::commands::find::text;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 
-pub(crate) async fn run(talk: &Talk, args: &IncidentArg) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &IncidentArg) -> Result<Exit> {
     let id = find(talk, &args.incident).await?;
     let incident = talk.get(&format!("/v1/incidents/{id}")).await?;
     talk.value(&incident, || human(talk, &incident))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, incident: &Value) -> String {
+fn human(talk: &CommandSession, incident: &Value) -> String {
     let mut pairs = vec![
         ("incident", text(incident, "id")),
         ("title", text(incident, "title")),
@@ -42,7 +42,7 @@ fn human(talk: &Talk, incident: &Value) -> String {
     format!("{}\n{}", table::fields(&pairs, talk.paint), lines.collect::<String>())
 }
 
-fn line(talk: &Talk, event: &Value) -> String {
+fn line(talk: &CommandSession, event: &Value) -> String {
     let at = time::of(&event["at"]).map(|at| time::absolute(at, &talk.zone)).unwrap_or_default();
     let data = &event["data"];
     let words = ["title", "severity", "assignee", "status", "message", "text", "notify"];

@@ -6,13 +6,13 @@ use ordo_model::strict;
 use serde_json::Value;
 
 use super::{request, when, words};
-use crate::cli::job::AddArgs;
+use crate::cli::job::JobAddArgs;
 use crate::commands::hook;
-use crate::commands::talk::{Talk, wire};
+use crate::commands::talk::{CommandSession, wire};
 use crate::error::{Error, Exit, Result};
 use crate::zone;
 
-pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &JobAddArgs) -> Result<Exit> {
     let asked = args.trigger.tz.as_deref().and_then(zone::named);
     let job = new_job(talk, args).await?;
     // A key of its own: should the answer be lost, the request can be sent again without a second job. A unique key says
@@ -23,12 +23,12 @@ pub(crate) async fn run(talk: &Talk, args: &AddArgs) -> Result<Exit> {
     };
     // Whoever named a zone thinks in it, also where the job itself has none.
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
-    talk.value(&job, || words::told_in(talk, &zone, "added", &job))?;
+    talk.value(&job, || words::describe_in(talk, &zone, "added", &job))?;
     hook::note_if_missing(talk, &job).await;
     Ok(Exit::Done)
 }
 
-async fn new_job(talk: &Talk, args: &AddArgs) -> Result<NewJob> {
+async fn new_job(talk: &CommandSession, args: &JobAddArgs) -> Result<NewJob> {
     let JobPatch(mut job) = request::fields(talk, &args.policies, &args.action).await?;
     if !job.contains_key("tool_name") {
         return Err(Error::misused("what should run?").hint(format!(

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::words;
 use crate::cli::job::BackfillArgs;
 use crate::commands::find;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 use crate::zone;
 
-pub(crate) async fn run(talk: &Talk, args: &BackfillArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &BackfillArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let zone = zone::asked(args.tz.as_deref())?;
     let from = zone::parse("--from", &args.from, &zone, talk.now())?;

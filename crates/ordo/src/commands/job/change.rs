@@ -5,37 +5,37 @@ use serde_json::{Value, json};
 use super::words;
 use crate::cli::job::ReasonArgs;
 use crate::commands::find;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 
-pub(crate) async fn pause(talk: &Talk, args: &ReasonArgs) -> Result<Exit> {
+pub(crate) async fn pause(talk: &CommandSession, args: &ReasonArgs) -> Result<Exit> {
     order(talk, &args.job.job, "pause", args.reason.as_deref(), "paused").await
 }
 
-pub(crate) async fn resume(talk: &Talk, name: &str) -> Result<Exit> {
+pub(crate) async fn resume(talk: &CommandSession, name: &str) -> Result<Exit> {
     order(talk, name, "resume", None, "resumed").await
 }
 
-pub(crate) async fn cancel(talk: &Talk, args: &ReasonArgs) -> Result<Exit> {
+pub(crate) async fn cancel(talk: &CommandSession, args: &ReasonArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let reason = crate::locate::query(&[("reason", args.reason.clone())]);
     let answer = talk.client.delete::<Value>(&format!("/v1/jobs/{id}{reason}")).await?;
-    told(talk, "cancelled", &id, answer).await
+    report(talk, "cancelled", &id, answer).await
 }
 
-async fn order(talk: &Talk, name: &str, verb: &str, reason: Option<&str>, done: &str) -> Result<Exit> {
+async fn order(talk: &CommandSession, name: &str, verb: &str, reason: Option<&str>, done: &str) -> Result<Exit> {
     let id = find::job(talk, name).await?;
     let body = reason.map(|reason| json!({ "reason": reason }));
     let answer = talk.post(&format!("/v1/jobs/{id}/{verb}"), body.as_ref()).await?;
-    told(talk, done, &id, answer).await
+    report(talk, done, &id, answer).await
 }
 
-async fn told(talk: &Talk, done: &str, id: &str, answer: Value) -> Result<Exit> {
+async fn report(talk: &CommandSession, done: &str, id: &str, answer: Value) -> Result<Exit> {
     // A server may answer such an order without the job.
     let job = if answer.get("id").is_some() { answer } else { talk.get(&format!("/v1/jobs/{id}")).await? };
     talk.value(&job, || match job["state"].as_str() {
         Some("cancelled") => format!("{done} {} ({id})", find::text(&job, "label")),
-        _ => words::told(talk, done, &job),
+        _ => words::describe(talk, done, &job),
     })?;
     Ok(Exit::Done)
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::cli::job::HistoryArgs;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
 const DATA_SHOWN: usize = 100;
 
-pub(crate) async fn run(talk: &Talk, args: &HistoryArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &HistoryArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let listed = pages::items(talk, &format!("/v1/streams/ordo-job-{id}"), &[], args.pages.wanted()).await?;
     talk.list(&listed.items, || human(talk, &listed.items))?;
@@ -21,7 +21,7 @@ pub(crate) async fn run(talk: &Talk, args: &HistoryArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, events: &[Value]) -> String {
+fn human(talk: &CommandSession, events: &[Value]) -> String {
     let row = |event: &Value| {
         let at = time::of(&event["at"]).map(|at| time::absolute(at, &talk.zone));
         vec![text(event, "version"), at.unwrap_or_default(), text(event, "type"), about(&event["data"])]

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::words;
-use crate::cli::job::ListArgs;
+use crate::cli::job::JobListArgs;
 use crate::commands::find::text;
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
 const TRIGGER_SHOWN: usize = 48;
 
-pub(crate) async fn run(talk: &Talk, args: &ListArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &JobListArgs) -> Result<Exit> {
     let filters = [
         ("label", args.label.clone()),
         ("state", args.state.clone()),
@@ -27,7 +27,7 @@ pub(crate) async fn run(talk: &Talk, args: &ListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, jobs: &[Value]) -> String {
+fn human(talk: &CommandSession, jobs: &[Value]) -> String {
     if jobs.is_empty() {
         return "No jobs. Add one: ordo job add hello --every 10s -- echo hi\n".to_owned();
     }
@@ -45,7 +45,7 @@ fn human(talk: &Talk, jobs: &[Value]) -> String {
     table::rows(&["LABEL", "STATE", "RUNS", "NEXT", "LAST", "ID"], jobs.iter().map(row).collect(), talk.paint)
 }
 
-fn last(talk: &Talk, job: &Value) -> String {
+fn last(talk: &CommandSession, job: &Value) -> String {
     let last = &job["last"];
     match (last["status"].as_str(), time::of(&last["at"])) {
         (Some(status), Some(at)) => format!("{} {}", talk.paint.state(status), time::relative(at, talk.now())),

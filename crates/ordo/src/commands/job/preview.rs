@@ -1,7 +1,7 @@
 //! `ordo job preview`: when a job fires next.
 
 use crate::cli::job::PreviewArgs;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::commands::{cron, find};
 use crate::error::{Exit, Result};
 use crate::locate::query;
@@ -9,7 +9,7 @@ use crate::zone;
 
 use super::words;
 
-pub(crate) async fn run(talk: &Talk, args: &PreviewArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &PreviewArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let job = talk.get(&format!("/v1/jobs/{id}")).await?;
     let zone = words::zone_of(talk, &job);

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::cli::definition::{ActionArgs, PolicyArgs, ReactionArgs};
 use crate::commands::find;
-use crate::commands::talk::{Talk, wire};
+use crate::commands::talk::{CommandSession, wire};
 use crate::error::{Error, Result};
 
 /// The fields that were given; the others keep their defaults, or what they were.
-pub(crate) async fn fields(talk: &Talk, policies: &PolicyArgs, action: &ActionArgs) -> Result<JobPatch> {
-    let mut fields = Fields::default();
+pub(crate) async fn fields(talk: &CommandSession, policies: &PolicyArgs, action: &ActionArgs) -> Result<JobPatch> {
+    let mut fields = RequestFields::default();
     // Options that are a field of their own are named like it.
     if let Value::Object(plain) = wire(policies) {
         fields.0.extend(plain);
@@ -34,9 +34,9 @@ pub(crate) async fn fields(talk: &Talk, policies: &PolicyArgs, action: &ActionAr
 }
 
 #[derive(Default)]
-struct Fields(Map<String, Value>);
+struct RequestFields(Map<String, Value>);
 
-impl Fields {
+impl RequestFields {
     fn put(&mut self, name: &str, value: Option<impl Serialize>) {
         self.0.extend(value.map(|value| (name.to_owned(), wire(&value))));
     }
@@ -74,7 +74,7 @@ fn tool_input(args: &ActionArgs) -> Option<Value> {
 }
 
 /// The chain, if there is one: jobs are named by id or label, and written down by id.
-async fn after(talk: &Talk, args: &PolicyArgs) -> Result<Option<After>> {
+async fn after(talk: &CommandSession, args: &PolicyArgs) -> Result<Option<After>> {
     if args.after_jobs.is_empty() {
         return Ok(None);
     }

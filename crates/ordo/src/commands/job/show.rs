@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use super::words;
 use crate::commands::find::{self, text};
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 
-pub(crate) async fn run(talk: &Talk, name: &str) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::job(talk, name).await?;
     let job = talk.get(&format!("/v1/jobs/{id}")).await?;
     talk.value(&job, || human(talk, &job))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, job: &Value) -> String {
+fn human(talk: &CommandSession, job: &Value) -> String {
     let zone = words::zone_of(talk, job);
     let at = |field: &str| time::of(&job[field]).map(|at| time::both(at, talk.now(), &zone));
     let mut pairs = vec![

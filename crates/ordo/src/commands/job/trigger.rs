@@ -8,11 +8,11 @@ use crate::cli::job::TriggerNowArgs;
 use crate::commands::find::{self, text};
 use crate::commands::run::logs;
 use crate::commands::run::words;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output;
 
-pub(crate) async fn run(talk: &Talk, args: &TriggerNowArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &TriggerNowArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let body = args.input.as_ref().map(|input| json!({ "tool_input": input }));
     let answer = talk.post(&format!("/v1/jobs/{id}/trigger"), body.as_ref()).await?;
@@ -27,7 +27,7 @@ pub(crate) async fn run(talk: &Talk, args: &TriggerNowArgs) -> Result<Exit> {
 }
 
 /// Shows what the run prints, then how it ended.
-async fn wait(talk: &Talk, run: &str) -> Result<Exit> {
+async fn wait(talk: &CommandSession, run: &str) -> Result<Exit> {
     let print_lines = talk.format == Format::Table;
     logs::follow(talk, run, |line| if print_lines { logs::print(line, false) } else { Ok(()) }).await?;
     let over = logs::until_over(talk, run).await?;

@@ -5,17 +5,17 @@ use ordo_model::job::Trigger;
 use serde_json::Value;
 
 use super::{request, when, words};
-use crate::cli::job::UpdateArgs;
+use crate::cli::job::JobUpdateArgs;
 use crate::commands::find;
-use crate::commands::talk::{Talk, wire};
+use crate::commands::talk::{CommandSession, wire};
 use crate::error::{Error, Exit, Result};
 
-pub(crate) async fn run(talk: &Talk, args: &UpdateArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &JobUpdateArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
     let path = format!("/v1/jobs/{id}");
     let patch = patch(talk, args, &talk.read(&path).await?).await?;
     let job = talk.client.patch::<Value, _>(&path, &patch.fields, args.if_revision.or(patch.of_revision)).await?;
-    talk.value(&job, || words::told(talk, "updated", &job))?;
+    talk.value(&job, || words::describe(talk, "updated", &job))?;
     Ok(Exit::Done)
 }
 
@@ -25,7 +25,7 @@ struct Patch {
     of_revision: Option<u64>,
 }
 
-async fn patch(talk: &Talk, args: &UpdateArgs, old: &JobView) -> Result<Patch> {
+async fn patch(talk: &CommandSession, args: &JobUpdateArgs, old: &JobView) -> Result<Patch> {
     let JobPatch(mut fields) = request::fields(talk, &args.policies, &args.action).await?;
     fields.extend(args.label.as_ref().map(|label| ("label".to_owned(), wire(label))));
     let trigger = match args.manual {

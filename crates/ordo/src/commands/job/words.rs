@@ -7,7 +7,7 @@ use ordo_model::schedule::Rule;
 use serde_json::Value;
 
 use crate::commands::find::text;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::output::time;
 use crate::zone;
 
@@ -29,12 +29,12 @@ pub(crate) fn trigger(job: &Value) -> String {
 }
 
 /// The zone in which a job's times are best read: its own, or this machine's.
-pub(crate) fn zone_of(talk: &Talk, job: &Value) -> TimeZone {
+pub(crate) fn zone_of(talk: &CommandSession, job: &Value) -> TimeZone {
     job["trigger"]["timezone"].as_str().and_then(zone::named).unwrap_or_else(|| talk.zone.clone())
 }
 
 /// `next at 2026-11-15 20:01:30 UTC (in 10s)`, if it fires by itself.
-fn next(talk: &Talk, job: &Value, zone: &TimeZone) -> Option<String> {
+fn next(talk: &CommandSession, job: &Value, zone: &TimeZone) -> Option<String> {
     let (at, now) = (time::of(&job["next_tick_at"])?, talk.now());
     let relative = time::relative(at, now);
     // Milliseconds matter only to what is about to happen.
@@ -48,12 +48,12 @@ fn inside_a_sentence(text: &str) -> String {
 }
 
 /// One line about a job after something was done to it.
-pub(crate) fn told(talk: &Talk, done: &str, job: &Value) -> String {
-    told_in(talk, &zone_of(talk, job), done, job)
+pub(crate) fn describe(talk: &CommandSession, done: &str, job: &Value) -> String {
+    describe_in(talk, &zone_of(talk, job), done, job)
 }
 
 /// The same, with times in a zone of the reader's choice.
-pub(crate) fn told_in(talk: &Talk, zone: &TimeZone, done: &str, job: &Value) -> String {
+pub(crate) fn describe_in(talk: &CommandSession, zone: &TimeZone, done: &str, job: &Value) -> String {
     let (label, id, state) = (text(job, "label"), text(job, "id"), text(job, "state"));
     let what = inside_a_sentence(&trigger(job));
     let rest = match (state.as_str(), next(talk, job, zone)) {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::commands::find::{self, text};
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 
-pub(crate) async fn cancel(talk: &Talk, name: &str) -> Result<Exit> {
+pub(crate) async fn cancel(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::run(talk, name).await?;
     let answer = talk.post(&format!("/v1/runs/{id}/cancel"), None).await?;
     talk.value(&answer, || {
@@ -19,7 +19,7 @@ pub(crate) async fn cancel(talk: &Talk, name: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(crate) async fn retry(talk: &Talk, name: &str) -> Result<Exit> {
+pub(crate) async fn retry(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::run(talk, name).await?;
     let answer = talk.post(&format!("/v1/runs/{id}/retry"), None).await?;
     talk.value(&answer, || {

@@ -6,14 +6,14 @@ use super::words;
 use crate::cli::run::RunListArgs;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 use crate::zone;
 
 const REASON_SHOWN: usize = 50;
 
-pub(crate) async fn run(talk: &Talk, args: &RunListArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &RunListArgs) -> Result<Exit> {
     let job = match &args.job {
         Some(name) => Some(find::job(talk, name).await?),
         None => None,
@@ -28,7 +28,7 @@ pub(crate) async fn run(talk: &Talk, args: &RunListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, runs: &[Value]) -> String {
+fn human(talk: &CommandSession, runs: &[Value]) -> String {
     if runs.is_empty() {
         return "No runs yet.\n".to_owned();
     }

@@ -12,7 +12,7 @@ use crate::cli::Format;
 use crate::cli::run::LogsArgs;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, time};
 
@@ -21,7 +21,7 @@ const TRIES_MAX: u32 = 3;
 /// How often a run is looked at whose log has ended before it.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
-pub(crate) async fn run(talk: &Talk, args: &LogsArgs) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, args: &LogsArgs) -> Result<Exit> {
     let id = find::run(talk, &args.run.run).await?;
     let show = |line: &Value| match talk.format {
         Format::Table => print(line, args.timestamps),
@@ -37,7 +37,7 @@ pub(crate) async fn run(talk: &Talk, args: &LogsArgs) -> Result<Exit> {
 }
 
 /// Every line of a run, until it is over.
-pub(crate) async fn follow(talk: &Talk, run: &str, mut show: impl FnMut(&Value) -> Result<()>) -> Result<()> {
+pub(crate) async fn follow(talk: &CommandSession, run: &str, mut show: impl FnMut(&Value) -> Result<()>) -> Result<()> {
     let path = format!("/v1/runs/{run}/logs");
     let (mut seen, mut tries) = (None, 0);
     loop {
@@ -51,7 +51,7 @@ pub(crate) async fn follow(talk: &Talk, run: &str, mut show: impl FnMut(&Value) 
 }
 
 async fn read(
-    talk: &Talk,
+    talk: &CommandSession,
     path: &str,
     seen: &mut Option<String>,
     show: &mut impl FnMut(&Value) -> Result<()>,
@@ -82,7 +82,7 @@ pub(crate) fn print(line: &Value, timestamps: bool) -> Result<()> {
 }
 
 /// The run once it has come to its end.
-pub(crate) async fn until_over(talk: &Talk, run: &str) -> Result<Value> {
+pub(crate) async fn until_over(talk: &CommandSession, run: &str) -> Result<Value> {
     loop {
         let found = talk.get(&format!("/v1/runs/{run}")).await?;
         if !matches!(found["status"]["type"].as_str(), Some("pending" | "running")) {

@@ -6,11 +6,11 @@ pub(crate) mod logs;
 mod show;
 pub(crate) mod words;
 
-use super::talk::Talk;
+use super::talk::CommandSession;
 use crate::cli::run::RunCommand;
 use crate::error::{Exit, Result};
 
-pub(crate) async fn run(talk: &Talk, command: RunCommand) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, command: RunCommand) -> Result<Exit> {
     match command {
         RunCommand::List(args) => list::run(talk, &args).await,
         RunCommand::Show(args) => show::run(talk, &args.run).await,

@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use super::words;
 use crate::commands::find::{self, text};
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::table;
 
-pub(crate) async fn run(talk: &Talk, name: &str) -> Result<Exit> {
+pub(crate) async fn run(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::run(talk, name).await?;
     let run = talk.get(&format!("/v1/runs/{id}")).await?;
     talk.value(&run, || human(talk, &run))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &Talk, run: &Value) -> String {
+fn human(talk: &CommandSession, run: &Value) -> String {
     let mut pairs = vec![
         ("run", text(run, "id")),
         ("job", format!("{} ({})", text(run, "label"), text(run, "job_id"))),

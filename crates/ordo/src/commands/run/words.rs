@@ -4,11 +4,11 @@ use ordo_model::{Millis, Timestamp};
 use serde_json::Value;
 
 use crate::commands::find::text;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::output::time;
 
 /// `completed hello (run 0199…) in 1.2s`, `failed hello (run …): exit code 1`
-pub(crate) fn outcome(talk: &Talk, run: &Value) -> String {
+pub(crate) fn outcome(talk: &CommandSession, run: &Value) -> String {
     let status = text(&run["status"], "type");
     let took = took(run).map(|took| format!(" in {took}")).unwrap_or_default();
     let why = reason(run).map(|why| format!(": {why}")).unwrap_or_default();
@@ -43,6 +43,6 @@ pub(crate) fn lateness(run: &Value) -> Option<String> {
     Some(time::rough(late))
 }
 
-pub(crate) fn at(talk: &Talk, run: &Value, field: &str) -> Option<(Timestamp, String)> {
+pub(crate) fn at(talk: &CommandSession, run: &Value, field: &str) -> Option<(Timestamp, String)> {
     time::of(&run[field]).map(|at| (at, time::both(at, talk.now(), &talk.zone)))
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::offline::open_to_read;
 use super::{say, words};
 use crate::cli::store::CopyArgs;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::output::progress::Progress;
 use crate::store_location::{OpenStore, StoreLocation};
@@ -25,7 +25,7 @@ const PARCEL_BYTES: usize = 2 * 1024 * 1024;
 const ENTRIES_PER_READ: usize = 500;
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
-pub(super) async fn run(talk: &Talk, args: &CopyArgs) -> Result<Exit> {
+pub(super) async fn run(talk: &CommandSession, args: &CopyArgs) -> Result<Exit> {
     let (from, to) = (StoreLocation::of(&args.from), StoreLocation::of(&args.to));
     if from == to {
         return Err(Error::failed("a store cannot be copied onto itself"));

@@ -10,13 +10,13 @@ use crate::output::progress::Progress;
 use crate::store_location::{OpenStore, StoreLocation};
 
 #[derive(Debug)]
-pub(super) struct Database {
+pub(super) struct DatabaseStore {
     url: String,
 }
 
-impl Database {
-    pub(super) fn at(url: String) -> Database {
-        Database { url }
+impl DatabaseStore {
+    pub(super) fn at(url: String) -> DatabaseStore {
+        DatabaseStore { url }
     }
 
     async fn open(&self) -> Result<OpenStore> {

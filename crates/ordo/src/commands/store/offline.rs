@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::commands::talk::wire;
 use crate::error::{Error, Result};
-use crate::folder::{DATABASE, Folder, shown};
+use crate::folder::{DATABASE, StateFolder, shown};
 use crate::maintenance;
 use crate::output::progress::Progress;
 use crate::store_location::file_options;
@@ -30,7 +30,7 @@ impl File {
     }
 
     pub(super) fn nearby() -> Result<File> {
-        match Folder::nearest_with(DATABASE) {
+        match StateFolder::nearest_with(DATABASE) {
             Some(folder) => Ok(File { path: folder.database() }),
             None => Err(Error::unreachable("no daemon is running, and there is no store here")
                 .hint("name one with --store PATH, or start a daemon with: ordo serve")),

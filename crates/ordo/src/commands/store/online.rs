@@ -5,18 +5,18 @@ use std::path::Path;
 use ordo_client::Error as ClientError;
 use serde_json::{Value, json};
 
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Result};
 use crate::output::progress::Progress;
 
 #[derive(Debug)]
-pub(super) struct Daemon {
+pub(super) struct OnlineStore {
     client: ordo_client::Client,
 }
 
-impl Daemon {
+impl OnlineStore {
     /// Nothing when none answers, unless somebody named it.
-    pub(super) async fn find(talk: &Talk) -> Result<Option<Daemon>> {
+    pub(super) async fn find(talk: &CommandSession) -> Result<Option<OnlineStore>> {
         match talk.client.get::<Value>("/healthz").await {
             Err(ClientError::Unreachable { .. }) if !talk.named => Ok(None),
             Err(
@@ -27,7 +27,7 @@ impl Daemon {
             ) => Err(error.into()),
             // It answers, whatever it says.
             Ok(_) | Err(ClientError::Problem { .. } | ClientError::Protocol(_)) => {
-                Ok(Some(Daemon { client: talk.client.clone() }))
+                Ok(Some(OnlineStore { client: talk.client.clone() }))
             }
         }
     }

@@ -8,17 +8,17 @@ use serde_json::json;
 
 use super::{file, offline, say, words};
 use crate::cli::store::RestoreArgs;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::commands::talk::wire;
 use crate::error::{Error, Exit, Result};
-use crate::folder::{Folder, shown};
+use crate::folder::{StateFolder, shown};
 use crate::maintenance;
 use crate::output::progress::Progress;
 
-pub(super) async fn run(talk: &Talk, args: &RestoreArgs) -> Result<Exit> {
+pub(super) async fn run(talk: &CommandSession, args: &RestoreArgs) -> Result<Exit> {
     let to = match &args.store.store {
         Some(path) => path.clone(),
-        None => Folder::here().database(),
+        None => StateFolder::here().database(),
     };
     let exists = to.exists();
     if exists && !args.replace {
@@ -30,7 +30,7 @@ pub(super) async fn run(talk: &Talk, args: &RestoreArgs) -> Result<Exit> {
         drop(file(talk, &args.store, "restore").await?);
         drop(offline::open(&to)?);
     } else if args.store.store.is_none() {
-        Folder::here().make()?;
+        StateFolder::here().make()?;
     }
     let copy = beside(&to, "restoring");
     let bytes = prepare(&args.from, &copy).await?;

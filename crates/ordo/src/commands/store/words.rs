@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::commands::find::text;
-use crate::commands::talk::Talk;
+use crate::commands::talk::CommandSession;
 use crate::output::table;
 
-pub(super) fn checked(talk: &Talk, checked: &Value) -> String {
+pub(super) fn checked(talk: &CommandSession, checked: &Value) -> String {
     let of = |field: &str, thing: &str| counted(checked[field].as_u64().unwrap_or(0), thing);
     let seen = format!("{}, {}, {}", of("entities", "stream"), of("events", "event"), of("rows", "row"));
     if checked["clean"] == true {
@@ -19,7 +19,7 @@ pub(super) fn checked(talk: &Talk, checked: &Value) -> String {
     format!("{}: {seen}, {count}\n{lines}{advice}", talk.paint.bad("not clean"))
 }
 
-pub(super) fn stats(talk: &Talk, stats: &Value) -> String {
+pub(super) fn stats(talk: &CommandSession, stats: &Value) -> String {
     let mut pairs = vec![
         ("driver", format!("{}, layout {}", text(stats, "driver"), stats["format"])),
         ("size", size(stats["bytes_on_disk"].as_u64().unwrap_or(0))),

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
-use ordo_store::{Event, Fault, Position};
+use ordo_store::{Fault, Position, StoredEvent};
 use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -19,24 +19,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_told;
+use crate::auth::access::is_published;
 use crate::http::problem::Problem;
 
 /// How many events one read takes from the store: what one follower holds in memory.
 const READ_AT_ONCE: usize = 64;
 
-struct Follow {
+struct EventFollower {
     engine: Engine,
     after: Position,
     hints: Receiver<ChangeHint>,
     closing: CancellationToken,
-    ready: VecDeque<Event>,
+    ready: VecDeque<StoredEvent>,
     over: bool,
 }
 
 /// The first look is made before the answer begins: a position that is none is refused, not streamed.
 pub(crate) async fn answer(app: &App, after: Position, closing: CancellationToken) -> Result<Response, Fault> {
-    let mut follow = Follow {
+    let mut follow = EventFollower {
         // Watching begins before the first look, so nothing falls between the two.
         hints: app.engine.watch(),
         engine: app.engine.clone(),
@@ -53,14 +53,14 @@ pub(crate) async fn answer(app: &App, after: Position, closing: CancellationToke
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-impl Follow {
+impl EventFollower {
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if self.over || self.closing.is_cancelled() {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                return Some(told(event).unwrap_or_else(|fault| self.end(fault)));
+                return Some(to_sse(event).unwrap_or_else(|fault| self.end(fault)));
             }
             match self.look().await {
                 Ok(()) if self.ready.is_empty() => self.wait().await?,
@@ -75,7 +75,7 @@ impl Follow {
             let found = self.engine.queries().store().events(&self.after, READ_AT_ONCE).await?;
             let Some(last) = found.last() else { return Ok(()) };
             self.after = last.position.clone();
-            self.ready.extend(found.into_iter().filter(|event| is_told(event.entity.kind)));
+            self.ready.extend(found.into_iter().filter(|event| is_published(event.entity.kind)));
             if !self.ready.is_empty() {
                 return Ok(());
             }
@@ -102,7 +102,7 @@ impl Follow {
         Some(())
     }
 
-    /// One look answers all hints there are: each came after the commit it speaks of.
+    /// One read serves all hints there are: each came after the commit it speaks of.
     fn forget_hints(&mut self) {
         while let Ok(_) | Err(TryRecvError::Lagged(_)) = self.hints.try_recv() {}
     }
@@ -113,7 +113,7 @@ impl Follow {
     }
 }
 
-fn told(event: Event) -> Result<SseEvent, Fault> {
+fn to_sse(event: StoredEvent) -> Result<SseEvent, Fault> {
     let event = view(event)?;
     Ok(SseEvent::default().id(event.position.clone()).data(text(&event)))
 }

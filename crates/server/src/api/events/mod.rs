@@ -13,7 +13,7 @@ use ordo_store::{Fault, Position};
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_told;
+use crate::auth::access::is_published;
 use crate::http::params::Params;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
@@ -46,12 +46,12 @@ async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Prob
     let is_cut = events.len() > limit;
     events.truncate(limit);
     let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
-    events.retain(|event| is_told(event.entity.kind));
+    events.retain(|event| is_published(event.entity.kind));
     let items = events.into_iter().map(view).collect::<Result<Vec<EventView>, Fault>>()?;
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
-/// The fault as a problem; a position that is none is the client's mistake, told by where it stood.
+/// The fault as a problem; an invalid position is the client's mistake, named by its parameter.
 fn unless(fault: Fault, no_position: impl FnOnce() -> Problem) -> Problem {
     if matches!(fault, Fault::NotAPosition { .. }) { no_position() } else { fault.into() }
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::events::EventView;
 use ordo_api::{Code, Page};
 use ordo_model::EntityId;
-use ordo_store::{Event, Fault};
+use ordo_store::{Fault, StoredEvent};
 use serde_json::value::RawValue;
 
 use crate::app::App;
@@ -17,7 +17,7 @@ use crate::http::path::Named;
 use crate::http::problem::Problem;
 
 /// An event as it is answered, here and in the log of all events.
-pub(crate) fn view(event: Event) -> Result<EventView, Fault> {
+pub(crate) fn view(event: StoredEvent) -> Result<EventView, Fault> {
     let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
     let text = String::from_utf8(event.data).map_err(|_| unreadable())?;
     Ok(EventView {

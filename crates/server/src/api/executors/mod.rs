@@ -14,11 +14,11 @@ use ordo_api::executors::{
 };
 use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::executors::{Handed, Leaving, Listed, NotThere, Polled};
+use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::job::ShardPosition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
-use ordo_model::{Millis, RunId, Token};
+use ordo_model::{FencingToken, Millis, RunId};
 use uuid::Uuid;
 
 use crate::app::App;
@@ -30,7 +30,7 @@ use crate::http::problem::{Problem, of_submit};
 
 /// How many runs one heartbeat may name.
 const BEAT_RUNS_MAX: usize = REPORTS_MAX;
-/// How many attempts a poll brings unless told.
+/// How many attempts a poll returns by default.
 const POLL_DEFAULT: usize = 1;
 
 /// One generation of an executor.
@@ -84,7 +84,7 @@ pub(crate) async fn heartbeat(
     if runs.len() > BEAT_RUNS_MAX {
         return Err(Problem::field(Code::InvalidBody, "runs", format!("names more than {BEAT_RUNS_MAX} runs")));
     }
-    let runs: Vec<(RunId, Token)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
+    let runs: Vec<(RunId, FencingToken)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
     let beat = app.engine.heartbeat(id, &runs).await.map_err(not_there)?;
     Ok(Json(HeartbeatAnswer { cancel: beat.cancel, lost: beat.lost, drain: beat.drain }).into_response())
 }
@@ -121,7 +121,7 @@ pub(crate) async fn poll(
     }
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
     let polled = tokio::select! {
-        // Nothing is taken once the server goes down: what is taken must be told.
+        // Nothing is taken once the server goes down: what is taken must be handed out.
         biased;
         () = closing.cancelled() => Ok(Polled::default()),
         polled = app.engine.poll(id, max, Millis::from_ms(wait_ms)) => polled,
@@ -155,7 +155,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
     Ok(Json(Page::whole(items)).into_response())
 }
 
-fn listed(listed: &Listed) -> ExecutorView {
+fn listed(listed: &ListedExecutor) -> ExecutorView {
     let offer = &listed.executor.offer;
     ExecutorView {
         id: listed.id,

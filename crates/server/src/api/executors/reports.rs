@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::reports::{LogChunks, NewLogLine, Report, ReportResult, ReportResults, ReportStatus, Reports};
-use ordo_engine::executors::{LogChunk, RemoteLine, RemoteReport, RemoteStatus, ReportError};
+use ordo_engine::executors::{RemoteLine, RemoteLogChunk, RemoteReport, RemoteStatus, ReportError};
 use ordo_engine::logs::LogStream;
 use ordo_model::limits::REPORTS_MAX;
 use ordo_model::{Millis, RunId};
@@ -40,7 +40,7 @@ pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response,
     let now = app.now();
     let line =
         |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: stream(line.stream), text: line.text };
-    let chunk = |chunk: ordo_api::reports::LogChunk| LogChunk {
+    let chunk = |chunk: ordo_api::reports::LogChunk| RemoteLogChunk {
         run_id: chunk.run_id,
         token: chunk.token,
         seq: chunk.seq,

@@ -1,4 +1,4 @@
-//! How a hook shall know its senders, the secret apart from its name.
+//! How a hook verifies its senders, the secret apart from its name.
 
 use ordo_api::Code;
 use ordo_api::hooks::{GivenSecret, NewVerify, SecretReference};
@@ -7,14 +7,14 @@ use ordo_model::strict::TextOr;
 
 use crate::http::problem::Problem;
 
-pub(super) struct Asked {
+pub(super) struct HookRequest {
     pub(super) verify: Verify,
     /// A secret that was given with the hook: to be kept under the hook's own name for it.
     pub(super) secret: Option<String>,
 }
 
-impl Asked {
-    pub(super) fn of(asked: NewVerify, own_secret: &str) -> Result<Asked, Problem> {
+impl HookRequest {
+    pub(super) fn of(asked: NewVerify, own_secret: &str) -> Result<HookRequest, Problem> {
         let with_header = || Problem::field(Code::InvalidHook, "verify.header", "only a verification by hmac has one");
         let scheme = asked.r#type.with_header(asked.header).ok_or_else(with_header)?;
         match asked.secret {
@@ -22,10 +22,10 @@ impl Asked {
                 Err(Problem::field(Code::InvalidHook, "verify.secret", "must not be empty"))
             }
             GivenSecret(TextOr::Text(value)) => {
-                Ok(Asked { verify: Verify { scheme, secret: own_secret.to_owned() }, secret: Some(value) })
+                Ok(HookRequest { verify: Verify { scheme, secret: own_secret.to_owned() }, secret: Some(value) })
             }
             GivenSecret(TextOr::Object(SecretReference { secret })) => {
-                Ok(Asked { verify: Verify { scheme, secret }, secret: None })
+                Ok(HookRequest { verify: Verify { scheme, secret }, secret: None })
             }
         }
     }

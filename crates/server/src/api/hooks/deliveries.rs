@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::hooks::DeliveryView;
 use ordo_api::{Code, Page};
 use ordo_engine::deliveries_prefix;
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Delivery, DeliveryRefusal};
-use ordo_store::Order;
+use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::api::hooks;
@@ -32,8 +32,8 @@ pub(crate) async fn list(
     params.finish()?;
     hooks::find(&app, &slug).await?;
     let prefix = deliveries_prefix(&slug);
-    let order = Order::Descending;
-    let section = Section { prefix: &prefix, after: after.as_ref(), order, ..Section::all(0, limit) };
+    let order = Direction::Descending;
+    let section = IndexRange { prefix: &prefix, after: after.as_ref(), order, ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Delivery>(&section).await?;
     let items = found.items.iter().map(|kept| DeliveryView::of(kept.id, kept)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())

@@ -12,14 +12,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::hooks::{HookPatch, HookView, NewHook};
 use ordo_api::{Code, Page};
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_engine::secrets::{SecretText, SecretsError};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::hook::{Hook, HookCommand, HookRefusal, HookTerms, TermsPatch};
 use ordo_model::limits::PAYLOAD_DEFAULT_BYTES;
 use ordo_model::object::Object;
 
-use crate::api::hooks::asked::Asked;
+use crate::api::hooks::asked::HookRequest;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -31,17 +31,17 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let section = Section { after: after.as_ref(), ..Section::all(0, limit) };
+    let section = IndexRange { after: after.as_ref(), ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Hook>(&section).await?;
     let mut items = Vec::with_capacity(found.items.len());
     for hook in &found.items {
-        items.push(told(&app, hook).await?);
+        items.push(view(&app, hook).await?);
     }
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
-    Ok(Json(told(&app, &find(&app, &slug).await?).await?))
+    Ok(Json(view(&app, &find(&app, &slug).await?).await?))
 }
 
 pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Problem> {
@@ -57,7 +57,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         return Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?));
     }
     let own_secret = Hook::own_secret(&form.slug);
-    let asked = form.verify.map(|verify| Asked::of(verify, &own_secret)).transpose()?;
+    let asked = form.verify.map(|verify| HookRequest::of(verify, &own_secret)).transpose()?;
     let slug = form.slug;
     let terms = HookTerms {
         verify: asked.as_ref().map(|asked| asked.verify.clone()),
@@ -91,7 +91,7 @@ pub(crate) async fn update(
     let before = find(&app, &slug).await?;
     let (asked, verify) = match form.verify {
         Some(Some(verify)) => {
-            let asked = Asked::of(verify, &own_secret)?;
+            let asked = HookRequest::of(verify, &own_secret)?;
             let verify = Some(asked.verify.clone());
             (Some(asked), Some(verify))
         }
@@ -106,7 +106,7 @@ pub(crate) async fn update(
     if uses(&before, &own_secret) && !uses(&updated.state, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &updated.state).await?))
+    Ok(Json(view(&app, &updated.state).await?))
 }
 
 pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
@@ -117,7 +117,7 @@ pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug
     if uses(&before, &own_secret) {
         forget_secret(&app, &own_secret).await;
     }
-    Ok(Json(told(&app, &removed.state).await?))
+    Ok(Json(view(&app, &removed.state).await?))
 }
 
 fn uses(hook: &Hook, secret: &str) -> bool {
@@ -125,8 +125,8 @@ fn uses(hook: &Hook, secret: &str) -> bool {
 }
 
 /// Keeps a secret that came extras; one that is only named must be there.
-async fn keep_secret(app: &App, own_secret: &str, asked: Option<&Asked>) -> Result<(), Problem> {
-    let Some(Asked { verify, secret }) = asked else { return Ok(()) };
+async fn keep_secret(app: &App, own_secret: &str, asked: Option<&HookRequest>) -> Result<(), Problem> {
+    let Some(HookRequest { verify, secret }) = asked else { return Ok(()) };
     let secrets = app.engine.secrets();
     match secret {
         Some(value) => drop(secrets.put(own_secret, &SecretText::new(value.clone())).await.map_err(of_secrets)?),
@@ -145,12 +145,12 @@ async fn forget_secret(app: &App, name: &str) {
     }
 }
 
-async fn told(app: &App, hook: &Versioned<Hook>) -> Result<HookView, Problem> {
+async fn view(app: &App, hook: &Versioned<Hook>) -> Result<HookView, Problem> {
     Ok(HookView::of(hook, app.engine.queries().listeners(&hook.slug).await?))
 }
 
 async fn created(app: &App, hook: &Versioned<Hook>) -> Result<Response, Problem> {
-    let mut answer = (StatusCode::CREATED, Json(told(app, hook).await?)).into_response();
+    let mut answer = (StatusCode::CREATED, Json(view(app, hook).await?)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/v1/hooks/{}", hook.slug)) {
         answer.headers_mut().insert(header::LOCATION, place);
     }

@@ -65,14 +65,15 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),
         body,
     };
-    let told = match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
-        Received::New(id) => DeliveryReceived { id, duplicate: false },
-        Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
-    };
-    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
+    let receipt =
+        match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
+            Received::New(id) => DeliveryReceived { id, duplicate: false },
+            Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
+        };
+    Ok((StatusCode::ACCEPTED, Json(receipt)).into_response())
 }
 
-/// The headers as text, in the order they came; names are in small letters.
+/// The headers as text, in the order they came; names are in lower case.
 fn plain(headers: &HeaderMap) -> Result<Vec<(String, String)>, Problem> {
     let plain: Vec<(String, String)> = headers
         .iter()

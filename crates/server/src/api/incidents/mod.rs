@@ -10,7 +10,9 @@ use ordo_api::incidents::{
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{By, Incident, IncidentCommand, Severity, Source, Start, Status, postmortem};
+use ordo_model::incident::{
+    By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident, postmortem,
+};
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
@@ -24,7 +26,7 @@ use crate::http::problem::Problem;
 
 /// Whoever is named, otherwise whoever the token belongs to.
 fn by(actor: Option<String>, caller: &Caller) -> By {
-    By::new(actor.unwrap_or_else(|| caller.name.clone()), Source::Api)
+    By::new(actor.unwrap_or_else(|| caller.name.clone()), IncidentSource::Api)
 }
 
 pub(crate) async fn create(
@@ -43,7 +45,7 @@ pub(crate) async fn create(
         let message = format!("there is no escalation {name:?} in the configuration");
         return Err(Problem::field(Code::InvalidIncident, "escalation", message));
     }
-    let start = Start {
+    let start = StartIncident {
         title: form.title,
         description: form.description,
         severity: form.severity,
@@ -100,11 +102,11 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
-fn take_status(params: &mut Params) -> Result<Option<Status>, Problem> {
+fn take_status(params: &mut Params) -> Result<Option<IncidentStatus>, Problem> {
     let Some(given) = params.take_text("status") else { return Ok(None) };
-    let known = Status::ALL.map(Status::name).join(", ");
+    let known = IncidentStatus::ALL.map(IncidentStatus::name).join(", ");
     let unknown = || Problem::field(Code::InvalidQuery, "status", format!("must be one of {known}"));
-    Status::named(&given).map(Some).ok_or_else(unknown)
+    IncidentStatus::named(&given).map(Some).ok_or_else(unknown)
 }
 
 pub(crate) async fn find(app: &App, id: Uuid) -> Result<Versioned<Incident>, Problem> {

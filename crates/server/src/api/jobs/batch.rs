@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use ordo_api::Code;
 use ordo_api::jobs::{BatchResult, BatchResults};
-use ordo_engine::Answer;
+use ordo_engine::JobReply;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
@@ -26,7 +26,7 @@ use crate::http::idempotency::Once;
 use crate::http::problem::Problem;
 
 /// What became of one job of the batch.
-type Made = Result<JobId, Problem>;
+type BatchEntry = Result<JobId, Problem>;
 
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let jobs = jobs(&body)?;
@@ -53,7 +53,7 @@ fn jobs(body: &Body) -> Result<Vec<&RawValue>, Problem> {
     serde_json::from_str(jobs.get()).map_err(|_| Problem::field(Code::InvalidBody, "jobs", "must be a list"))
 }
 
-async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
+async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<BatchEntry> {
     let mut made = Vec::with_capacity(jobs.len());
     let mut commands = Vec::with_capacity(jobs.len());
     for job in jobs {
@@ -68,7 +68,7 @@ async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<Made> {
     settled.collect()
 }
 
-fn settle(id: JobId, answer: Option<Answer>) -> Made {
+fn settle(id: JobId, answer: Option<JobReply>) -> BatchEntry {
     match answer {
         Some(Ok(_)) => Ok(id),
         Some(Err(error)) => Err(error.into()),
@@ -77,7 +77,7 @@ fn settle(id: JobId, answer: Option<Answer>) -> Made {
 }
 
 /// Another body under the same key is refused as a whole, before anything of it is done.
-async fn make_all_once(app: &App, jobs: &[&RawValue], once: &Once) -> Result<Vec<Made>, Problem> {
+async fn make_all_once(app: &App, jobs: &[&RawValue], once: &Once) -> Result<Vec<BatchEntry>, Problem> {
     let mut earlier = Vec::with_capacity(jobs.len());
     for place in 0..jobs.len() {
         earlier.push(once.nth(place).earlier(app).await?);
@@ -89,7 +89,7 @@ async fn make_all_once(app: &App, jobs: &[&RawValue], once: &Once) -> Result<Vec
     Ok(join_all(made).await)
 }
 
-async fn make_once(app: &App, job: &RawValue, once: Once) -> Made {
+async fn make_once(app: &App, job: &RawValue, once: Once) -> BatchEntry {
     let id = JobId(new_id());
     match app.engine.submit_once(id, command(app, job).await?, once.claim(id, app.now())).await {
         Ok(_) => Ok(id),
@@ -106,7 +106,7 @@ async fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
     jobs::command(&app.engine, job).await
 }
 
-fn result(made: Made) -> BatchResult {
+fn result(made: BatchEntry) -> BatchResult {
     match made {
         Ok(id) => BatchResult { id: Some(id), error: None },
         Err(problem) => BatchResult { id: None, error: Some(problem.details()) },

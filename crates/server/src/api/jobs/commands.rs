@@ -1,4 +1,4 @@
-//! Orders to a job: trigger, pause, resume, backfill; and what it will do next.
+//! Commands to a job: trigger, pause, resume, backfill; and what it will do next.
 
 use axum::Json;
 use axum::extract::State;
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::jobs::{BackfillJob, BackfillView, JobPreview, PauseJob, RunBegun, TriggerJob, sentence};
 use ordo_engine::SubmitError;
-use ordo_model::job::{Command, Job, Order, decide};
+use ordo_model::job::{Command, Job, SlottedCommand, decide};
 use ordo_model::limits::{BACKFILL_MAX, PREVIEW_MAX};
 use ordo_model::schedule::Occurrence;
 use ordo_model::{JobId, RunId, Timestamp};
@@ -21,9 +21,9 @@ use crate::http::idempotency::{self, Once};
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::http::request_span::Caller;
+use crate::http::request_span::CallerTrace;
 
-/// How many occurrences a preview shows unless told.
+/// How many occurrences a preview shows by default.
 const PREVIEW_DEFAULT: usize = 10;
 /// How many occurrences the answer to a backfill lists.
 const LISTED_MAX: usize = 100;
@@ -31,7 +31,7 @@ const LISTED_MAX: usize = 100;
 pub(crate) async fn trigger(
     State(app): State<App>,
     Named(id): Named<JobId>,
-    caller: Caller,
+    caller: CallerTrace,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -108,15 +108,15 @@ pub(crate) async fn backfill(
     let form: BackfillJob = body.parse()?;
     let now = app.now();
     if let Some(once) = &once
-        && let Some(told) = once.earlier::<BackfillView>(&app).await?
+        && let Some(backfill) = once.earlier::<BackfillView>(&app).await?
     {
-        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()));
+        return Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(backfill)).into_response()));
     }
     let to = form.to.unwrap_or(now).min(now);
     let command = Command::Backfill { from: form.from, to };
     let job = find(&app, id).await?;
     let found = occurrences(&job, form.from, to);
-    let told = BackfillView {
+    let backfill = BackfillView {
         from: form.from,
         to,
         dry_run: form.dry_run,
@@ -125,18 +125,18 @@ pub(crate) async fn backfill(
     };
     if form.dry_run {
         // What would be refused is refused here too, by the same rule.
-        decide(id, Some(job), Order { command, reservation: None }, now)?;
-        return Ok(Json(told).into_response());
+        decide(id, Some(job), SlottedCommand { command, reservation: None }, now)?;
+        return Ok(Json(backfill).into_response());
     }
     let answer = match &once {
         None => app.engine.submit(id, command).await,
-        Some(once) => app.engine.submit_once(id, command, once.claim(&told, now)).await,
+        Some(once) => app.engine.submit_once(id, command, once.claim(&backfill, now)).await,
     };
     match (answer, once) {
-        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(told)).into_response()),
+        (Ok(_), _) => Ok((StatusCode::ACCEPTED, Json(backfill)).into_response()),
         (Err(SubmitError::Duplicate(value)), Some(once)) => {
-            let told: BackfillView = once.resolve(&value)?;
-            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(told)).into_response()))
+            let backfill: BackfillView = once.resolve(&value)?;
+            Ok(idempotency::replayed((StatusCode::ACCEPTED, Json(backfill)).into_response()))
         }
         (Err(error), _) => Err(named(id, error)),
     }

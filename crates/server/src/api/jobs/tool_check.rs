@@ -15,7 +15,7 @@ pub(crate) async fn check(engine: &Engine, definition: &Definition, input: &Valu
     if referred(input).is_empty() {
         return check_input(engine, definition, input);
     }
-    // The tool sees what it will get; what it says about it is told without the values.
+    // The tool sees what it will get; what it says about it is shown without the values.
     let resolved = engine.secrets().resolve(input).await.map_err(unresolved)?;
     check_input(engine, definition, &resolved.input).map_err(|problem| masked(&resolved.mask, &problem))
 }

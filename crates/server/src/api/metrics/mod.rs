@@ -13,13 +13,13 @@ use ordo_engine::metrics::Metrics;
 use ordo_model::zones;
 use ordo_store::{JournalStats, Stats};
 
-use self::page::Page;
+use self::page::MetricsText;
 use crate::app::App;
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) async fn show(State(app): State<App>) -> Response {
-    let mut page = Page::default();
+    let mut page = MetricsText::default();
     node(&mut page, &app);
     runs(&mut page, app.engine.metrics());
     hooks(&mut page, app.engine.metrics());
@@ -28,24 +28,24 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     load(&mut page, &app.engine.load().await);
     match app.engine.queries().store().stats().await {
         Ok(stats) => store(&mut page, &stats),
-        // What is known is told: a scrape must not fail because the store does.
+        // What is known is shown: a scrape must not fail because the store does.
         Err(error) => tracing::warn!(%error, "the store could not be measured"),
     }
     ([(header::CONTENT_TYPE, TEXT)], page.into_text()).into_response()
 }
 
-fn node(page: &mut Page, app: &App) {
+fn node(page: &mut MetricsText, app: &App) {
     let version = [("version", env!("CARGO_PKG_VERSION"), 1)];
     page.gauges("ordo_build_info", "The version of this node, in its label.", version);
     let zones = zones::current();
     let labels = [("version", zones.version().unwrap_or("unknown")), ("source", zones.source().name())];
     page.about("ordo_tzdb_info", "The release of the time zone database of this node, and where it is from.", &labels);
-    page.gauge("ordo_ready", "Whether this node takes work.", u8::from(app.is_ready()));
+    page.gauge("ordo_ready", "Whether this node is ready for work.", u8::from(app.is_ready()));
     let uptime_seconds = app.since.elapsed().ms() as f64 / 1e3;
     page.gauge("ordo_uptime_seconds", "Time since this node started.", uptime_seconds);
 }
 
-fn runs(page: &mut Page, metrics: &Metrics) {
+fn runs(page: &mut MetricsText, metrics: &Metrics) {
     let read = Metrics::read;
     page.counter("ordo_runs_triggered_total", "Runs that came to be.", read(&metrics.triggered));
     page.counter("ordo_runs_late_total", "Runs fired more than 5 s after they were due.", read(&metrics.late));
@@ -60,7 +60,7 @@ fn runs(page: &mut Page, metrics: &Metrics) {
     page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);
 }
 
-fn hooks(page: &mut Page, metrics: &Metrics) {
+fn hooks(page: &mut MetricsText, metrics: &Metrics) {
     let (counts, read) = (&metrics.deliveries, Metrics::read);
     let outcomes = [
         ("outcome", "received", read(&counts.received)),
@@ -72,15 +72,15 @@ fn hooks(page: &mut Page, metrics: &Metrics) {
     page.counter("ordo_hook_runs_total", "Runs that calls of hooks brought about.", read(&counts.routed));
 }
 
-fn commits(page: &mut Page, metrics: &Metrics) {
+fn commits(page: &mut MetricsText, metrics: &Metrics) {
     let help = "From the decision of a group commit until it is durable.";
     page.histogram("ordo_commit_seconds", help, &metrics.commit_micros, 1e6);
-    page.histogram("ordo_commit_orders", "Orders in a group commit.", &metrics.commit_orders, 1.0);
+    page.histogram("ordo_commit_commands", "Commands in a group commit.", &metrics.commit_commands, 1.0);
     let help = "Group commits that the store could not make durable.";
     page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
 }
 
-fn news(page: &mut Page, metrics: &Metrics) {
+fn news(page: &mut MetricsText, metrics: &Metrics) {
     let read = Metrics::read;
     let help = "From an event until it was handed on to the senders.";
     page.histogram("ordo_outbox_lag_seconds", help, &metrics.outbox_lag_ms, 1e3);
@@ -103,15 +103,15 @@ fn news(page: &mut Page, metrics: &Metrics) {
     );
 }
 
-fn load(page: &mut Page, load: &Load) {
+fn load(page: &mut MetricsText, load: &Load) {
     page.gauge("ordo_ring_alarms", "Alarms of the near future held in memory.", load.ring);
     let running = load.pools.iter().map(|(pool, running, _)| ("pool", *pool, *running));
     page.gauges("ordo_pool_running", "Attempts that execute, by pool.", running);
     let waiting = load.pools.iter().map(|(pool, _, waiting)| ("pool", *pool, *waiting));
-    page.gauges("ordo_pool_waiting", "Runs in memory that wait for a place, by pool.", waiting);
+    page.gauges("ordo_pool_waiting", "Runs in memory that wait for a slot, by pool.", waiting);
 }
 
-fn store(page: &mut Page, stats: &Stats) {
+fn store(page: &mut MetricsText, stats: &Stats) {
     page.gauge("ordo_store_bytes", "Size of the store on disk.", stats.bytes_on_disk);
     page.gauge("ordo_store_entities", "Jobs that are kept.", stats.entities);
     page.gauge("ordo_store_events", "Events that are kept.", stats.events);
@@ -121,7 +121,7 @@ fn store(page: &mut Page, stats: &Stats) {
     }
 }
 
-fn journal(page: &mut Page, journal: &JournalStats) {
+fn journal(page: &mut MetricsText, journal: &JournalStats) {
     let seconds = |micros: u64| micros as f64 / 1e6;
     let help = "Records that a crash now would leave to be replayed.";
     page.gauge("ordo_journal_pending_bytes", help, journal.pending_bytes);

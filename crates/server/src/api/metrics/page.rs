@@ -5,12 +5,12 @@ use std::fmt::{Display, Write};
 use ordo_engine::metrics::Histogram;
 
 #[derive(Debug, Default)]
-pub(super) struct Page(String);
+pub(super) struct MetricsText(String);
 
 /// A label, its value, and the number that stands there.
 type Labelled<'a, V> = (&'static str, &'a str, V);
 
-impl Page {
+impl MetricsText {
     pub(super) fn into_text(self) -> String {
         self.0
     }

@@ -24,7 +24,7 @@ use crate::api::runs::logs::view;
 use crate::app::App;
 use crate::http::problem::Problem;
 
-struct Follow {
+struct LogFollower {
     engine: Engine,
     run: RunId,
     reader: LogReader,
@@ -34,8 +34,8 @@ struct Follow {
     over: bool,
 }
 
-/// What there is to send, after a look into the store.
-enum Seen {
+/// What there is to send, after a read of the store.
+enum LogState {
     Lines,
     Nothing,
     End(Box<Run>),
@@ -44,7 +44,7 @@ enum Seen {
 }
 
 pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: CancellationToken) -> Response {
-    let follow = Follow {
+    let follow = LogFollower {
         // Watching begins before the first look, so nothing falls between the two.
         hints: app.engine.watch(),
         engine: app.engine.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: Cancella
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-impl Follow {
+impl LogFollower {
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(line) = self.ready.pop_front() {
@@ -71,24 +71,24 @@ impl Follow {
                 return None;
             }
             match self.look().await {
-                Ok(Seen::Lines) => {}
-                Ok(Seen::Nothing) => self.wait().await?,
-                Ok(Seen::End(run)) => return Some(self.end("end", &LogEnd { status: run.status })),
-                Ok(Seen::Gone) => return None,
+                Ok(LogState::Lines) => {}
+                Ok(LogState::Nothing) => self.wait().await?,
+                Ok(LogState::End(run)) => return Some(self.end("end", &LogEnd { status: run.status })),
+                Ok(LogState::Gone) => return None,
                 Err(fault) => return Some(self.end("error", &Problem::from(fault).details())),
             }
         }
     }
 
     /// The run is looked at before its lines: one that is over had all of its lines stored before.
-    async fn look(&mut self) -> Result<Seen, Fault> {
+    async fn look(&mut self) -> Result<LogState, Fault> {
         let run = self.engine.queries().run(self.run).await?;
         self.ready.extend(self.reader.next().await?);
         Ok(match run {
-            _ if !self.ready.is_empty() => Seen::Lines,
-            Some(run) if run.status.is_terminal() => Seen::End(Box::new(run)),
-            Some(_) => Seen::Nothing,
-            None => Seen::Gone,
+            _ if !self.ready.is_empty() => LogState::Lines,
+            Some(run) if run.status.is_terminal() => LogState::End(Box::new(run)),
+            Some(_) => LogState::Nothing,
+            None => LogState::Gone,
         })
     }
 

@@ -23,7 +23,7 @@ use crate::http::idempotency::Once;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::http::request_span::Caller;
+use crate::http::request_span::CallerTrace;
 
 const CANCELLED: &str = "cancelled on request";
 
@@ -104,7 +104,7 @@ pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body
 pub(crate) async fn retry(
     State(app): State<App>,
     Named(id): Named<RunId>,
-    caller: Caller,
+    caller: CallerTrace,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let once = Once::read(&headers, &format!("POST /v1/runs/{id}/retry"), &[])?;

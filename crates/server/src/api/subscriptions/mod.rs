@@ -13,7 +13,7 @@ use ordo_api::subscriptions::{NewSubscription, SubscriptionRemoved, Subscription
 use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;
-use ordo_engine::object_queries::Section;
+use ordo_engine::object_queries::IndexRange;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
 use uuid::Uuid;
@@ -50,7 +50,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
-    let section = Section { after: after.as_ref(), ..Section::all(0, limit) };
+    let section = IndexRange { after: after.as_ref(), ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Subscription>(&section).await?;
     let items = found.items.iter().map(|kept| SubscriptionView::of(kept.id, kept)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
@@ -69,7 +69,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
 
 /// Each event is held against all of them.
 async fn refuse_too_many(app: &App) -> Result<(), Problem> {
-    let all = app.engine.queries().objects::<Subscription>(&Section::all(0, SUBSCRIPTIONS_MAX)).await?;
+    let all = app.engine.queries().objects::<Subscription>(&IndexRange::all(0, SUBSCRIPTIONS_MAX)).await?;
     if all.items.len() < SUBSCRIPTIONS_MAX {
         return Ok(());
     }

@@ -10,24 +10,24 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::http::problem::Problem;
 
-pub(super) struct Made {
+pub(super) struct StoredSecret {
     pub(super) name: String,
     pub(super) value: String,
 }
 
 /// Keeps the secret that was given, or a new one. `number` sets it apart from those before.
-pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>) -> Result<Made, Problem> {
+pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>) -> Result<StoredSecret, Problem> {
     let invalid = |why: String| Problem::field(Code::InvalidSubscription, "secret", why);
     let key = match given {
         Some(text) => SigningKey::parse(&text).map_err(|error| invalid(error.to_string()))?,
         None => SigningKey::random().map_err(|error| Problem::new(Code::Internal, format!("no chance: {error}")))?,
     };
-    let made = Made { name: format!("webhook.{id}.{number}"), value: key.reveal() };
+    let made = StoredSecret { name: format!("webhook.{id}.{number}"), value: key.reveal() };
     app.engine.secrets().put(&made.name, &SecretText::new(made.value.clone())).await?;
     Ok(made)
 }
 
-/// The secrets of a subscription that is gone. One that stays behind does no harm, and is told to the log.
+/// The secrets of a subscription that is gone. One that stays behind does no harm, and is logged.
 pub(super) async fn forget(app: &App, subscription: &Versioned<Subscription>) {
     let previous = subscription.previous.as_ref().map(|previous| &previous.secret);
     for name in std::iter::once(&subscription.secret).chain(previous) {

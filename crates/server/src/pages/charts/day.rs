@@ -1,6 +1,6 @@
 //! The next 24 hours: how much fires in each quarter of an hour.
 //!
-//! Invariant: a job that fires often is told as a rate, not counted one by one: the work is bounded by jobs, not fires.
+//! Invariant: a job that fires often is shown as a rate, not counted one by one: the work is bounded by jobs, not fires.
 
 use ordo_model::job::Job;
 use ordo_model::{Millis, Timestamp};
@@ -15,16 +15,16 @@ const STEP: f64 = 10.0;
 
 /// What the picture shows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Day {
+pub(crate) struct DayChart {
     columns: Vec<Vec<String>>,
     /// Jobs that fire more than once per column.
     pub(crate) steady: usize,
     pub(crate) fires: usize,
 }
 
-impl Day {
-    pub(crate) fn of(jobs: &[Job], now: Timestamp) -> Day {
-        let mut day = Day { columns: vec![Vec::new(); COLUMNS], ..Day::default() };
+impl DayChart {
+    pub(crate) fn of(jobs: &[Job], now: Timestamp) -> DayChart {
+        let mut day = DayChart { columns: vec![Vec::new(); COLUMNS], ..DayChart::default() };
         let end = now.plus(Millis::from_hours(24));
         for job in jobs.iter().filter(|job| job.next_tick_at().is_some()) {
             day.add(job, now, end);
@@ -69,7 +69,7 @@ impl Day {
                     STEP - 2.0
                 ));
             }
-            html = html.raw("<title>").text(&told(&times.hour(at), labels)).raw("</title></g>");
+            html = html.raw("<title>").text(&tooltip(&times.hour(at), labels)).raw("</title></g>");
         }
         html.raw("</svg>")
     }
@@ -80,7 +80,7 @@ impl Day {
     }
 }
 
-fn told(hour: &str, labels: &[String]) -> String {
+fn tooltip(hour: &str, labels: &[String]) -> String {
     const NAMED: usize = 5;
     let named = labels.iter().take(NAMED).map(String::as_str).collect::<Vec<&str>>().join(", ");
     match labels.len() {

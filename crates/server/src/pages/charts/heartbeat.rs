@@ -29,7 +29,7 @@ pub(crate) fn draw(runs: &[Run]) -> Html {
     html.raw("</svg>")
 }
 
-/// The height tells what the colour tells.
+/// The height shows the same as the colour.
 fn beat(x: usize, status: &RunStatus) -> String {
     let (class, y, height) = match status {
         RunStatus::Failed { .. } => ("failed", 0, HEIGHT),
@@ -47,7 +47,7 @@ fn summary(runs: &[Run]) -> String {
         return "no runs yet".to_owned();
     }
     let count = |name: &str| runs.iter().filter(|run| run.status.name() == name).count();
-    let told = RunStatus::NAMES.iter().map(|name| (count(name), name)).filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, name)| format!("{count} {name}")).collect();
-    format!("last {}: {}", runs.len(), told.join(", "))
+    let counts = RunStatus::NAMES.iter().map(|name| (count(name), name)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+    format!("last {}: {}", runs.len(), counts.join(", "))
 }

@@ -12,7 +12,7 @@ use crate::pages::layout::moment::Times;
 const DAYS: i64 = 7;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct HeatRow {
     pub(crate) day: String,
     pub(crate) cells: Html,
 }
@@ -25,7 +25,7 @@ struct Cell {
 }
 
 /// A row per day, the latest last; `runs` in any order.
-pub(crate) fn rows(runs: &[Run], times: &Times) -> Vec<Row> {
+pub(crate) fn rows(runs: &[Run], times: &Times) -> Vec<HeatRow> {
     let today = times.local(times.now).date();
     let mut cells: BTreeMap<(Date, i8), Cell> = BTreeMap::new();
     for run in runs {
@@ -45,14 +45,14 @@ fn count(cell: &mut Cell, status: &RunStatus) {
     }
 }
 
-fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> Row {
+fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> HeatRow {
     let mut html = Html::new()
         .raw("<svg class=\"heat\" viewBox=\"0 0 480 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
     for hour in 0..24_i8 {
         let cell = cells.get(&(day, hour)).copied().unwrap_or_default();
         html = html.raw(draw(cell, hour, day));
     }
-    Row { day: day.strftime("%a %d").to_string(), cells: html.raw("</svg>") }
+    HeatRow { day: day.strftime("%a %d").to_string(), cells: html.raw("</svg>") }
 }
 
 fn draw(cell: Cell, hour: i8, day: Date) -> String {

@@ -16,7 +16,7 @@ pub(crate) fn outcomes(minutes: &[Minute]) -> Html {
     ));
     for (place, minute) in minutes.iter().enumerate() {
         let ago = minutes.len() - 1 - place;
-        html = html.raw("<g>").raw(column(place as f64 * STEP, minute, top)).raw("<title>").text(&told(minute, ago));
+        html = html.raw("<g>").raw(column(place as f64 * STEP, minute, top)).raw("<title>").text(&tooltip(minute, ago));
         html = html.raw("</title></g>");
     }
     html.raw("</svg>")
@@ -44,7 +44,7 @@ fn column(x: f64, minute: &Minute, top: u32) -> String {
     drawn
 }
 
-fn told(minute: &Minute, ago: usize) -> String {
+fn tooltip(minute: &Minute, ago: usize) -> String {
     let when = if ago == 0 { "this minute".to_owned() } else { format!("{ago} min ago") };
     format!(
         "{when}: {} completed, {} failed, {} cancelled, {} skipped",

@@ -1,10 +1,10 @@
-//! One incident: how bad, how far, what happened, who was told; and what people do about it.
+//! One incident: its severity, its status, its timeline, who was notified; and what people do about it.
 
 use askama::Template;
 use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::incidents::Happened;
-use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, Link, Severity, Status};
+use ordo_model::incident::{Incident, IncidentCommand, IncidentEvent, IncidentStatus, Link, Severity};
 use ordo_model::notification::NotificationState;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::pages::jobs::actions::field;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::Badge;
 use crate::pages::runs::row::short_id;
 
@@ -26,7 +26,7 @@ const NOTIFICATIONS_SHOWN: usize = 50;
 #[derive(Template)]
 #[template(path = "incident.html")]
 struct IncidentPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     title: String,
     description: String,
@@ -40,12 +40,12 @@ struct IncidentPage {
     started: Html,
     ended: Option<Html>,
     links: Vec<(String, String)>,
-    steps: Vec<Step>,
+    steps: Vec<IncidentStep>,
     notifications: Vec<NotificationRow>,
     export: String,
 }
 
-struct Step {
+struct IncidentStep {
     version: u64,
     class: &'static str,
     at: Html,
@@ -70,7 +70,7 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
     let entity = EntityId { kind: Kind::Incident, id };
     let notifications = queries(&ctx).notifications_about(entity, None, NOTIFICATIONS_SHOWN).await?.items;
     let page = IncidentPage {
-        shell: Shell::new(&ctx, Section::Incidents, kept.title.clone()).await?,
+        shell: PageShell::new(&ctx, NavSection::Incidents, kept.title.clone()).await?,
         id: id.to_string(),
         title: kept.title.clone(),
         description: kept.description.clone(),
@@ -91,12 +91,12 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
     answer::ok(&page)
 }
 
-const fn verb(to: Status) -> &'static str {
+const fn verb(to: IncidentStatus) -> &'static str {
     match to {
-        Status::Open => "Reopen",
-        Status::Mitigating => "Mitigating",
-        Status::Resolved => "Resolve",
-        Status::Declined => "Decline",
+        IncidentStatus::Open => "Reopen",
+        IncidentStatus::Mitigating => "Mitigating",
+        IncidentStatus::Resolved => "Resolve",
+        IncidentStatus::Declined => "Decline",
     }
 }
 
@@ -107,13 +107,13 @@ fn place(ctx: &PageContext, link: &Link) -> (String, String) {
     }
 }
 
-fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> Step {
-    let (class, text) = told(&happened.event);
+fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> IncidentStep {
+    let (class, text) = describe(&happened.event);
     let who = happened.event.by().map_or_else(String::new, |by| format!("{} · {}", by.actor, by.source.name()));
-    Step { version: happened.version, class, at: times.short(happened.at), text, who }
+    IncidentStep { version: happened.version, class, at: times.short(happened.at), text, who }
 }
 
-fn told(event: &IncidentEvent) -> (&'static str, String) {
+fn describe(event: &IncidentEvent) -> (&'static str, String) {
     match event {
         IncidentEvent::IncidentStarted { severity, .. } => ("failed", format!("started as {severity}")),
         IncidentEvent::SeveritySet { severity, .. } => ("quiet", format!("severity is {severity}")),
@@ -159,7 +159,7 @@ pub(crate) fn notification_state(state: &NotificationState) -> Badge {
     Badge { text: state.name().to_owned(), class, icon }
 }
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 type Of = Named<IncidentId>;
 
 pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Of) -> Response {
@@ -167,27 +167,27 @@ pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Of) -> 
     change(&ctx, id, command, "Acknowledged").await
 }
 
-pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
-    let Some(status) = field(&fields, "status").and_then(Status::named) else {
+pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
+    let Some(status) = field(&fields, "status").and_then(IncidentStatus::named) else {
         return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
     };
     let message = field(&fields, "message").map(str::to_owned);
     change(&ctx, id, IncidentCommand::UpdateStatus { status, message, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_severity(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn set_severity(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
     let Some(severity) = field(&fields, "severity").and_then(|text| text.parse().ok()) else {
         return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such severity"));
     };
     change(&ctx, id, IncidentCommand::SetSeverity { severity, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_assignee(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn set_assignee(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
     let assignee = field(&fields, "assignee").map(str::to_owned);
     change(&ctx, id, IncidentCommand::SetAssignee { assignee, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn note(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): Fields) -> Response {
+pub(crate) async fn note(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
     let text = field(&fields, "text").unwrap_or_default().to_owned();
     change(&ctx, id, IncidentCommand::AddNote { text, by: by(&ctx) }, "Noted").await
 }

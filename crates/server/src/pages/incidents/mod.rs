@@ -6,21 +6,21 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, Severity, Source, Start, Status};
+use ordo_model::incident::{By, IncidentSource, IncidentStatus, Severity, StartIncident};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::listing::{self, About, Row, Shown, link, quiet, text};
-use crate::pages::layout::shell::{Section, queries};
+use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, link, quiet, text};
+use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 
 const PER_PAGE: usize = 50;
 
-const ABOUT: About = About {
-    section: Section::Incidents,
+const ABOUT: ListIntro = ListIntro {
+    section: NavSection::Incidents,
     heading: "Incidents",
     icon: "incidents",
     about: "An incident is something people work on until it is resolved. A failing job can open one by itself.",
@@ -37,11 +37,11 @@ const ABOUT: About = About {
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
     let wanted = params.take_text("status").unwrap_or_default();
     let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
-    let filter = IncidentFilter { status: Status::named(&wanted), ..IncidentFilter::default() };
+    let filter = IncidentFilter { status: IncidentStatus::named(&wanted), ..IncidentFilter::default() };
     let found = queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?;
     let times = ctx.times();
     let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
-    let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| Row {
+    let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| ListRow {
         id: format!("incident-{}", incident.id),
         cells: vec![
             link(&ctx.link(&format!("/incidents/{}", incident.id)), &incident.title),
@@ -52,8 +52,8 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
             times.relative(incident.updated_at),
         ],
     };
-    let all = std::iter::once(("all", "")).chain(Status::ALL.map(|status| (status.name(), status.name())));
-    let shown = Shown {
+    let all = std::iter::once(("all", "")).chain(IncidentStatus::ALL.map(|status| (status.name(), status.name())));
+    let shown = ListContents {
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
         rows: found.items.iter().map(row).collect(),
@@ -87,24 +87,24 @@ pub(crate) fn severity(severity: Severity) -> Badge {
     Badge { text: severity.name().to_owned(), class, icon: "incidents" }
 }
 
-pub(crate) fn status(status: Status) -> Badge {
+pub(crate) fn status(status: IncidentStatus) -> Badge {
     let (class, icon) = match status {
-        Status::Open => ("failed", "failed"),
-        Status::Mitigating => ("late", "pending"),
-        Status::Resolved => ("completed", "completed"),
-        Status::Declined => ("skipped", "cancelled"),
+        IncidentStatus::Open => ("failed", "failed"),
+        IncidentStatus::Mitigating => ("late", "pending"),
+        IncidentStatus::Resolved => ("completed", "completed"),
+        IncidentStatus::Declined => ("skipped", "cancelled"),
     };
     Badge { text: status.name().to_owned(), class, icon }
 }
 
 pub(crate) fn by(ctx: &PageContext) -> By {
-    By::new(ctx.viewer.name.clone(), Source::Api)
+    By::new(ctx.viewer.name.clone(), IncidentSource::Api)
 }
 
 /// `POST /incidents`
 pub(crate) async fn start(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let start = Start {
+    let start = StartIncident {
         title: field(&fields, "title").unwrap_or_default().to_owned(),
         description: field(&fields, "description").unwrap_or_default().to_owned(),
         severity: field(&fields, "severity").and_then(|text| text.parse().ok()).unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use axum::extract::Form;
 use axum::response::Response;
-use ordo_model::job::{Cause, Command, Order, decide};
+use ordo_model::job::{Cause, Command, SlottedCommand, decide};
 use ordo_model::limits::BACKFILL_MAX;
 use ordo_model::{JobId, Timestamp, zones};
 use serde_json::Value;
@@ -14,14 +14,14 @@ use crate::http::problem::Problem;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::runs::outcome::grouped;
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
 pub(crate) fn field<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let given = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
     given.filter(|value| !value.is_empty())
 }
 
-/// Back to where the button was; a refusal is told there.
+/// Back to where the button was; a refusal is shown there.
 fn back(ctx: &PageContext, fields: &[(String, String)], id: JobId, done: Result<String, Problem>) -> Response {
     let own = format!("/jobs/{id}");
     let to = field(fields, "back").unwrap_or(&own);
@@ -37,25 +37,25 @@ async fn order(ctx: &PageContext, id: JobId, command: Command, done: &str) -> Re
     Ok(format!("{done} {}", accepted.job.definition.label))
 }
 
-pub(crate) async fn pause(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn pause(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let reason = field(&fields, "reason").map(str::to_owned);
     let done = order(&ctx, id, Command::Pause { reason }, "Paused").await;
     back(&ctx, &fields, id, done)
 }
 
-pub(crate) async fn resume(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn resume(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let done = order(&ctx, id, Command::Resume, "Resumed").await;
     back(&ctx, &fields, id, done)
 }
 
-pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let reason = field(&fields, "reason").map(str::to_owned);
     let done = order(&ctx, id, Command::Cancel { reason }, "Cancelled").await;
     back(&ctx, &fields, id, done)
 }
 
 /// Leads to the run when it was asked for from the job's own page.
-pub(crate) async fn trigger(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn trigger(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     match triggered(&ctx, id, &fields).await {
         Ok((label, Some(run))) if field(&fields, "back").is_none() => {
             ctx.go(&format!("/runs/{run}"), &Flash::good(format!("Triggered {label}")))
@@ -84,7 +84,7 @@ async fn triggered(
     Ok((job.definition.label.clone(), mine.map(|run| run.id)))
 }
 
-pub(crate) async fn backfill(ctx: PageContext, Named(id): Named<JobId>, Form(fields): Fields) -> Response {
+pub(crate) async fn backfill(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let done = backfilled(&ctx, id, &fields).await;
     back(&ctx, &fields, id, done)
 }
@@ -98,7 +98,7 @@ async fn backfilled(ctx: &PageContext, id: JobId, fields: &[(String, String)]) -
     let found = schedule.map_or(0, |schedule| schedule.between(from, to, BACKFILL_MAX, id.0).len());
     let command = Command::Backfill { from, to };
     if field(fields, "dry_run").is_some() {
-        decide(id, Some(job), Order { command, reservation: None }, ctx.now)?;
+        decide(id, Some(job), SlottedCommand { command, reservation: None }, ctx.now)?;
         return Ok(format!("A backfill would run {} occurrences", grouped(found)));
     }
     ctx.app.engine.submit(id, command).await.map_err(|error| named(id, error))?;

@@ -18,7 +18,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::search;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::grouped;
 
 /// How many jobs one confirmed order reaches.
@@ -27,20 +27,20 @@ const AT_ONCE: usize = 500;
 const NAMED: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum BulkAction {
     Pause,
     Resume,
     Trigger,
     Cancel,
 }
 
-impl Order {
-    fn named(name: &str) -> Result<Order, Problem> {
+impl BulkAction {
+    fn named(name: &str) -> Result<BulkAction, Problem> {
         match name {
-            "pause" => Ok(Order::Pause),
-            "resume" => Ok(Order::Resume),
-            "trigger" => Ok(Order::Trigger),
-            "cancel" => Ok(Order::Cancel),
+            "pause" => Ok(BulkAction::Pause),
+            "resume" => Ok(BulkAction::Resume),
+            "trigger" => Ok(BulkAction::Trigger),
+            "cancel" => Ok(BulkAction::Cancel),
             _ => Err(Problem::field(Code::InvalidBody, "order", "must be pause, resume, trigger or cancel")),
         }
     }
@@ -48,29 +48,29 @@ impl Order {
     /// (name, title, done)
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Order::Pause => ("pause", "Pause", "Paused"),
-            Order::Resume => ("resume", "Resume", "Resumed"),
-            Order::Trigger => ("trigger", "Trigger", "Triggered"),
-            Order::Cancel => ("cancel", "Cancel", "Cancelled"),
+            BulkAction::Pause => ("pause", "Pause", "Paused"),
+            BulkAction::Resume => ("resume", "Resume", "Resumed"),
+            BulkAction::Trigger => ("trigger", "Trigger", "Triggered"),
+            BulkAction::Cancel => ("cancel", "Cancel", "Cancelled"),
         }
     }
 
     /// Whether the order changes anything for a job in this state.
     fn concerns(self, state: JobState) -> bool {
         match self {
-            Order::Pause => matches!(state, JobState::Active | JobState::Held),
-            Order::Resume => matches!(state, JobState::Paused | JobState::Held),
-            Order::Trigger => state != JobState::Cancelled,
-            Order::Cancel => !matches!(state, JobState::Cancelled | JobState::Finished),
+            BulkAction::Pause => matches!(state, JobState::Active | JobState::Held),
+            BulkAction::Resume => matches!(state, JobState::Paused | JobState::Held),
+            BulkAction::Trigger => state != JobState::Cancelled,
+            BulkAction::Cancel => !matches!(state, JobState::Cancelled | JobState::Finished),
         }
     }
 
     fn command(self, reason: Option<String>) -> Command {
         match self {
-            Order::Pause => Command::Pause { reason },
-            Order::Resume => Command::Resume,
-            Order::Trigger => Command::Trigger { tool_input: None, traceparent: None },
-            Order::Cancel => Command::Cancel { reason },
+            BulkAction::Pause => Command::Pause { reason },
+            BulkAction::Resume => Command::Resume,
+            BulkAction::Trigger => Command::Trigger { tool_input: None, traceparent: None },
+            BulkAction::Cancel => Command::Cancel { reason },
         }
     }
 }
@@ -81,8 +81,8 @@ enum Meant {
     Matching(JobFilter),
 }
 
-struct Asked {
-    order: Order,
+struct BulkRequest {
+    order: BulkAction,
     meant: Meant,
     q: String,
     back: String,
@@ -92,8 +92,8 @@ struct Asked {
     is_confirmed: bool,
 }
 
-impl Asked {
-    fn read(fields: &[(String, String)]) -> Result<Asked, Problem> {
+impl BulkRequest {
+    fn read(fields: &[(String, String)]) -> Result<BulkRequest, Problem> {
         let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let ids = fields.iter().filter(|(key, _)| key == "id").filter_map(|(_, id)| id.parse().ok()).collect();
         let q = field("q").unwrap_or_default().to_owned();
@@ -103,8 +103,8 @@ impl Asked {
             Some(_) | None => Meant::These(ids),
         };
         let limit = field("limit").and_then(|text| text.parse().ok()).unwrap_or(BULK_MAX).clamp(1, BULK_MAX);
-        Ok(Asked {
-            order: Order::named(field("order").unwrap_or_default())?,
+        Ok(BulkRequest {
+            order: BulkAction::named(field("order").unwrap_or_default())?,
             meant,
             q,
             back: field("back").unwrap_or("/jobs").to_owned(),
@@ -118,7 +118,7 @@ impl Asked {
 #[derive(Template)]
 #[template(path = "bulk.html")]
 struct BulkPage {
-    shell: Shell,
+    shell: PageShell,
     name: &'static str,
     title: &'static str,
     count: String,
@@ -137,14 +137,14 @@ struct BulkPage {
 /// `POST /jobs/bulk`: first asks, then does.
 pub(crate) async fn order(ctx: PageContext, Form(fields): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let asked = Asked::read(&fields)?;
+    let asked = BulkRequest::read(&fields)?;
     if matches!(&asked.meant, Meant::These(ids) if ids.is_empty()) {
         return Ok(ctx.go(&asked.back, &Flash::bad("Choose at least one job first")));
     }
     if asked.is_confirmed { carry_out(&ctx, &asked).await } else { ask(&ctx, asked).await }
 }
 
-async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
+async fn ask(ctx: &PageContext, asked: BulkRequest) -> Result<Response, Problem> {
     let (mut count, mut named) = (0, Vec::new());
     let mut walk = Walk::new(&asked);
     while let Some(jobs) = walk.next(ctx, asked.order).await? {
@@ -163,7 +163,7 @@ async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
         Meant::Matching(_) => Vec::new(),
     };
     let page = BulkPage {
-        shell: Shell::new(ctx, Section::Jobs, format!("{title} jobs")).await?,
+        shell: PageShell::new(ctx, NavSection::Jobs, format!("{title} jobs")).await?,
         name,
         title,
         count: grouped(count.min(BULK_MAX)),
@@ -171,7 +171,7 @@ async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
         is_all: ids.is_empty(),
         unnamed: count - named.len(),
         max: count.min(BULK_MAX),
-        takes_reason: matches!(asked.order, Order::Pause | Order::Cancel),
+        takes_reason: matches!(asked.order, BulkAction::Pause | BulkAction::Cancel),
         q: asked.q,
         back: asked.back,
         ids,
@@ -180,7 +180,7 @@ async fn ask(ctx: &PageContext, asked: Asked) -> Result<Response, Problem> {
     answer::ok(&page)
 }
 
-async fn carry_out(ctx: &PageContext, asked: &Asked) -> Result<Response, Problem> {
+async fn carry_out(ctx: &PageContext, asked: &BulkRequest) -> Result<Response, Problem> {
     let (mut done, mut refused) = (0, 0);
     let mut walk = Walk::new(asked);
     while let Some(mut jobs) = walk.next(ctx, asked.order).await? {
@@ -213,12 +213,12 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(asked: &'a Asked) -> Walk<'a> {
+    fn new(asked: &'a BulkRequest) -> Walk<'a> {
         Walk { meant: &asked.meant, after: None, given: 0, is_over: false }
     }
 
     /// The next jobs that the order concerns, possibly none; nothing when all were given.
-    async fn next(&mut self, ctx: &PageContext, order: Order) -> Result<Option<Vec<Job>>, Fault> {
+    async fn next(&mut self, ctx: &PageContext, order: BulkAction) -> Result<Option<Vec<Job>>, Fault> {
         if self.is_over {
             return Ok(None);
         }

@@ -13,11 +13,11 @@ const FOLLOWERS_SHOWN: usize = 50;
 pub(crate) struct Chain {
     /// When it goes on, in words.
     pub(crate) rule: String,
-    pub(crate) before: Vec<Link>,
-    pub(crate) behind: Vec<Link>,
+    pub(crate) before: Vec<ChainLink>,
+    pub(crate) behind: Vec<ChainLink>,
 }
 
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     pub(crate) label: String,
     pub(crate) href: String,
     /// What is known of it in the round that is under way.
@@ -56,8 +56,8 @@ fn rule(job: &Job) -> String {
     }
 }
 
-async fn link(ctx: &PageContext, id: JobId, note: Option<String>) -> Result<Link, Problem> {
+async fn link(ctx: &PageContext, id: JobId, note: Option<String>) -> Result<ChainLink, Problem> {
     let label = ctx.app.engine.job(id).await?.map(|job| job.definition.label.clone());
     let label = label.unwrap_or_else(|| format!("{id} (forgotten)"));
-    Ok(Link { label, href: ctx.link(&format!("/jobs/{id}")), note })
+    Ok(ChainLink { label, href: ctx.link(&format!("/jobs/{id}")), note })
 }

@@ -18,28 +18,28 @@ use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::field;
 use crate::pages::jobs::equivalents;
-use crate::pages::jobs::fields::Fields;
+use crate::pages::jobs::fields::JobForm;
 use crate::pages::jobs::job::{FireRow, preview_rows};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::moment::zone_of;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
 #[derive(Template)]
 #[template(path = "job_form.html")]
 struct FormPage {
-    shell: Shell,
+    shell: PageShell,
     /// Where the form goes.
     target: String,
     back: String,
     is_new: bool,
     revision: u64,
-    fields: Fields,
+    fields: JobForm,
     tools: Vec<String>,
     zones: Vec<String>,
     my_zone: String,
     errors: Vec<(&'static str, String)>,
-    preview: Preview,
+    preview: FormPreview,
 }
 
 impl FormPage {
@@ -54,7 +54,7 @@ impl FormPage {
             ("lru", "the longest not chosen"),
             ("consistent_hash", "always the same"),
             ("failover", "the one heard of last"),
-            ("busyover", "the first with a free place"),
+            ("busyover", "the first with a free slot"),
             ("sharding_broadcast", "all of them, each a share"),
         ]
     }
@@ -67,7 +67,7 @@ impl FormPage {
 /// What the job as typed would do.
 #[derive(Template)]
 #[template(path = "job_preview.html")]
-pub(crate) struct Preview {
+pub(crate) struct FormPreview {
     sentence: Option<String>,
     fires: Vec<FireRow>,
     zone: Option<String>,
@@ -78,9 +78,9 @@ pub(crate) struct Preview {
     errors: Vec<(&'static str, String)>,
 }
 
-impl Preview {
-    async fn of(ctx: &PageContext, fields: &Fields) -> Preview {
-        let mut preview = Preview {
+impl FormPreview {
+    async fn of(ctx: &PageContext, fields: &JobForm) -> FormPreview {
+        let mut preview = FormPreview {
             sentence: None,
             fires: Vec::new(),
             zone: None,
@@ -123,15 +123,15 @@ impl Preview {
 }
 
 /// The job that is meant, checked as it will be when it is made.
-async fn definition(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
+async fn definition(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
     let NewJob { definition, .. } = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
     Ok(definition.prepared(ctx.now)?)
 }
 
 /// The same with a label and an action that are surely right.
-async fn with_stand_ins(ctx: &PageContext, fields: &Fields) -> Result<Definition, Problem> {
-    let fields = Fields {
+async fn with_stand_ins(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
+    let fields = JobForm {
         label: "-".into(),
         action: "json".into(),
         tool_name: "noop".into(),
@@ -142,7 +142,7 @@ async fn with_stand_ins(ctx: &PageContext, fields: &Fields) -> Result<Definition
 }
 
 /// What is wrong, each at its field of the form.
-fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
+fn placed(fields: &JobForm, problem: &Problem) -> Vec<(&'static str, String)> {
     match problem.errors.is_empty() {
         true => vec![("", problem.detail.clone())],
         false => problem.errors.iter().map(|e| (fields.field_of(&e.field), e.message.clone())).collect(),
@@ -151,9 +151,9 @@ fn placed(fields: &Fields, problem: &Problem) -> Vec<(&'static str, String)> {
 
 async fn page(
     ctx: &PageContext,
-    shell: Shell,
+    shell: PageShell,
     job: Option<&Job>,
-    fields: Fields,
+    fields: JobForm,
     errors: Vec<(&'static str, String)>,
 ) -> FormPage {
     let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
@@ -166,7 +166,7 @@ async fn page(
         tools: ctx.app.engine.tools().keys().cloned().collect(),
         zones: ordo_model::zones::current().names().collect(),
         my_zone: ctx.preferences.zone_name().to_owned(),
-        preview: Preview::of(ctx, &fields).await,
+        preview: FormPreview::of(ctx, &fields).await,
         shell,
         fields,
         errors,
@@ -179,25 +179,25 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
     let fields = match params.take::<JobId>("copy")? {
         Some(id) => {
             let job = find(&ctx.app, id).await?;
-            let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
-            Fields { label: format!("{} copy", fields.label), ..fields }
+            let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
+            JobForm { label: format!("{} copy", fields.label), ..fields }
         }
-        None => Fields::blank(ctx.preferences.zone_name()),
+        None => JobForm::blank(ctx.preferences.zone_name()),
     };
-    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
+    let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
     answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
 }
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
 pub(crate) async fn preview(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
-    answer::ok(&Preview::of(&ctx, &Fields::read(&pairs)).await)
+    answer::ok(&FormPreview::of(&ctx, &JobForm::read(&pairs)).await)
 }
 
 /// `POST /jobs/new`
 pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Problem> {
     ctx.operator()?;
-    let fields = Fields::read(&pairs);
-    let shell = Shell::new(&ctx, Section::Jobs, "New job").await?;
+    let fields = JobForm::read(&pairs);
+    let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
     }
@@ -207,7 +207,7 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
     }
 }
 
-async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Job>, Problem> {
+async fn created(ctx: &PageContext, fields: &JobForm) -> Result<std::sync::Arc<Job>, Problem> {
     let job: NewJob = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     let command = jobs::command(&ctx.app.engine, NewJob { held: fields.held, ..job }).await?;
     Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
@@ -216,9 +216,9 @@ async fn created(ctx: &PageContext, fields: &Fields) -> Result<std::sync::Arc<Jo
 /// The form as it was, with what is wrong.
 async fn refused(
     ctx: &PageContext,
-    shell: Shell,
+    shell: PageShell,
     job: Option<&Job>,
-    fields: Fields,
+    fields: JobForm,
     problem: &Problem,
 ) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
@@ -229,8 +229,8 @@ async fn refused(
 pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
-    let fields = Fields::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
-    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
+    let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
 }
 
@@ -242,8 +242,8 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     ctx.operator()?;
     let job = find(&ctx.app, id).await?;
-    let fields = Fields::read(&pairs);
-    let shell = Shell::new(&ctx, Section::Jobs, format!("Edit {}", job.definition.label)).await?;
+    let fields = JobForm::read(&pairs);
+    let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
         return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
     }
@@ -254,9 +254,9 @@ pub(crate) async fn change(
     }
 }
 
-async fn changed(ctx: &PageContext, job: &Job, fields: &Fields, revision: Option<u64>) -> Result<(), Problem> {
+async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Option<u64>) -> Result<(), Problem> {
     let zone = ctx.preferences.zone_name();
-    let before = Fields::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
+    let before = JobForm::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
     let mut patch = difference(&before, fields.to_json(zone)?);
     if let Some(trigger) = patch.get_mut("trigger") {
         keep_windows(&job.definition, trigger);

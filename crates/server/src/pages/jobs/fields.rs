@@ -13,7 +13,7 @@ use crate::pages::layout::moment::Times;
 
 /// Everything as text, as a form has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fields {
+pub(crate) struct JobForm {
     pub(crate) label: String,
     pub(crate) description: String,
     /// `script`, `http` or `json`.
@@ -48,10 +48,10 @@ pub(crate) struct Fields {
     pub(crate) held: bool,
 }
 
-impl Fields {
+impl JobForm {
     /// An empty form: what most people want.
-    pub(crate) fn blank(zone: &str) -> Fields {
-        Fields {
+    pub(crate) fn blank(zone: &str) -> JobForm {
+        JobForm {
             label: String::new(),
             description: String::new(),
             action: "script".into(),
@@ -85,11 +85,11 @@ impl Fields {
         }
     }
 
-    pub(crate) fn read(pairs: &[(String, String)]) -> Fields {
+    pub(crate) fn read(pairs: &[(String, String)]) -> JobForm {
         let text = |name: &str| pairs.iter().find(|(key, _)| key == name).map_or_else(String::new, |(_, v)| v.clone());
         let line = |name: &str| text(name).trim().to_owned();
         let lines = |name: &str| text(name).replace("\r\n", "\n");
-        Fields {
+        JobForm {
             label: line("label"),
             description: line("description"),
             action: line("action"),
@@ -123,8 +123,8 @@ impl Fields {
         }
     }
 
-    pub(crate) fn of(definition: &Definition, times: &Times, zone: &str) -> Fields {
-        let mut fields = Fields {
+    pub(crate) fn of(definition: &Definition, times: &Times, zone: &str) -> JobForm {
+        let mut fields = JobForm {
             label: definition.label.clone(),
             description: definition.description.clone().unwrap_or_default(),
             tool_name: definition.tool_name.clone(),
@@ -138,7 +138,7 @@ impl Fields {
             retain_runs: definition.retention.runs.to_string(),
             retain_age: definition.retention.age.to_string(),
             idempotent: definition.idempotent,
-            ..Fields::blank(zone)
+            ..JobForm::blank(zone)
         };
         fields.misfire = match definition.misfire {
             Misfire::FireOnceNow => "fire_once_now",
@@ -234,7 +234,7 @@ impl Fields {
 
     fn tool(&self) -> Result<(String, Value), Problem> {
         match self.action.as_str() {
-            "script" if self.script.trim().is_empty() => Err(wrong("script", "must not be empty: what shall run?")),
+            "script" if self.script.trim().is_empty() => Err(wrong("script", "must not be empty: what should run?")),
             "script" => Ok(("shell".into(), json!({ "script": self.script }))),
             "http" => Ok(("http".into(), self.http()?)),
             _ => {
@@ -366,14 +366,14 @@ mod tests {
                 "retry":{"max_attempts":3,"backoff":"5s"},"misfire":"do_nothing","idempotent":true}"#,
         ] {
             let before = definition(text);
-            let job = Fields::of(&before, &times, "UTC").to_json("UTC").unwrap();
+            let job = JobForm::of(&before, &times, "UTC").to_json("UTC").unwrap();
             assert_eq!(serde_json::from_value::<Definition>(Value::Object(job)).unwrap(), before);
         }
     }
 
     #[test]
     fn a_problem_of_the_job_is_shown_at_the_field_of_the_form() {
-        let mut fields = Fields::blank("UTC");
+        let mut fields = JobForm::blank("UTC");
         assert_eq!((fields.field_of("trigger.cron"), fields.field_of("tool_input")), ("cron", "script"));
         (fields.when, fields.action) = ("at".into(), "http".into());
         assert_eq!((fields.field_of("trigger.at"), fields.field_of("tool_input.url")), ("at", "http_url"));

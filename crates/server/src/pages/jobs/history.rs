@@ -2,7 +2,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::job::{Cause, Event, Job};
-use ordo_store::{Event as Stored, Fault};
+use ordo_store::{Fault, StoredEvent as Stored};
 use serde_json::Value;
 
 use crate::pages::layout::context::PageContext;
@@ -14,7 +14,7 @@ use crate::pages::runs::outcome::shortened;
 const EVENTS_SHOWN: u64 = 40;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEntry {
     pub(crate) version: u64,
     pub(crate) at: Html,
     pub(crate) kind: String,
@@ -25,16 +25,16 @@ pub(crate) struct Entry {
 }
 
 /// Newest first.
-pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<Entry>, Fault> {
+pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<HistoryEntry>, Fault> {
     let from = job.version.saturating_sub(EVENTS_SHOWN - 1).max(1);
     let (stored, _) = queries(ctx).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
     Ok(stored.iter().rev().map(|event| entry(ctx, event, times)).collect())
 }
 
-fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> Entry {
-    let told = event_of(stored).map(|event| (told(&event, stored.at), class(&event), run_of(&event)));
-    let (text, class, run) = told.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
-    Entry {
+fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> HistoryEntry {
+    let described = event_of(stored).map(|event| (describe(&event, stored.at), class(&event), run_of(&event)));
+    let (text, class, run) = described.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
+    HistoryEntry {
         version: stored.version,
         at: times.short(stored.at),
         kind: stored.kind.clone(),
@@ -50,7 +50,7 @@ pub(crate) fn event_of(stored: &Stored) -> Option<Event> {
     serde_json::from_value(serde_json::json!({ "type": stored.kind, "data": data })).ok()
 }
 
-pub(crate) fn told(event: &Event, at: Timestamp) -> String {
+pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
     let because = |reason: &Option<String>| reason.as_ref().map_or_else(String::new, |text| format!(": {text}"));
     match event {
         Event::JobScheduled { held: true, .. } => "created, held".to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
             format!("skipped: {}{count}", reason.name().replace('_', " "))
         }
         Event::RunReady { .. } => "waited long enough".to_owned(),
-        Event::RunCancelRequested { reason, .. } => format!("told to stop: {}", shortened(reason, 160)),
+        Event::RunCancelRequested { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunCancelled { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunReturned { reason, .. } => format!("given back{}", because(reason)),
         Event::RunExpired { .. } => "given up: no executor took it in time".to_owned(),
@@ -93,7 +93,7 @@ pub(crate) fn told(event: &Event, at: Timestamp) -> String {
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
         Event::JobFollowed {} => "followed by another job".to_owned(),
         Event::UpstreamEnded { end } => format!("{} ended: {}; others are waited for", end.label, end.status),
-        Event::Published { .. } => "told those who want to know".to_owned(),
+        Event::Published { .. } => "published to notifications and followers".to_owned(),
     }
 }
 

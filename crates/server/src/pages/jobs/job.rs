@@ -11,18 +11,18 @@ use crate::api::jobs::find;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::charts::heartbeat;
-use crate::pages::charts::heat::{self, Row};
+use crate::pages::charts::heat::{self, HeatRow};
 use crate::pages::charts::scatter::{self, Measure, Scatter};
 use crate::pages::jobs::chain::{self, Chain};
 use crate::pages::jobs::equivalents;
-use crate::pages::jobs::history::{self, Entry};
+use crate::pages::jobs::history::{self, HistoryEntry};
 use crate::pages::jobs::policies::{self, Policy};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::json_view;
 use crate::pages::layout::moment::{Times, zone_of};
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::outcome::{Badge, shortened};
 use crate::pages::runs::row::{RunRow, waits};
 
@@ -34,7 +34,7 @@ const FIRES_SHOWN: usize = 10;
 #[derive(Template)]
 #[template(path = "job.html")]
 struct JobPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     label: String,
     description: Option<String>,
@@ -49,7 +49,7 @@ struct JobPage {
     success: Option<String>,
     duration: Scatter,
     lateness: Scatter,
-    heat: Vec<Row>,
+    heat: Vec<HeatRow>,
     runs: Vec<RunRow>,
     has_more_runs: bool,
     fires: Vec<FireRow>,
@@ -59,7 +59,7 @@ struct JobPage {
     input: Html,
     input_text: String,
     tool: String,
-    events: Vec<Entry>,
+    events: Vec<HistoryEntry>,
     cli: String,
     curl: String,
     can_pause: bool,
@@ -93,7 +93,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         Phase::Active | Phase::Held | Phase::Cancelled => None,
     };
     let page = JobPage {
-        shell: Shell::new(&ctx, Section::Jobs, definition.label.clone()).await?,
+        shell: PageShell::new(&ctx, NavSection::Jobs, definition.label.clone()).await?,
         id: id.to_string(),
         label: definition.label.clone(),
         description: definition.description.clone(),

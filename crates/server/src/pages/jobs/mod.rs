@@ -22,14 +22,14 @@ use crate::pages::jobs::row::JobRow;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::search;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 
 const PER_PAGE: usize = 50;
 
 #[derive(Template)]
 #[template(path = "jobs.html")]
 struct JobsPage {
-    shell: Shell,
+    shell: PageShell,
     q: String,
     wrong: Option<String>,
     sort: &'static str,
@@ -80,7 +80,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         chips: CHIPS.map(|(label, chip)| (label, address(chip, sort), chip == q)).to_vec(),
         next: found.next.map(|cursor| format!("{}&after={cursor}", address(&q, sort))),
         first: address(&q, sort),
-        shell: Shell::new(&ctx, Section::Jobs, "Jobs").await?,
+        shell: PageShell::new(&ctx, NavSection::Jobs, "Jobs").await?,
         q,
         wrong,
         sort,

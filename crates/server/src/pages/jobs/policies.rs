@@ -76,7 +76,7 @@ fn routing_means(routing: Routing) -> &'static str {
         Routing::Lru => "the executor that was chosen longest ago",
         Routing::ConsistentHash => "always the same executor while it is there",
         Routing::Failover => "the executor heard of last; the next if it does not take the run in time",
-        Routing::Busyover => "the first executor with a free place",
+        Routing::Busyover => "the first executor with a free slot",
         Routing::ShardingBroadcast => "every executor gets its share",
     }
 }

@@ -11,7 +11,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{FLASH, PageContext};
 use crate::pages::layout::login;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
 pub(crate) async fn around<F: Future<Output = Response>>(
     app: &App,
@@ -27,7 +27,7 @@ pub(crate) async fn around<F: Future<Output = Response>>(
     let mut response = next(Request::from_parts(parts, body)).await;
     let Some(ctx) = ctx else { return response };
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
-        response = told(&ctx, problem, is_login).unwrap_or(response);
+        response = problem_page(&ctx, problem, is_login).unwrap_or(response);
     }
     if ctx.flash.is_some() && response.status() != StatusCode::SEE_OTHER {
         let path = format!("{}/", app.base_path);
@@ -45,20 +45,20 @@ fn wants_page(headers: &HeaderMap, path: &str) -> bool {
 #[derive(askama::Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {
-    shell: Shell,
+    shell: PageShell,
     status: u16,
     title: &'static str,
     problem: Problem,
     code: &'static str,
 }
 
-fn told(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
+fn problem_page(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<Response> {
     let status = problem.status();
     if problem.code == Code::Unauthorized || (is_login && problem.code == Code::RateLimited) {
         return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
     }
     let title = problem.code.title();
-    let shell = Shell::around(ctx, Section::Elsewhere, title.to_owned(), 0);
+    let shell = PageShell::around(ctx, NavSection::Elsewhere, title.to_owned(), 0);
     let code = problem.code.text();
     answer::page(status, &ProblemPage { shell, status: status.as_u16(), title, problem, code }).ok()
 }

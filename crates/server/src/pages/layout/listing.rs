@@ -7,16 +7,16 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{Section, Shell};
+use crate::pages::layout::shell::{NavSection, PageShell};
 
-pub(crate) struct Row {
+pub(crate) struct ListRow {
     pub(crate) id: String,
     pub(crate) cells: Vec<Html>,
 }
 
 /// What a list is called and is for, and the exact commands to get started.
-pub(crate) struct About {
-    pub(crate) section: Section,
+pub(crate) struct ListIntro {
+    pub(crate) section: NavSection,
     pub(crate) heading: &'static str,
     pub(crate) icon: &'static str,
     pub(crate) about: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct About {
 #[derive(Template)]
 #[template(path = "listing.html")]
 struct ListingPage {
-    shell: Shell,
+    shell: PageShell,
     heading: &'static str,
     icon: &'static str,
     about: &'static str,
@@ -35,24 +35,24 @@ struct ListingPage {
     heads: &'static [&'static str],
     chips: Vec<(&'static str, String, bool)>,
     extra: Html,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     next: Option<String>,
 }
 
 /// What a list shows this time.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct ListContents {
     pub(crate) chips: Vec<(&'static str, String, bool)>,
     /// A form above the table.
     pub(crate) extra: Html,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ListRow>,
     pub(crate) next: Option<String>,
 }
 
-pub(crate) async fn page(ctx: &PageContext, about: &About, shown: Shown) -> Result<Response, Problem> {
-    let Shown { chips, extra, rows, next } = shown;
+pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: ListContents) -> Result<Response, Problem> {
+    let ListContents { chips, extra, rows, next } = shown;
     answer::ok(&ListingPage {
-        shell: Shell::new(ctx, about.section, about.heading).await?,
+        shell: PageShell::new(ctx, about.section, about.heading).await?,
         heading: about.heading,
         icon: about.icon,
         about: about.about,

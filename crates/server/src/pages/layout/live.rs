@@ -21,16 +21,16 @@ use crate::pages::layout::context::PageContext;
 
 /// How long hints are gathered before they are sent.
 const GATHER: Duration = Duration::from_millis(250);
-/// More ids than this are not told one by one.
+/// More ids than this are not listed one by one.
 const IDS_MAX: usize = 100;
 
-struct Follow {
+struct HintFollower {
     hints: Receiver<ChangeHint>,
     closing: CancellationToken,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct GatheredHints {
     jobs: BTreeSet<String>,
     runs: BTreeSet<String>,
     is_all: bool,
@@ -39,18 +39,18 @@ struct Gathered {
 /// `GET /live`
 pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> Response {
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
-    let follow = Follow { hints: ctx.app.engine.watch(), closing };
+    let follow = HintFollower { hints: ctx.app.engine.watch(), closing };
     let events = stream::unfold(follow, |mut follow| async move {
         let gathered = follow.next().await?;
-        Some((Ok::<Event, Infallible>(gathered.told()), follow))
+        Some((Ok::<Event, Infallible>(gathered.to_event()), follow))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-impl Follow {
+impl HintFollower {
     /// Waits for a change, then for those that come with it. Nothing when the server goes down.
-    async fn next(&mut self) -> Option<Gathered> {
-        let mut gathered = Gathered::default();
+    async fn next(&mut self) -> Option<GatheredHints> {
+        let mut gathered = GatheredHints::default();
         while gathered.is_empty() {
             tokio::select! {
                 () = self.closing.cancelled() => return None,
@@ -69,7 +69,7 @@ impl Follow {
     }
 }
 
-impl Gathered {
+impl GatheredHints {
     fn is_empty(&self) -> bool {
         self.jobs.is_empty() && self.runs.is_empty() && !self.is_all
     }
@@ -83,12 +83,12 @@ impl Gathered {
             Err(RecvError::Closed) => return None,
         }
         if self.jobs.len() + self.runs.len() > IDS_MAX {
-            *self = Gathered { is_all: true, ..Gathered::default() };
+            *self = GatheredHints { is_all: true, ..GatheredHints::default() };
         }
         Some(())
     }
 
-    fn told(&self) -> Event {
+    fn to_event(&self) -> Event {
         Event::default().data(json!({ "jobs": self.jobs, "runs": self.runs, "all": self.is_all }).to_string())
     }
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn many_changes_become_one_word() {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredHints::default();
         gathered.take(&Ok(ChangeHint::Log(RunId(Uuid::from_u128(1))))).unwrap();
         assert!(gathered.is_empty(), "lines are followed by their own page");
         for n in 0..=IDS_MAX {

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near_is_told_finely_and_what_is_far_coarsely() {
+    fn what_is_near_is_shown_finely_and_what_is_far_coarsely() {
         let text = [0, 4_000, -4_000, 89_000, 90_000, -3_600_000, 7_200_000, -200_000_000].map(relative);
         assert_eq!(text, ["now", "in 4 s", "4 s ago", "in 89 s", "in 1 min", "60 min ago", "in 2 h", "2 d ago"]);
         let text = [0, 840, 1_234, 59_999, 60_000, 200_000, 7_500_000, 180_000_000].map(length);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_told_in_the_viewers_zone_and_in_utc() {
+    fn a_time_is_shown_in_the_viewers_zone_and_in_utc() {
         let at: Timestamp = "2026-11-15T21:41:05Z".parse().unwrap();
         let times = Times::new(at, "Europe/Berlin", false);
         assert_eq!(times.absolute(at), "2026-11-15 22:41:05 CET");

@@ -1,6 +1,6 @@
 //! What people type to find jobs: `label:backup state:paused tool:http failed`.
 //!
-//! Invariant: a word that means nothing is a part of the label; a field with an impossible value is told, not ignored.
+//! Invariant: a word that means nothing is a part of the label; a field with an impossible value is refused, not ignored.
 
 use ordo_engine::job_list::JobFilter;
 use ordo_model::job::{JobState, RunStatus, Trigger};
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_what_can() {
+    fn what_is_impossible_is_refused_with_what_is_possible() {
         assert!(parse("state:asleep").unwrap_err().contains("active, paused"));
         assert!(parse("colour:red").unwrap_err().contains("there are label"));
     }

@@ -11,7 +11,7 @@ use crate::pages::layout::trouble;
 
 /// A page in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
+pub(crate) enum NavSection {
     Home,
     Jobs,
     Runs,
@@ -26,17 +26,17 @@ pub(crate) enum Section {
     Elsewhere,
 }
 
-const SECTIONS: [(Section, &str, &str, &str); 10] = [
-    (Section::Home, "/", "Home", "home"),
-    (Section::Jobs, "/jobs", "Jobs", "jobs"),
-    (Section::Runs, "/runs", "Runs", "runs"),
-    (Section::Incidents, "/incidents", "Incidents", "incidents"),
-    (Section::Monitors, "/monitors", "Monitors", "monitors"),
-    (Section::Hooks, "/hooks", "Hooks", "hooks"),
-    (Section::Executors, "/executors", "Executors", "executors"),
-    (Section::Nodes, "/nodes", "Nodes", "nodes"),
-    (Section::Notifications, "/notifications", "Notifications", "dead"),
-    (Section::Tokens, "/tokens", "Tokens", "tokens"),
+const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
+    (NavSection::Home, "/", "Home", "home"),
+    (NavSection::Jobs, "/jobs", "Jobs", "jobs"),
+    (NavSection::Runs, "/runs", "Runs", "runs"),
+    (NavSection::Incidents, "/incidents", "Incidents", "incidents"),
+    (NavSection::Monitors, "/monitors", "Monitors", "monitors"),
+    (NavSection::Hooks, "/hooks", "Hooks", "hooks"),
+    (NavSection::Executors, "/executors", "Executors", "executors"),
+    (NavSection::Nodes, "/nodes", "Nodes", "nodes"),
+    (NavSection::Notifications, "/notifications", "Notifications", "dead"),
+    (NavSection::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 
 #[derive(Debug, Clone)]
@@ -49,21 +49,21 @@ pub(crate) struct NavItem {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Choice {
+pub(crate) struct MenuChoice {
     pub(crate) value: &'static str,
     pub(crate) label: String,
     pub(crate) is_chosen: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Shell {
+pub(crate) struct PageShell {
     pub(crate) base: String,
     pub(crate) title: String,
     pub(crate) nav: Vec<NavItem>,
     pub(crate) theme: &'static str,
-    pub(crate) themes: Vec<Choice>,
+    pub(crate) themes: Vec<MenuChoice>,
     pub(crate) zone: String,
-    pub(crate) zones: Vec<Choice>,
+    pub(crate) zones: Vec<MenuChoice>,
     pub(crate) flash: Option<Flash>,
     pub(crate) viewer: String,
     pub(crate) may_operate: bool,
@@ -75,16 +75,20 @@ pub(crate) struct Shell {
     pub(crate) now: Timestamp,
 }
 
-impl Shell {
-    pub(crate) async fn new(ctx: &PageContext, section: Section, title: impl Into<String>) -> Result<Shell, Fault> {
+impl PageShell {
+    pub(crate) async fn new(
+        ctx: &PageContext,
+        section: NavSection,
+        title: impl Into<String>,
+    ) -> Result<PageShell, Fault> {
         let trouble = trouble::failing_count(&ctx.app).await?;
-        Ok(Shell::around(ctx, section, title.into(), trouble))
+        Ok(PageShell::around(ctx, section, title.into(), trouble))
     }
 
     /// Without asking the store: also for pages that say it does not answer.
-    pub(crate) fn around(ctx: &PageContext, section: Section, title: String, trouble: usize) -> Shell {
+    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: usize) -> PageShell {
         let zone = ctx.preferences.zone_name().to_owned();
-        Shell {
+        PageShell {
             base: ctx.app.base_path.to_string(),
             title,
             nav: nav(ctx, section, trouble),
@@ -126,20 +130,20 @@ impl Shell {
     }
 }
 
-fn nav(ctx: &PageContext, section: Section, trouble: usize) -> Vec<NavItem> {
-    let shown = SECTIONS.iter().filter(|(one, ..)| *one != Section::Tokens || ctx.viewer.may_admin);
-    let item = |(one, path, label, icon): &(Section, &str, &'static str, &'static str)| NavItem {
+fn nav(ctx: &PageContext, section: NavSection, trouble: usize) -> Vec<NavItem> {
+    let shown = SECTIONS.iter().filter(|(one, ..)| *one != NavSection::Tokens || ctx.viewer.may_admin);
+    let item = |(one, path, label, icon): &(NavSection, &str, &'static str, &'static str)| NavItem {
         href: ctx.link(path),
         label,
         icon,
         is_current: *one == section,
-        badge: (*one == Section::Home && trouble > 0).then_some(trouble),
+        badge: (*one == NavSection::Home && trouble > 0).then_some(trouble),
     };
     shown.map(item).collect()
 }
 
-fn choice(value: &'static str, label: String, chosen: &str) -> Choice {
-    Choice { value, label, is_chosen: value == chosen }
+fn choice(value: &'static str, label: String, chosen: &str) -> MenuChoice {
+    MenuChoice { value, label, is_chosen: value == chosen }
 }
 
 fn zone_label(value: &str, label: &str, zone: &str) -> String {

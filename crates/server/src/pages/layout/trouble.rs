@@ -11,7 +11,7 @@ use ordo_store::Fault;
 
 use crate::app::App;
 
-/// How many failing jobs are told apart; there may be more.
+/// How many failing jobs are counted one by one; there may be more.
 pub(crate) const FAILING_MAX: usize = 100;
 /// How old the list may be.
 const FRESH: Millis = Millis::from_ms(1_000);

@@ -24,7 +24,7 @@ const LINES_SHOWN: usize = 2_000;
 
 #[derive(Debug, Clone)]
 pub(crate) struct LogPart {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<LogRow>,
     pub(crate) streams: Vec<(&'static str, String, bool)>,
     /// The number of the last line on the page.
     pub(crate) last: String,
@@ -34,7 +34,7 @@ pub(crate) struct LogPart {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct LogRow {
     pub(crate) number: usize,
     pub(crate) stream: &'static str,
     pub(crate) at: String,
@@ -73,7 +73,7 @@ pub(crate) async fn read(ctx: &PageContext, run: &Run, stream: &str) -> Result<L
     })
 }
 
-fn lines(found: &[NumberedLine], stream: &str) -> Vec<Line> {
+fn lines(found: &[NumberedLine], stream: &str) -> Vec<LogRow> {
     let mut attempt = 1;
     let mut lines = Vec::with_capacity(found.len());
     for (place, NumberedLine { line, .. }) in found.iter().enumerate() {
@@ -83,7 +83,7 @@ fn lines(found: &[NumberedLine], stream: &str) -> Vec<Line> {
         if !stream.is_empty() && name != stream {
             continue;
         }
-        lines.push(Line {
+        lines.push(LogRow {
             number: place + 1,
             stream: name,
             at: line.at.to_string(),
@@ -111,7 +111,7 @@ pub(crate) async fn download(ctx: PageContext, Named(id): Named<RunId>) -> Resul
         match reader.next().await {
             Ok(lines) if lines.is_empty() => None,
             Ok(lines) => Some((Ok(text(&lines)), Some(reader))),
-            // The file ends in the middle, and the client is told by a broken connection.
+            // The file ends in the middle, and the client notices by a broken connection.
             Err(fault) => Some((Err(fault), None)),
         }
     });

@@ -16,7 +16,7 @@ use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::row::RunRow;
 
 const PER_PAGE: usize = 50;
@@ -24,7 +24,7 @@ const PER_PAGE: usize = 50;
 #[derive(Template)]
 #[template(path = "runs.html")]
 struct RunsPage {
-    shell: Shell,
+    shell: PageShell,
     rows: Vec<RunRow>,
     chips: Vec<(&'static str, String, bool)>,
     job: Option<(String, String)>,
@@ -56,7 +56,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         first: address(&status),
         is_filtered: filter.status.is_some() || job_id.is_some(),
         rows: row::rows(&ctx, &page.items).await?,
-        shell: Shell::new(&ctx, Section::Runs, "Runs").await?,
+        shell: PageShell::new(&ctx, NavSection::Runs, "Runs").await?,
         is_first,
     };
     answer::ok(&page)

@@ -16,7 +16,7 @@ use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::json_view;
 use crate::pages::layout::moment::{Times, length};
-use crate::pages::layout::shell::{Section, Shell, queries};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::runs::log::{self, LogPart};
 use crate::pages::runs::outcome::{Badge, cause, reason};
 use crate::pages::runs::row::{RunRow, short_id};
@@ -27,7 +27,7 @@ const EVENTS_READ: usize = 400;
 #[derive(Template)]
 #[template(path = "run.html")]
 struct RunPage {
-    shell: Shell,
+    shell: PageShell,
     id: String,
     short: String,
     label: String,
@@ -56,7 +56,7 @@ struct RunPage {
     shares: Vec<Share>,
     /// What a pending run waits for.
     waiting: Option<String>,
-    steps: Vec<Step>,
+    steps: Vec<RunStep>,
     input: Html,
     is_own_input: bool,
     result: Option<Html>,
@@ -75,7 +75,7 @@ struct Share {
 }
 
 /// One entry of the timeline.
-struct Step {
+struct RunStep {
     class: &'static str,
     at: Html,
     text: String,
@@ -103,7 +103,8 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         Cause::Schedule { .. } | Cause::Manual | Cause::Backfill { .. } | Cause::Webhook { .. } => None,
     };
     let page = RunPage {
-        shell: Shell::new(&ctx, Section::Runs, format!("{} · run {}", run.label, short_id(&id.to_string()))).await?,
+        shell: PageShell::new(&ctx, NavSection::Runs, format!("{} · run {}", run.label, short_id(&id.to_string())))
+            .await?,
         id: id.to_string(),
         short: short_id(&id.to_string()),
         label: run.label.clone(),
@@ -155,12 +156,12 @@ async fn events(ctx: &PageContext, run: &Run) -> Result<Vec<(Timestamp, Event)>,
     Ok(stored.iter().filter_map(|stored| Some((stored.at, history::event_of(stored)?))).collect())
 }
 
-fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<Step> {
+fn steps(events: &[(Timestamp, Event)], run: RunId, times: &Times) -> Vec<RunStep> {
     let mut before: Option<i64> = None;
     let own = events.iter().filter(|(_, event)| history::run_of(event) == Some(run));
     let step = |(at, event): &(Timestamp, Event)| {
         let after = before.replace(at.ms()).map(|before| length(at.ms() - before));
-        Step { class: history::class(event), at: times.short(*at), text: history::told(event, *at), after }
+        RunStep { class: history::class(event), at: times.short(*at), text: history::describe(event, *at), after }
     };
     own.map(step).collect()
 }
@@ -187,14 +188,14 @@ async fn shares(
     Ok(shares)
 }
 
-type Fields = Form<Vec<(String, String)>>;
+type FormFields = Form<Vec<(String, String)>>;
 
-pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): Fields) -> Response {
+pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): FormFields) -> Response {
     let done = cancelled(&ctx, id).await;
     let own = format!("/runs/{id}");
     let to = field(&fields, "back").unwrap_or(&own);
     match done {
-        Ok(()) => ctx.go(to, &Flash::good("Told the run to stop")),
+        Ok(()) => ctx.go(to, &Flash::good("The run is being stopped")),
         Err(problem) => ctx.go(to, &Flash::bad(problem.detail)),
     }
 }

@@ -1,6 +1,6 @@
 //! What was asked and answered, against what the log shows of it.
 //!
-//! Invariant: whoever was told yes finds the effect; whoever was told no finds none; who heard nothing finds all of
+//! Invariant: what was acknowledged took effect; what was refused did not; what was not answered took effect as a
 //! it or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,75 +9,78 @@ use ordo_model::job::{Cause, Definition, Event, Trigger};
 use ordo_model::schedule::Rule;
 use ordo_model::{JobId, RunId};
 
-use super::occurrences::Phase;
+use super::occurrences::OraclePhase;
 use super::{Verdict, require};
-use crate::history::{Ask, Reply};
+use crate::history::{ClientCommand, Reply};
 
 #[derive(Debug, Default)]
-pub(super) struct Asks {
-    open: BTreeMap<u32, (JobId, Ask, i64)>,
+pub(super) struct ClientCommands {
+    open: BTreeMap<u32, (JobId, ClientCommand, i64)>,
     /// Markers that must never show.
     refused: BTreeSet<(JobId, String)>,
     seen: BTreeMap<(JobId, String), i64>,
     labels: BTreeMap<String, JobId>,
     created: BTreeMap<JobId, (Definition, bool)>,
     /// When a job was last seen in a phase, by `mono`.
-    phases: BTreeMap<JobId, Vec<(i64, Phase)>>,
+    phases: BTreeMap<JobId, Vec<(i64, OraclePhase)>>,
 }
 
-impl Asks {
-    pub(super) fn asked(&mut self, op: u32, job: JobId, ask: &Ask, mono: i64) {
-        if let Ask::Create { definition, held, .. } = ask {
+impl ClientCommands {
+    pub(super) fn asked(&mut self, op: u32, job: JobId, client_command: &ClientCommand, mono: i64) {
+        if let ClientCommand::Create { definition, held, .. } = client_command {
             self.created.insert(job, ((**definition).clone(), *held));
         }
-        self.open.insert(op, (job, ask.clone(), mono));
+        self.open.insert(op, (job, client_command.clone(), mono));
     }
 
     pub(super) fn answered(&mut self, op: u32, reply: &Reply, mono: i64) -> Verdict {
-        let (job, ask, since) = self.open.remove(&op).ok_or("an answer to nothing")?;
+        let (job, client_command, since) = self.open.remove(&op).ok_or("an answer to nothing")?;
         match reply {
             Reply::Unknown => Ok(()),
             Reply::Done => {
-                let found = self.took_effect(job, &ask, since, mono);
-                require(found, || format!("op {op} was acknowledged and is lost: {ask:?} on {job}"))
+                let found = self.took_effect(job, &client_command, since, mono);
+                require(found, || format!("op {op} was acknowledged and is lost: {client_command:?} on {job}"))
             }
             Reply::Duplicate(by) => {
-                let Ask::Create { marker, .. } = &ask else { return Err("only creations bear a key".into()) };
+                let ClientCommand::Create { marker, .. } = &client_command else {
+                    return Err("only creations bear a key".into());
+                };
                 let found = self.labels.get(marker) == Some(by);
                 require(found, || format!("op {op}: said to be done before by {by}, which is not in the log"))
             }
             Reply::Refused(why) => {
-                let shown = ask.marker().is_some_and(|marker| self.seen.contains_key(&(job, marker.clone())));
-                self.refused.extend(ask.marker().map(|marker| (job, marker.clone())));
+                let shown =
+                    client_command.marker().is_some_and(|marker| self.seen.contains_key(&(job, marker.clone())));
+                self.refused.extend(client_command.marker().map(|marker| (job, marker.clone())));
                 require(!shown, || format!("op {op} was refused ({why}) and took effect all the same"))
             }
         }
     }
 
-    fn took_effect(&self, job: JobId, ask: &Ask, since: i64, mono: i64) -> bool {
+    fn took_effect(&self, job: JobId, client_command: &ClientCommand, since: i64, mono: i64) -> bool {
         let shown = |marker: &String| self.seen.contains_key(&(job, marker.clone()));
         let fresh = |marker: String| self.seen.get(&(job, marker)).is_some_and(|at| *at >= since);
-        match ask {
-            Ask::Create { marker, .. } => self.labels.get(marker) == Some(&job),
-            Ask::Update { marker } => shown(marker),
-            Ask::Pause { marker } => shown(marker) || self.was(job, Phase::Paused, since, mono),
-            Ask::Resume => self.was(job, Phase::Active, since, mono),
-            Ask::Cancel { marker } => shown(marker) || self.was(job, Phase::Cancelled, since, mono),
-            Ask::Trigger { marker } => shown(marker) || fresh("manual skip".into()),
-            Ask::Backfill { from, .. } => fresh(format!("backfill {from}")),
-            Ask::CancelRun { run, marker } => shown(marker) || shown(&format!("cancel of {run}")),
-            Ask::RetryRun { run } => fresh(format!("retry of {run}")),
+        match client_command {
+            ClientCommand::Create { marker, .. } => self.labels.get(marker) == Some(&job),
+            ClientCommand::Update { marker } => shown(marker),
+            ClientCommand::Pause { marker } => shown(marker) || self.was(job, OraclePhase::Paused, since, mono),
+            ClientCommand::Resume => self.was(job, OraclePhase::Active, since, mono),
+            ClientCommand::Cancel { marker } => shown(marker) || self.was(job, OraclePhase::Cancelled, since, mono),
+            ClientCommand::Trigger { marker } => shown(marker) || fresh("manual skip".into()),
+            ClientCommand::Backfill { from, .. } => fresh(format!("backfill {from}")),
+            ClientCommand::CancelRun { run, marker } => shown(marker) || shown(&format!("cancel of {run}")),
+            ClientCommand::RetryRun { run } => fresh(format!("retry of {run}")),
         }
     }
 
     /// Whether the job was in that phase at some time between.
-    fn was(&self, job: JobId, phase: Phase, since: i64, until: i64) -> bool {
+    fn was(&self, job: JobId, phase: OraclePhase, since: i64, until: i64) -> bool {
         let Some(phases) = self.phases.get(&job) else { return false };
         let ends = phases.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
         phases.iter().zip(ends).any(|((begin, was), end)| *was == phase && *begin <= until && end >= since)
     }
 
-    pub(super) fn in_phase(&mut self, job: JobId, phase: Phase, mono: i64) {
+    pub(super) fn in_phase(&mut self, job: JobId, phase: OraclePhase, mono: i64) {
         self.phases.entry(job).or_default().push((mono, phase));
     }
 
@@ -165,15 +168,18 @@ fn same(asked: &Definition, logged: &Definition) -> bool {
     asked == *logged
 }
 
-impl Ask {
+impl ClientCommand {
     fn marker(&self) -> Option<&String> {
         match self {
-            Ask::Create { .. } | Ask::Resume | Ask::Backfill { .. } | Ask::RetryRun { .. } => None,
-            Ask::Update { marker }
-            | Ask::Pause { marker }
-            | Ask::Cancel { marker }
-            | Ask::Trigger { marker }
-            | Ask::CancelRun { marker, .. } => Some(marker),
+            ClientCommand::Create { .. }
+            | ClientCommand::Resume
+            | ClientCommand::Backfill { .. }
+            | ClientCommand::RetryRun { .. } => None,
+            ClientCommand::Update { marker }
+            | ClientCommand::Pause { marker }
+            | ClientCommand::Cancel { marker }
+            | ClientCommand::Trigger { marker }
+            | ClientCommand::CancelRun { marker, .. } => Some(marker),
         }
     }
 }

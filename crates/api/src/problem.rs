@@ -22,10 +22,12 @@ pub struct ProblemDetails {
     pub errors: Vec<FieldError>,
 }
 
-/// One field that was refused.
+/// One field of a request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FieldError {
+    /// The path of the field, such as `trigger.cron`.
     pub field: String,
+    /// What is wrong with it.
     pub message: String,
 }
 

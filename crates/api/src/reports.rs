@@ -1,6 +1,6 @@
 //! What executors bring back: reports and log lines, many at once, each answered for itself.
 
-use ordo_model::{FencingToken, Millis, RunId, Timestamp};
+use ordo_model::{FencingToken, LogStream, Millis, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -113,16 +113,6 @@ pub struct NewLogLine {
     #[serde(default)]
     pub stream: LogStream,
     pub text: String,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LogStream {
-    #[default]
-    Stdout,
-    Stderr,
-    /// What Ordo itself has to say about the attempt.
-    System,
 }
 
 /// One result for each report or chunk, in order.

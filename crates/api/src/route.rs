@@ -154,7 +154,7 @@ impl std::fmt::Debug for Route {
 
 impl std::fmt::Debug for RouteBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Body").field("schema", &self.schema()).finish_non_exhaustive()
+        f.debug_struct("RouteBody").field("schema", &self.schema()).finish_non_exhaustive()
     }
 }
 

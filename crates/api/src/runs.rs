@@ -1,11 +1,9 @@
 //! Runs and their logs. A run is answered as the model has it.
 
-use ordo_model::Timestamp;
 use ordo_model::job::RunStatus;
+use ordo_model::{LogStream, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use crate::reports::LogStream;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use ordo_api::FieldError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -59,15 +60,6 @@ pub enum Error {
     /// The connection broke, or what answered is not an Ordo server.
     #[error("{0}")]
     Protocol(String),
-}
-
-/// One field of a request that was refused, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct FieldError {
-    /// The path of the field, such as `trigger.cron`.
-    pub field: String,
-    /// What is wrong with it.
-    pub message: String,
 }
 
 #[derive(Deserialize)]

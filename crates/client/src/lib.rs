@@ -33,7 +33,8 @@ mod transport;
 
 pub use certificate::Distrust;
 pub use client::Client;
-pub use error::{Error, FieldError};
+pub use error::Error;
 pub use follow::EventStream;
+pub use ordo_api::FieldError;
 pub use sse::SseEvent;
 pub use target::Target;

@@ -10,6 +10,7 @@ pub mod id;
 pub mod incident;
 pub mod job;
 pub mod limits;
+mod log_stream;
 pub mod monitor;
 pub mod notification;
 pub mod object;
@@ -29,6 +30,7 @@ pub mod trace;
 pub mod zones;
 
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
+pub use log_stream::LogStream;
 pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

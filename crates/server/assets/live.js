@@ -75,11 +75,11 @@ export function togglePause() {
   if (!button || button.hidden) return;
   paused = !paused;
   sessionStorage.setItem(STORED, paused ? "yes" : "no");
-  tell();
+  notify();
   if (!paused) refresh();
 }
 
-function tell() {
+function notify() {
   button.setAttribute("aria-pressed", String(paused));
   button.title = paused ? "Resume live updates" : "Pause live updates";
   button.querySelector(".live-text").textContent = paused ? "Paused" : "Live";
@@ -89,7 +89,7 @@ export function startLive() {
   if (!document.getElementById("main")?.dataset.live || !button) return;
   button.hidden = false;
   button.addEventListener("click", togglePause);
-  tell();
+  notify();
   const stream = new EventSource(`${base}/live`);
   let lost = false;
   stream.onmessage = ({ data }) => concerns(JSON.parse(data)) && soon();

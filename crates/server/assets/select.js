@@ -8,7 +8,7 @@ export function startSelection() {
   all.hidden = false;
   const ticks = () => [...document.querySelectorAll("#bulk tbody input[name=id]")];
   const scope = bar.querySelector("input[name=scope]");
-  const tell = () => {
+  const update = () => {
     const rows = ticks();
     const count = rows.filter((tick) => tick.checked).length;
     all.checked = count > 0 && count === rows.length;
@@ -21,9 +21,9 @@ export function startSelection() {
   };
   all.addEventListener("change", () => {
     for (const tick of ticks()) tick.checked = all.checked;
-    tell();
+    update();
   });
-  document.getElementById("bulk").addEventListener("change", (event) => event.target !== all && tell());
-  onRefresh(tell);
-  tell();
+  document.getElementById("bulk").addEventListener("change", (event) => event.target !== all && update());
+  onRefresh(update);
+  update();
 }

@@ -57,7 +57,7 @@ pub struct Simulation {
 
 impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World").field("scenario", &self.scenario).field("mono", &self.mono).finish_non_exhaustive()
+        f.debug_struct("Simulation").field("scenario", &self.scenario).field("mono", &self.mono).finish_non_exhaustive()
     }
 }
 

@@ -106,13 +106,13 @@ async fn end(client: &Object, tried: Tried) -> Tried {
     }
 }
 
-struct Lookup {
+struct CommitLookup {
     committed: Option<Uuid>,
     rebuilding: bool,
     known: KnownState,
 }
 
-async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lookup, Trouble> {
+async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<CommitLookup, Trouble> {
     let lock_writer = client.prepare_cached(LOCK_WRITER).await?;
     let lock_partitions = client.prepare_cached(LOCK_SHARDS).await?;
     let versions = client.prepare_cached(VERSIONS).await?;
@@ -150,7 +150,7 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Lo
     for row in taken? {
         known.taken.insert(row.get(0), (codes::time(row.get(1))?, row.get(2)));
     }
-    Ok(Lookup { committed, rebuilding, known })
+    Ok(CommitLookup { committed, rebuilding, known })
 }
 
 type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ordo_store::{Batch, CommitOutcome, Fault, Partition};
+use ordo_store::{Batch, CommitOutcome, CommitResult, Fault, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -29,8 +29,6 @@ const PAUSES_MS: [u64; 5] = [10, 50, 150, 400, 800];
 const UNKNOWN_PAUSES_MS: [u64; 15] = [1_000; 15];
 /// A try that takes longer has lost its server.
 const TRY_PATIENCE: Duration = Duration::from_secs(60);
-
-type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 struct PendingBatch {
     batch: Batch,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Batch, CommitOutcome, Fault};
+use ordo_store::{Batch, CommitResult, Fault};
 use redb::{Database, Durability, WriteTransaction};
 
 use crate::commit::Writing;
@@ -14,9 +14,6 @@ use crate::fault::during;
 use crate::journal::{Journal, JournalTail};
 use crate::tables::META;
 use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
-
-/// What became of one batch.
-pub(crate) type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 
 /// What makes a transaction durable.
 #[derive(Debug)]

@@ -8,10 +8,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use ordo_store::{Batch, Fault, JournalStats};
+use ordo_store::{Batch, CommitResult, Fault, JournalStats};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
-use crate::apply::{CommitLog, CommitResult, apply, begin_durable, put_number};
+use crate::apply::{CommitLog, apply, begin_durable, put_number};
 use crate::fault::during;
 use crate::journal::{Counters, Journal, Journaling, Keeping, open};
 use crate::open::RedbOptions;

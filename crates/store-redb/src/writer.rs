@@ -6,10 +6,9 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use ordo_store::{Batch, Fault};
+use ordo_store::{Batch, CommitResult, Fault};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::apply::CommitResult;
 use crate::handle::Handle;
 
 /// One transaction gathers at most this many items,

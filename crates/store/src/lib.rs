@@ -108,13 +108,16 @@ pub struct JournalStats {
     pub recovery_micros: u64,
 }
 
+/// What became of the items of one batch, in order.
+pub type CommitResult = Result<Vec<CommitOutcome>, Fault>;
+
 /// Reads see everything committed before they began. A read returns at most `limit` entries.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
     /// Several items of one batch may concern one entity: they apply in order. Chunks are written before the items.
     /// An item that is both a duplicate and a conflict is answered as a duplicate.
-    async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault>;
+    async fn commit(&self, batch: Batch) -> CommitResult;
 
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;

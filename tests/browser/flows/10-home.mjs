@@ -31,7 +31,7 @@ flow("the next 24 hours and the minutes are drawn", async ({ page, url }) => {
   await page.goto(url);
   check((await page.locator(".plot.day .fires").count()) > 10, "the day has fires");
   await page.locator(".plot.bars .completed").first().waitFor();
-  await page.getByRole("region", { name: "Health" }).getByText("takes work").waitFor();
+  await page.getByRole("region", { name: "Health" }).getByText("ready", { exact: true }).waitFor();
 });
 
 flow("a failing job is run again from home without leaving it", async ({ page, url, world, jobs }) => {

@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # async fn example(client: ordo_client::Client) -> Result<(), ordo_client::Error> {
-//! use ordo_client::executor::{Assigned, RemoteExecutor, RunLog, ExecutorOffer, RunOutcome, handler};
+//! use ordo_client::executor::{Assigned, ExecutorOffer, RemoteExecutor, RunLog, RunOutcome, handler};
 //! use serde_json::json;
 //!
 //! let offer = ExecutorOffer { name: "mailer-1".into(), group: "mail".into(), tools: vec!["email".into()], capacity: 8 };
@@ -34,7 +34,7 @@ use books::HeldRuns;
 use outgoing::OutgoingLogs;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
-pub use ordo_api::reports::LogStream;
+pub use ordo_model::LogStream;
 pub use work::{Assigned, Cancel, RunLog};
 
 /// How long a poll waits for work.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ordo_api::executors::Assignment;
-use ordo_api::reports::{LogStream, NewLogLine, Report, ReportStatus};
-use ordo_model::{FencingToken, Millis, RunId, Timestamp};
+use ordo_api::reports::{NewLogLine, Report, ReportStatus};
+use ordo_model::{FencingToken, LogStream, Millis, RunId, Timestamp};
 use tokio::sync::{mpsc, watch};
 
 use super::books::HeldRuns;

@@ -3,13 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use ordo_model::job::Pool;
+use ordo_model::job::{Pool, ShardPosition};
 use ordo_model::{EntityId, FencingToken, Incarnation, JobId, Millis, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::dispatch::requirements::Requirements;
-use crate::run::tool::Shard;
 
 /// Where a slot was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,7 +80,7 @@ pub struct StartedAttempt {
     pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,
-    pub shard: Option<Shard>,
+    pub shard: Option<ShardPosition>,
     /// The trace of whoever asked for the run.
     pub traceparent: Option<TraceParent>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, SlottedCommand, decide};
+use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, ShardPosition, SlottedCommand, decide};
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
@@ -15,7 +15,6 @@ use super::planner::EntityWork;
 use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
 use super::state;
 use crate::read::change_hint::ChangeHint;
-use crate::run::tool::Shard;
 
 /// A command on a job, with what goes along with it.
 #[derive(Debug)]
@@ -324,7 +323,7 @@ fn assignment(job: &Job, run_id: RunId, location: SlotLocation) -> Option<Starte
         tool_name: job.definition.tool_name.clone(),
         delivery: run.cause.delivery(),
         tool_input: run.tool_input.clone().unwrap_or_else(|| job.definition.tool_input.clone()),
-        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
+        shard: run.shard.map(|shard| ShardPosition { index: shard.index, total: shard.total }),
         traceparent: run.traceparent,
     })
 }

@@ -98,7 +98,7 @@ impl std::fmt::Debug for Gathered {
 
 impl std::fmt::Debug for RoundPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plan").field("items", &self.item_entities).finish_non_exhaustive()
+        f.debug_struct("RoundPlan").field("items", &self.item_entities).finish_non_exhaustive()
     }
 }
 

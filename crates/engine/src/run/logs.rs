@@ -9,21 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
-use ordo_model::{RunId, Timestamp};
+use ordo_model::{LogStream, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::run::secrets::Mask;
 use crate::time::clock::SharedClock;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogStream {
-    Stdout,
-    Stderr,
-    /// What Ordo itself has to say about the attempt.
-    System,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {

@@ -18,7 +18,7 @@ pub(crate) fn ended(assignment: &StartedAttempt, took: Millis, report: &AttemptR
     let (took_ms, outcome) = (took.ms(), outcome(report));
     match report {
         AttemptReport::Completed { .. } => {
-            tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended")
+            tracing::debug!(%job_id, %run_id, attempt, label, took_ms, outcome, "run ended");
         }
         AttemptReport::Failed { .. }
         | AttemptReport::Cancelled { .. }

@@ -122,7 +122,7 @@ impl Runner {
     }
 
     async fn attempt(self, assignment: StartedAttempt, cancel: CancellationToken) {
-        let report = match self.slot(assignment.place, &cancel).await {
+        let report = match self.slot(assignment.location, &cancel).await {
             Some(_slot) => self.executed(&assignment, cancel).await,
             None => self.not_begun(&assignment),
         };

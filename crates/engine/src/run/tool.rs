@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use ordo_model::job::ShardPosition;
 use ordo_model::{FencingToken, JobId, RunId, Timestamp, TraceParent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ pub struct Work {
     pub attempt: u32,
     pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
-    pub shard: Option<Shard>,
+    pub shard: Option<ShardPosition>,
     pub input: Value,
     pub trace: RunTrace,
     /// What came with the webhook that brought the run about, as it came.
@@ -72,7 +73,11 @@ impl DeliveryPayload {
 impl std::fmt::Debug for DeliveryPayload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DeliveryPayload { hook, delivery, body, .. } = self;
-        f.debug_struct("Payload").field("hook", hook).field("delivery", delivery).field("bytes", &body.len()).finish()
+        f.debug_struct("DeliveryPayload")
+            .field("hook", hook)
+            .field("delivery", delivery)
+            .field("bytes", &body.len())
+            .finish()
     }
 }
 
@@ -85,12 +90,6 @@ impl std::fmt::Debug for Work {
             .field("attempt", attempt)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    pub index: u32,
-    pub total: u32,
 }
 
 /// The work was not done. The reason is shown to people as it is.

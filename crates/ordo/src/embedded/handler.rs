@@ -6,8 +6,8 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
-use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool, Work};
+use ordo_model::LogStream;
 use ordo_model::{JobId, RunId, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

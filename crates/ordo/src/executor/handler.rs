@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, LogStream, RunFuture, RunLog, RunOutcome};
+use ordo_client::executor::{Assigned, Cancel, Handler, HookPayload, RunFuture, RunLog, RunOutcome};
 use ordo_engine::Tools;
 use ordo_engine::clock::SystemClock;
-use ordo_engine::logs::{LogLine, LogSink, LogStream as Stream};
-use ordo_engine::tool::{DeliveryPayload, Shard, Work};
+use ordo_engine::logs::{LogLine, LogSink};
+use ordo_engine::tool::{DeliveryPayload, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::RunId;
 use tokio::sync::mpsc;
@@ -63,7 +63,7 @@ fn work(run: Assigned, lines: mpsc::UnboundedSender<(RunId, LogLine)>, cancel: C
         attempt: run.attempt,
         token: run.token,
         scheduled_for: run.scheduled_for,
-        shard: run.shard.map(|shard| Shard { index: shard.index, total: shard.total }),
+        shard: run.shard,
         input: run.tool_input,
         trace: trace(run.run_id, run.traceparent.as_deref()),
         payload: match run.payload {
@@ -88,12 +88,7 @@ fn payload(sent: HookPayload) -> Option<DeliveryPayload> {
 
 async fn forward(mut receive: mpsc::UnboundedReceiver<(RunId, LogLine)>, log: RunLog) {
     while let Some((_, line)) = receive.recv().await {
-        let stream = match line.stream {
-            Stream::Stdout => LogStream::Stdout,
-            Stream::Stderr => LogStream::Stderr,
-            Stream::System => LogStream::System,
-        };
-        log.put(stream, &line.text, Some(line.at));
+        log.put(line.stream, &line.text, Some(line.at));
     }
 }
 

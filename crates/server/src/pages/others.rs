@@ -15,7 +15,7 @@ use crate::http::params::{Cursor, Params};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
 use crate::pages::incidents::incident::notification_state;
-use crate::pages::jobs::actions::field;
+use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, button, code, link, quiet, text};
@@ -25,8 +25,6 @@ use crate::pages::runs::row::short_id;
 
 const PER_PAGE: usize = 50;
 const DELIVERIES_SHOWN: usize = 3;
-
-type FormFields = Form<Vec<(String, String)>>;
 
 /// Where a page of a list begins.
 fn after(params: &mut Params) -> Option<Cursor> {

@@ -1,6 +1,7 @@
 use ordo_client::{EventStream, SseEvent};
 use ordo_engine::log_writer::line_seq;
-use ordo_engine::logs::{LogLine, LogStream};
+use ordo_engine::logs::LogLine;
+use ordo_model::LogStream;
 use ordo_model::RunId;
 use ordo_store::Chunk;
 use serde_json::{Value, json};

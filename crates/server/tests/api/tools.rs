@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_engine::Tools;
-use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool, Work};
+use ordo_model::LogStream;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

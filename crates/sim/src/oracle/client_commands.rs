@@ -1,7 +1,7 @@
 //! What was asked and answered, against what the log shows of it.
 //!
 //! Invariant: what was acknowledged took effect; what was refused did not; what was not answered took effect as a
-//! it or nothing.
+//! whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,9 @@
 //! request never falls from https to http.
 
 use ordo_egress_guard::{Guarded, explain, shown};
-use ordo_engine::logs::{LogSink, LogStream};
+use ordo_engine::logs::LogSink;
 use ordo_engine::tool::Failure;
+use ordo_model::LogStream;
 use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, LOCATION, USER_AGENT};
 use reqwest::{Method, Response, StatusCode};
 

@@ -5,8 +5,9 @@
 
 use std::process::ExitStatus;
 
-use ordo_engine::logs::{LogSink, LogStream};
+use ordo_engine::logs::LogSink;
 use ordo_engine::tool::Failure;
+use ordo_model::LogStream;
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::process::Child;

@@ -3,7 +3,8 @@
 //! Invariant: both pipes are read to their end or given up together; every line goes to the log and into the tail,
 //! in the order it was read, and only the log decides how much it keeps.
 
-use ordo_engine::logs::{LogSink, LogStream};
+use ordo_engine::logs::LogSink;
+use ordo_model::LogStream;
 use ordo_model::limits::OUTPUT_TAIL_BYTES;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ordo_engine::clock::{SystemClock, new_id};
-use ordo_engine::logs::{LogLine, LogSink, LogStream};
+use ordo_engine::logs::{LogLine, LogSink};
 use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
+use ordo_model::LogStream;
 use ordo_model::{FencingToken, JobId, RunId};
 use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::Value;

@@ -7,8 +7,8 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{AppendHeaders, IntoResponse, Redirect};
 use axum::routing::{any, get};
-use ordo_engine::logs::LogStream;
 use ordo_engine::tool::{Failure, Tool};
+use ordo_model::LogStream;
 use ordo_tools::{Http, HttpOptions};
 use serde_json::{Value, json};
 

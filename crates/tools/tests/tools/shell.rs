@@ -1,8 +1,8 @@
 //! What a command does ends up in the log, the result or the reason.
 
 use bytes::Bytes;
-use ordo_engine::logs::LogStream;
-use ordo_engine::tool::{DeliveryPayload, Failure, Shard, Tool};
+use ordo_engine::tool::{DeliveryPayload, Failure, Tool};
+use ordo_model::LogStream;
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES, OUTPUT_TAIL_BYTES};
 use ordo_tools::Shell;
 use serde_json::{Value, json};
@@ -146,7 +146,7 @@ async fn the_environment_is_the_servers_without_its_own_and_with_the_attempts() 
         Bench::with_environment(server.map(|(name, value)| (name.into(), value.into())).into_iter().chain([path]));
     let (mut work, log) = attempt(json!({"command": "env", "env": {"A": "2", "B": "3"}}));
     work.scheduled_for = Some("2026-11-15T19:30:00Z".parse().unwrap());
-    work.shard = Some(Shard { index: 1, total: 4 });
+    work.shard = Some(ordo_model::job::ShardPosition { index: 1, total: 4 });
     bench.shell().run(work.clone()).await.unwrap();
     let lines = log.lines();
     let mut seen = variables(&texts(&lines, LogStream::Stdout));

@@ -2,8 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use ordo_engine::logs::{LogLine, LogStream};
+use ordo_engine::logs::LogLine;
 use ordo_engine::tool::{Failure, Tool};
+use ordo_model::LogStream;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, attempt, in_time, is_alive, run, texts, until};

@@ -4,7 +4,7 @@
 
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
-use ordo_model::{FencingToken, RunId, Timestamp};
+use ordo_model::{FencingToken, LogStream, RunId, Timestamp};
 use ordo_store::Chunk;
 
 use super::registry::RunLease;
@@ -12,7 +12,7 @@ use super::reports::ReportError;
 use crate::engine::Engine;
 use crate::read::change_hint::ChangeHint;
 use crate::run::log_writer::line_seq;
-use crate::run::logs::{LogLine, LogStream};
+use crate::run::logs::LogLine;
 use crate::run::secrets::{ASIDE_MIN_BYTES, aside};
 
 /// How many lines one chunk may have; more are cut.

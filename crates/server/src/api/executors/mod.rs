@@ -16,7 +16,6 @@ use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
 use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
-use ordo_model::job::ShardPosition;
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
 use ordo_model::{FencingToken, Millis, RunId};
 use uuid::Uuid;
@@ -104,7 +103,7 @@ fn assignment(Handed { assignment, payload, traceparent }: Handed) -> Assignment
         payload: payload
             .map(|payload| HookPayload::new(payload.hook, payload.delivery, payload.headers, &payload.body)),
         traceparent: Some(traceparent.to_string()),
-        shard: assignment.shard.map(|shard| ShardPosition { index: shard.index, total: shard.total }),
+        shard: assignment.shard,
     }
 }
 

@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::reports::{LogChunks, NewLogLine, Report, ReportResult, ReportResults, ReportStatus, Reports};
 use ordo_engine::executors::{RemoteLine, RemoteLogChunk, RemoteReport, RemoteStatus, ReportError};
-use ordo_engine::logs::LogStream;
 use ordo_model::limits::REPORTS_MAX;
 use ordo_model::{Millis, RunId};
 use ordo_store::Fault;
@@ -38,8 +37,7 @@ pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response,
     check_count("chunks", chunks.len())?;
     let ids: Vec<RunId> = chunks.iter().map(|chunk| chunk.run_id).collect();
     let now = app.now();
-    let line =
-        |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: stream(line.stream), text: line.text };
+    let line = |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: line.stream, text: line.text };
     let chunk = |chunk: ordo_api::reports::LogChunk| RemoteLogChunk {
         run_id: chunk.run_id,
         token: chunk.token,
@@ -48,14 +46,6 @@ pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response,
     };
     let answers = app.engine.store_logs(chunks.into_iter().map(chunk).collect()).await;
     Ok(results(ids, answers))
-}
-
-const fn stream(stream: ordo_api::reports::LogStream) -> LogStream {
-    match stream {
-        ordo_api::reports::LogStream::Stdout => LogStream::Stdout,
-        ordo_api::reports::LogStream::Stderr => LogStream::Stderr,
-        ordo_api::reports::LogStream::System => LogStream::System,
-    }
 }
 
 fn check_count(field: &str, count: usize) -> Result<(), Problem> {

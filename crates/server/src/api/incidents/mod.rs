@@ -145,20 +145,34 @@ pub(crate) async fn export(
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text).into_response())
 }
 
-type Of = Named<IncidentId>;
 type Who = Extension<Caller>;
 
-pub(crate) async fn assignee(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn assignee(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named<IncidentId>,
+    body: Body,
+) -> Result<Response, Problem> {
     let SetAssignee { assignee, actor } = body.parse()?;
     change(&app, id, IncidentCommand::SetAssignee { assignee, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn severity(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn severity(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named<IncidentId>,
+    body: Body,
+) -> Result<Response, Problem> {
     let SetSeverity { severity, actor } = body.parse()?;
     change(&app, id, IncidentCommand::SetSeverity { severity, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn status(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn status(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named<IncidentId>,
+    body: Body,
+) -> Result<Response, Problem> {
     let SetStatus { status, message, actor } = body.parse()?;
     change(&app, id, IncidentCommand::UpdateStatus { status, message, by: by(actor, &who) }).await
 }
@@ -166,19 +180,29 @@ pub(crate) async fn status(State(app): State<App>, who: Who, Named(id): Of, body
 pub(crate) async fn acknowledge(
     State(app): State<App>,
     who: Who,
-    Named(id): Of,
+    Named(id): Named<IncidentId>,
     body: Body,
 ) -> Result<Response, Problem> {
     let Acknowledge { actor } = body.parse_or_default()?;
     change(&app, id, IncidentCommand::Acknowledge { by: by(actor, &who) }).await
 }
 
-pub(crate) async fn note(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn note(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named<IncidentId>,
+    body: Body,
+) -> Result<Response, Problem> {
     let AddNote { text, actor } = body.parse()?;
     change(&app, id, IncidentCommand::AddNote { text, by: by(actor, &who) }).await
 }
 
-pub(crate) async fn link(State(app): State<App>, who: Who, Named(id): Of, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn link(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named<IncidentId>,
+    body: Body,
+) -> Result<Response, Problem> {
     let AddLink { link, actor } = body.parse()?;
     change(&app, id, IncidentCommand::Link { link, by: by(actor, &who) }).await
 }

@@ -7,7 +7,6 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Page;
 use ordo_api::runs::LogLineView;
 use ordo_engine::log_reader::{LogReader, NumberedLine};
-use ordo_engine::logs::LogStream;
 use ordo_model::RunId;
 
 use crate::api::runs::find;
@@ -20,12 +19,7 @@ use crate::http::problem::Problem;
 use crate::http::sse::{last_event_id, wants_events};
 
 pub(crate) fn view(NumberedLine { seq, line }: NumberedLine) -> LogLineView {
-    let stream = match line.stream {
-        LogStream::Stdout => ordo_api::reports::LogStream::Stdout,
-        LogStream::Stderr => ordo_api::reports::LogStream::Stderr,
-        LogStream::System => ordo_api::reports::LogStream::System,
-    };
-    LogLineView { id: seq.to_string(), at: line.at, stream, text: line.text, attempt: line.attempt }
+    LogLineView { id: seq.to_string(), at: line.at, stream: line.stream, text: line.text, attempt: line.attempt }
 }
 
 pub(crate) async fn read(

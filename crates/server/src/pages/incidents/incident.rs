@@ -13,7 +13,7 @@ use crate::api::incidents::find;
 use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
 use crate::pages::incidents::{by, severity, status};
-use crate::pages::jobs::actions::field;
+use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
@@ -159,15 +159,16 @@ pub(crate) fn notification_state(state: &NotificationState) -> Badge {
     Badge { text: state.name().to_owned(), class, icon }
 }
 
-type FormFields = Form<Vec<(String, String)>>;
-type Of = Named<IncidentId>;
-
-pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Of) -> Response {
+pub(crate) async fn acknowledge(ctx: PageContext, Named(IncidentId(id)): Named<IncidentId>) -> Response {
     let command = IncidentCommand::Acknowledge { by: by(&ctx) };
     change(&ctx, id, command, "Acknowledged").await
 }
 
-pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
+pub(crate) async fn set_status(
+    ctx: PageContext,
+    Named(IncidentId(id)): Named<IncidentId>,
+    Form(fields): FormFields,
+) -> Response {
     let Some(status) = field(&fields, "status").and_then(IncidentStatus::named) else {
         return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such status"));
     };
@@ -175,19 +176,31 @@ pub(crate) async fn set_status(ctx: PageContext, Named(IncidentId(id)): Of, Form
     change(&ctx, id, IncidentCommand::UpdateStatus { status, message, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_severity(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
+pub(crate) async fn set_severity(
+    ctx: PageContext,
+    Named(IncidentId(id)): Named<IncidentId>,
+    Form(fields): FormFields,
+) -> Response {
     let Some(severity) = field(&fields, "severity").and_then(|text| text.parse().ok()) else {
         return ctx.go(&format!("/incidents/{id}"), &Flash::bad("There is no such severity"));
     };
     change(&ctx, id, IncidentCommand::SetSeverity { severity, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn set_assignee(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
+pub(crate) async fn set_assignee(
+    ctx: PageContext,
+    Named(IncidentId(id)): Named<IncidentId>,
+    Form(fields): FormFields,
+) -> Response {
     let assignee = field(&fields, "assignee").map(str::to_owned);
     change(&ctx, id, IncidentCommand::SetAssignee { assignee, by: by(&ctx) }, "Saved").await
 }
 
-pub(crate) async fn note(ctx: PageContext, Named(IncidentId(id)): Of, Form(fields): FormFields) -> Response {
+pub(crate) async fn note(
+    ctx: PageContext,
+    Named(IncidentId(id)): Named<IncidentId>,
+    Form(fields): FormFields,
+) -> Response {
     let text = field(&fields, "text").unwrap_or_default().to_owned();
     change(&ctx, id, IncidentCommand::AddNote { text, by: by(&ctx) }, "Noted").await
 }

@@ -14,7 +14,7 @@ use crate::http::problem::Problem;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::runs::outcome::grouped;
 
-type FormFields = Form<Vec<(String, String)>>;
+pub(crate) type FormFields = Form<Vec<(String, String)>>;
 
 pub(crate) fn field<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let given = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use ordo_engine::log_reader::{LogReader, NumberedLine};
-use ordo_engine::logs::LogStream;
+use ordo_model::LogStream;
 use ordo_model::RunId;
 use ordo_model::job::Run;
 use ordo_store::Fault;

@@ -9,7 +9,7 @@ use ordo_model::{RunId, Timestamp};
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::pages::jobs::actions::field;
+use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::jobs::history;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
@@ -187,8 +187,6 @@ async fn shares(
     }
     Ok(shares)
 }
-
-type FormFields = Form<Vec<(String, String)>>;
 
 pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<RunId>, Form(fields): FormFields) -> Response {
     let done = cancelled(&ctx, id).await;

@@ -26,7 +26,7 @@ function cpuTicks(pid) {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
 }
 
-/// Handed to write calls. What the kernel counts as written to the disk (write_bytes) is whole folios: 256 KiB for a record of 1.
+/// Handed to write calls. The kernel's write_bytes counted 256 KiB for each small commit on a preallocated file.
 const writtenBytes = (pid) => Number(/^wchar: (\d+)/m.exec(read(`/proc/${pid}/io`))?.[1] ?? 0);
 
 /// Proportional: memory that processes share counts once.

@@ -32,7 +32,7 @@ export async function startPostgres() {
   if (owner) chownSync(data, owner.uid, owner.gid);
   output(join(bin, "initdb"), ["-D", data, "-U", "bench", "--auth=trust", "--encoding=UTF8", "--locale=C"], { cwd: data, ...owner });
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = start(join(bin, "postgres"), ["-D", data, "-p", port, ...settings], { cwd: folder, user: owner?.uid });
+  const server = start(join(bin, "postgres"), ["-D", data, "-p", port, ...settings], { cwd: folder, user: owner?.uid, atOnce: "QUIT" });
   const isReady = ["-q", "-h", "127.0.0.1", "-p", port, "-U", "bench"];
   await ready(server, () => output(join(bin, "pg_isready"), isReady));
   return {

@@ -18,7 +18,8 @@ export function emptyFolder() {
     rmSync(folder, { recursive: true });
     throw new Error(`${tmpdir()} is kept in memory: set TMPDIR to a folder on a disk`);
   }
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // Again while a server that was just killed still writes.
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }
 
@@ -30,17 +31,18 @@ export async function freePort() {
   return port;
 }
 
-/// Starts a server that ends with this process. `user` is needed for servers that refuse to be run by root.
-export function start(program, args, { cwd, env = {}, user } = {}) {
+/// Starts a server that ends with this process, by the signal `atOnce`. `user` is needed for servers that refuse to be
+/// run by root.
+export function start(program, args, { cwd, env = {}, user, atOnce = "KILL" } = {}) {
   const log = join(cwd, "server.log");
   const file = openSync(log, "a");
   const as = user ? [`--reuid=${user}`, `--regid=${user}`, "--clear-groups"] : [];
-  const child = spawn("setpriv", [...as, "--pdeathsig", "KILL", program, ...args.map(String)], {
+  const child = spawn("setpriv", [...as, "--pdeathsig", atOnce, program, ...args.map(String)], {
     cwd,
     env: { ...process.env, ...env },
     stdio: ["ignore", file, file],
   });
-  const server = { pid: child.pid, child, log, ended: new Promise((ended) => child.once("exit", ended)) };
+  const server = { pid: child.pid, child, log, atOnce: `SIG${atOnce}`, ended: new Promise((ended) => child.once("exit", ended)) };
   server.ended.then(() => running.delete(server));
   running.add(server);
   return server;
@@ -74,5 +76,5 @@ export function output(program, args, options = {}) {
   return done.stdout;
 }
 
-process.on("exit", () => running.forEach((server) => server.child.kill("SIGKILL")));
+process.on("exit", () => running.forEach((server) => server.child.kill(server.atOnce)));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));

@@ -43,8 +43,8 @@ def beat(me):
     """Whoever is silent for longer than its lease is lost, and its runs are given to others."""
     while not leaving.wait(me["heartbeat_ms"] / 1000):
         held = [{"run_id": run_id, "token": token} for run_id, token in list(running.items())]
-        told = call("POST", f"/v1/executors/{me['id']}/heartbeat", {"runs": held})  # also returns what to cancel
-        if told.get("drain"):  # somebody wants this worker to finish what it has and go
+        reply = call("POST", f"/v1/executors/{me['id']}/heartbeat", {"runs": held})  # also returns what to cancel
+        if reply.get("drain"):  # somebody wants this worker to finish what it has and go
             leaving.set()
 
 

@@ -104,7 +104,7 @@ pub enum Effect {
     Reconcile(EntityId),
 }
 
-/// An order of the core, with where its slot was reserved.
+/// A command of the core, with where its slot was reserved.
 #[derive(Debug)]
 pub struct CoreCommand {
     pub job_id: JobId,

@@ -6,6 +6,7 @@ use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryEvent, Delivery
 use ordo_model::limits::{DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_KEPT, DELIVERY_WAIT_MAX};
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 const PAYLOAD: Uuid = Uuid::from_u128(99);
@@ -161,7 +162,7 @@ fn a_delivery_is_looked_after_ever_less_often() {
         story.check(&[running(1)]);
     }
     assert_eq!(story.wake(), DELIVERY_CHECK_MAX);
-    // Looked at early, because somebody thought there was news: the alarm stays where it is.
+    // Checked early, because somebody thought there was news: the alarm stays where it is.
     let alarm = story.state().next_wake();
     story.now = story.now.plus(Millis::from_secs(1));
     assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
@@ -183,4 +184,32 @@ fn what_is_over_is_not_changed_by_a_late_check() {
     story.check(&[ended(1, "failed")]);
     assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
     assert_eq!(story.check(&[running(5)]), Vec::<&str>::new(), "a job that is not bound is none of its business");
+}
+
+/// Stores written before the field was renamed say `look_at`.
+#[test]
+fn a_delivery_stored_with_look_at_is_read_and_written_with_check_at() {
+    let mut story = DeliveryStory::of(&[1]);
+    story.check(&[running(1)]);
+    let now = serde_json::to_value(story.state()).unwrap();
+    let before = renamed(&now, "check_at", "look_at");
+    assert_eq!(serde_json::from_value::<Delivery>(before).unwrap(), *story.state());
+
+    let check_at = story.state().check_at;
+    for event in [
+        DeliveryEvent::DeliveryRouted { bound: vec![running(1)], check_at },
+        DeliveryEvent::DeliveryRunsEnded { bound: vec![ended(1, "failed")], check_at },
+        DeliveryEvent::DeliveryLookedAfter { check_at },
+    ] {
+        let now = serde_json::to_value(&event).unwrap();
+        let before = json!({ "type": now["type"], "data": renamed(&now["data"], "check_at", "look_at") });
+        assert_eq!(serde_json::from_value::<DeliveryEvent>(before).unwrap(), event);
+    }
+}
+
+fn renamed(object: &Value, from: &str, to: &str) -> Value {
+    let mut fields = object.as_object().unwrap().clone();
+    let value = fields.remove(from).unwrap();
+    fields.insert(to.to_owned(), value);
+    Value::Object(fields)
 }

@@ -10,7 +10,7 @@ use ordo_store_redb::simdisk::{self, FailurePlan, Op, SimDisk, SimFile};
 use ordo_store_redb::{Disk, StoreFile};
 use redb::StorageBackend;
 
-/// FactKind happens when a fuse has burned down.
+/// What happens when a fuse has burned down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Burst {
     /// The process is gone from here on.

@@ -1,4 +1,4 @@
-//! FactKind users ask for: random jobs of plain forms, and random commands on them.
+//! What users ask for: random jobs of plain forms, and random commands on them.
 
 use ordo_model::job::Definition;
 use serde_json::{Map, Value, json};

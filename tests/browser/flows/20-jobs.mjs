@@ -28,7 +28,7 @@ flow("jobs are found by how their last run ended", async ({ page, url }) => {
   check((await page.getByRole("link", { name: "heartbeat" }).count()) === 0, "not those that do well");
 });
 
-flow("a field that is none is told", async ({ page, url }) => {
+flow("an unknown field is reported", async ({ page, url }) => {
   await page.goto(`${url}/jobs?q=colour%3Ared`);
   await page.getByRole("alert").getByText("is not a field").waitFor();
 });

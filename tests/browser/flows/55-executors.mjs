@@ -36,7 +36,7 @@ flow("an executor that dials in appears, and a waiting run says why until then",
     await page.goto(`${url}/runs/${run_id}`);
     await page.locator(".facts").getByRole("link", { name: "studio-1" }).waitFor();
     await page.locator(".under").getByText("completed").waitFor();
-    check((await page.locator(".facts").innerText()).includes("films"), "the group is told");
+    check((await page.locator(".facts").innerText()).includes("films"), "the group is shown");
   });
 });
 

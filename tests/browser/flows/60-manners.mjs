@@ -65,7 +65,7 @@ flow("without a choice the theme is the system's", { theme: "dark" }, async ({ p
   check((await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)) === "dark", "dark");
 });
 
-flow("times are told in my zone, in UTC or in the job's", { zone: "Asia/Tokyo" }, async ({ page, url, jobs }) => {
+flow("times are shown in my zone, in UTC or in the job's", { zone: "Asia/Tokyo" }, async ({ page, url, jobs }) => {
   await page.goto(`${url}/jobs/${jobs["nightly-report"].id}`);
   const title = () => page.locator(".under time").getAttribute("title");
   check((await title()).includes("JST") || (await title()).includes("+09"), await title());

@@ -31,7 +31,7 @@ pub struct Change {
     pub assignments: Vec<StartedAttempt>,
     /// Reserved slots that were not used.
     pub returned: Vec<SlotLocation>,
-    /// `RunStart` and `Broadcast` commands that were carried out or refused.
+    /// `Start` and `Broadcast` commands that were carried out or refused.
     pub answered: Vec<RunId>,
     /// Running attempts whose end was asked for.
     pub cancel: Vec<RunId>,
@@ -76,7 +76,7 @@ pub struct StartedAttempt {
     pub token: FencingToken,
     pub scheduled_for: Option<Timestamp>,
     pub timeout: Millis,
-    /// The delivery whose payload goes extras.
+    /// The delivery whose payload goes along.
     pub delivery: Option<Uuid>,
     pub tool_name: String,
     pub tool_input: Value,

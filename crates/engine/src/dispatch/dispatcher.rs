@@ -51,7 +51,7 @@ pub(super) struct HeldSlot {
     offered_until: Option<Timestamp>,
 }
 
-/// A `RunStart` order under way.
+/// A `Start` command under way.
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
@@ -232,7 +232,7 @@ impl Dispatcher {
         self.release_key(held.key);
     }
 
-    /// A `RunStart` or `Broadcast` order was answered, one way or the other.
+    /// A `Start` or `Broadcast` command was answered, one way or the other.
     pub fn answered(&mut self, run: RunId) {
         self.known.remove(&run);
         if let Some(starting) = self.starting.remove(&run) {

@@ -57,7 +57,7 @@ pub struct Happened {
 
 impl Engine {
     /// Starts an incident, or finds the one of the same identifier that has not ended: then there are no events.
-    /// `along` is given the id that the incident would have.
+    /// `extras` is given the id that the incident would have.
     pub async fn start_incident(
         &self,
         start: StartIncident,

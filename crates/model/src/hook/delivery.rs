@@ -137,7 +137,7 @@ pub enum DeliveryCommand {
         /// The jobs that listen now.
         jobs: Vec<JobId>,
     },
-    /// Somebody looked what became of it in its jobs.
+    /// Somebody checked what became of it in its jobs.
     Check { found: Vec<Bound> },
     /// Once more, for the jobs that listen now.
     Replay { jobs: Vec<JobId> },

@@ -64,7 +64,7 @@ impl Auth {
     }
 }
 
-/// What a request that was let in brings extras.
+/// What a request that was let in brings along.
 struct Admitted {
     caller: Option<Caller>,
     allowance: Option<Allowance>,

@@ -49,7 +49,7 @@ fn site(method: &Method, headers: &HeaderMap) -> Site {
             true => Site::Own,
             false => Site::Foreign,
         },
-        // A link from elsewhere may be followed; the cookie does not come extras.
+        // A link from elsewhere may be followed; the cookie does not come along.
         (Some("cross-site" | "same-site"), None) if !method.is_safe() => Site::Foreign,
         (_, None) => Site::Unsaid,
     }

@@ -30,7 +30,7 @@ pub enum RemoteStatus {
     Failed {
         reason: String,
     },
-    /// RunEnd because it was cancelled.
+    /// Ended because it was cancelled.
     Cancelled,
     /// Given back without having been begun.
     Nack {

@@ -124,7 +124,7 @@ fn uses(hook: &Hook, secret: &str) -> bool {
     hook.terms.verify.as_ref().is_some_and(|verify| verify.secret == secret)
 }
 
-/// Keeps a secret that came extras; one that is only named must be there.
+/// Keeps a secret that came along; one that is only named must be there.
 async fn keep_secret(app: &App, own_secret: &str, asked: Option<&HookRequest>) -> Result<(), Problem> {
     let Some(HookRequest { verify, secret }) = asked else { return Ok(()) };
     let secrets = app.engine.secrets();

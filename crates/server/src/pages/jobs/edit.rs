@@ -277,7 +277,7 @@ fn difference(before: &Map<String, Value>, after: Map<String, Value>) -> Map<Str
     after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).chain(gone).collect()
 }
 
-/// A trigger is replaced whole; windows that the form does not show go extras.
+/// A trigger is replaced whole; windows that the form does not show go along.
 fn keep_windows(definition: &Definition, trigger: &mut Value) {
     let old = serde_json::to_value(&definition.trigger).unwrap_or_default();
     if trigger["type"] != "scheduled" {

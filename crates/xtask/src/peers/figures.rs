@@ -61,10 +61,11 @@ impl Figures {
         self.failed.contains(&key) && !self.rounds.contains_key(&key)
     }
 
-    /// `graphile-worker 0.18.0 (PostgreSQL 15.18)` for each system.
-    pub(super) fn versions(&self) -> String {
-        let all: Vec<String> = self.versions.iter().map(|(system, version)| format!("{system} {version}")).collect();
-        all.join(", ")
+    /// `graphile-worker 0.18.0 (PostgreSQL 15.18)` for each of `systems` that was measured.
+    pub(super) fn versions(&self, systems: &[&'static System]) -> String {
+        let version =
+            |system: &&System| self.versions.get(system.name).map(|version| format!("{} {version}", system.name));
+        systems.iter().filter_map(version).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -60,7 +60,7 @@ fn section(
     };
     Ok(format!(
         "{rounds}; {versions}.\n\n{results}\n\n![{heading}]({at})\n\n<details><summary>What it cost</summary>\n\n{costs}\n\n</details>\n",
-        versions = figures.versions(),
+        versions = figures.versions(&systems),
         results = table::results(cases, &systems, figures),
         costs = table::costs(cases, figures),
     ))

@@ -1,8 +1,10 @@
 //! Secrets and tokens. The value of a secret only ever goes in; the text of a token is answered once.
 
+use std::collections::BTreeSet;
+
 use ordo_model::api_token::ApiToken;
 use ordo_model::secret::Secret;
-use ordo_model::{Millis, Role, Timestamp};
+use ordo_model::{Millis, Right, Role, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -50,6 +52,12 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<Millis>,
+    /// The groups that executors with this token may serve; any when left out. For the role `executor` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
+    /// The tools that executors with this token may offer; any when left out. For the role `executor` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -70,6 +78,15 @@ pub struct TokenView {
     pub last_used_at: Option<Timestamp>,
     #[schema(required)]
     pub revoked_at: Option<Timestamp>,
+    /// Whom executors with this token may serve, in words; only of tokens that executors may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves: Option<String>,
+    /// The groups that executors with this token may serve; left out: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
+    /// The tools that executors with this token may offer; left out: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<BTreeSet<String>>,
     /// The token itself: only in the answer to the request that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
@@ -101,6 +118,9 @@ impl TokenView {
             expires_at: token.expires_at,
             last_used_at: token.last_used_at,
             revoked_at: token.revoked_at,
+            serves: token.role.may(Right::Execute).then(|| token.scope.to_string()),
+            groups: token.scope.groups.clone(),
+            tools: token.scope.tools.clone(),
             token: None,
         }
     }

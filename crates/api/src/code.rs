@@ -76,6 +76,7 @@ codes! {
     HookExists { 409, "hook_exists", "The hook exists already" }
     PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
     TokenExists { 409, "token_exists", "The name is taken" }
+    TooManyExecutors { 409, "too_many_executors", "Too many executors" }
     TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
     StreamTrimmed { 410, "stream_trimmed", "The events are no longer kept" }
     RevisionMoved { 412, "revision_moved", "The job was changed by somebody else" }
@@ -97,6 +98,7 @@ codes! {
     InvalidIncident { 422, "invalid_incident", "The incident is invalid" }
     InvalidMonitor { 422, "invalid_monitor", "The monitor is invalid" }
     InvalidSubscription { 422, "invalid_subscription", "The subscription is invalid" }
+    TooManyStreams { 429, "too_many_streams", "Too many streams" }
     RateLimited { 429, "rate_limited", "Too many requests" }
     HeadersTooLarge { 431, "headers_too_large", "The headers are too large" }
     Internal { 500, "internal", "A mistake of the server" }
@@ -115,7 +117,7 @@ impl Code {
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
             Code::StoreUnavailable | Code::HookSecretUnavailable | Code::ShuttingDown => Some(5),
-            Code::Contended | Code::RateLimited | Code::NotReady | Code::Overloaded => Some(1),
+            Code::Contended | Code::RateLimited | Code::TooManyStreams | Code::NotReady | Code::Overloaded => Some(1),
             _ => None,
         }
     }

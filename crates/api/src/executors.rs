@@ -28,6 +28,9 @@ pub struct ExecutorView {
     pub running: usize,
     pub registered_at: Timestamp,
     pub seen_at: Timestamp,
+    /// The name of the token that it belongs to; left out of the server's own and of those that came by its socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered_by: Option<String>,
     /// Whether it lives in the server.
     pub in_process: bool,
 }

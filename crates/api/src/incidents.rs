@@ -120,6 +120,9 @@ pub struct TimelineEntry {
     pub r#type: String,
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
+    /// When the workflow accepted it; null: not yet, or the incident had ended and nobody is told.
+    #[schema(required)]
+    pub published_at: Option<Timestamp>,
 }
 
 impl IncidentView {
@@ -153,13 +156,18 @@ impl IncidentView {
 }
 
 impl TimelineEntry {
-    pub fn of(version: u64, at: Timestamp, event: &IncidentEvent) -> Result<TimelineEntry, serde_json::Error> {
+    pub fn of(
+        version: u64,
+        at: Timestamp,
+        event: &IncidentEvent,
+        published_at: Option<Timestamp>,
+    ) -> Result<TimelineEntry, serde_json::Error> {
         #[derive(Deserialize)]
         struct TaggedEvent {
             r#type: String,
             data: Map<String, Value>,
         }
         let TaggedEvent { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
-        Ok(TimelineEntry { version, at, r#type, data })
+        Ok(TimelineEntry { version, at, r#type, data, published_at })
     }
 }

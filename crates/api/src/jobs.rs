@@ -1,5 +1,6 @@
 //! Jobs: as they are asked for, changed and answered.
 
+mod action;
 mod new_job;
 mod patch;
 
@@ -15,6 +16,7 @@ use utoipa::ToSchema;
 
 use crate::problem::ProblemDetails;
 
+pub use action::{ActionStatus, ActionTrigger, ActionView, Received};
 pub use new_job::NewJob;
 pub use patch::JobPatch;
 
@@ -55,7 +57,8 @@ pub struct JobView {
 }
 
 impl JobView {
-    pub fn of(job: &Job) -> JobView {
+    /// As it looks at `now`: a job that was slow and has rested since is fast again.
+    pub fn of(job: &Job, now: Timestamp) -> JobView {
         let (paused_since, paused_reason) = match &job.phase {
             Phase::Paused { reason, since } => (Some(*since), reason.clone()),
             Phase::Active | Phase::Held | Phase::Cancelled => (None, None),
@@ -74,8 +77,8 @@ impl JobView {
             failures_in_row: job.history.failures_in_row,
             active: job.active.len(),
             backfills: job.backfills.len(),
-            pool: job.pool(),
-            pool_reason: pool_reason(job),
+            pool: job.pace.seen_at(now.max(job.updated_at)).pool(),
+            pool_reason: pool_reason(job, now),
             paused_since,
             paused_reason,
         }
@@ -83,10 +86,10 @@ impl JobView {
 }
 
 /// Why the job is in its pool, for people.
-pub fn pool_reason(job: &Job) -> String {
-    let pace = job.pace.seen_at(job.updated_at);
+pub fn pool_reason(job: &Job, now: Timestamp) -> String {
+    let pace = job.pace.seen_at(now.max(job.updated_at));
     let slow = pace.slow.max(pace.slow_before);
-    match job.pool() {
+    match pace.pool() {
         Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
         Pool::Fast => {
             let runs = if slow == 1 { "run" } else { "runs" };

@@ -21,8 +21,9 @@ pub struct MonitorView {
     #[schema(required)]
     pub started_at: Option<Timestamp>,
     pub failures_in_row: u32,
-    /// Whoever knows it may ping: `GET` or `POST`.
-    pub ping_path: String,
+    /// Whoever knows it may ping: `GET` or `POST`. Left out for those who may only read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping_path: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub version: u64,
@@ -36,7 +37,8 @@ pub struct MonitorView {
 }
 
 impl MonitorView {
-    pub fn of(id: Uuid, monitor: &Monitor) -> MonitorView {
+    /// As somebody sees it who may ping it, or may not.
+    pub fn of(id: Uuid, monitor: &Monitor, may_ping: bool) -> MonitorView {
         MonitorView {
             id,
             settings: monitor.settings.clone(),
@@ -45,7 +47,7 @@ impl MonitorView {
             last_ping: monitor.pings.last().cloned(),
             started_at: monitor.started_at,
             failures_in_row: monitor.failures_in_row,
-            ping_path: format!("/ping/{}", monitor.token),
+            ping_path: may_ping.then(|| format!("/ping/{}", monitor.token)),
             created_at: monitor.created_at,
             updated_at: monitor.updated_at,
             version: monitor.version,

@@ -111,6 +111,7 @@ operations! {
     ReadMetrics => upkeep::metrics,
     ReadDescription => upkeep::description,
     ReadStatus => upkeep::status,
+    ReadTimekeeper => upkeep::timekeeper,
     ExplainCron => upkeep::explain,
     ReadStoreStats => upkeep::stats,
     BackupStore => upkeep::backup,

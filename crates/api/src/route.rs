@@ -40,6 +40,8 @@ pub enum Need {
     /// Nothing: it is for everybody, or it checks signatures of its own.
     Open,
     Right(Right),
+    /// The right, or to be an executor that has a run of what is asked for.
+    RightOrHolder(Right),
 }
 
 /// The errors of an operation that reads the store.

@@ -3,6 +3,7 @@
 //! Invariant: a signing secret is answered once, by the request that made it.
 
 use ordo_model::Timestamp;
+use ordo_model::credential::covered_address;
 use ordo_model::subscription::{EventPattern, Subscription, SubscriptionStatus, SubscriptionTerms};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -71,6 +72,7 @@ impl SubscriptionPatch {
 #[schema(as = Subscription)]
 pub struct SubscriptionView {
     pub id: Uuid,
+    /// For those who are no admins without user, path and query: they may be a key.
     pub url: String,
     #[schema(required)]
     pub description: Option<String>,
@@ -100,7 +102,8 @@ pub enum SubscriptionState {
 }
 
 impl SubscriptionView {
-    pub fn of(id: Uuid, subscription: &Subscription) -> SubscriptionView {
+    /// As somebody sees it who may write to the address, or may not.
+    pub fn of(id: Uuid, subscription: &Subscription, may_use: bool) -> SubscriptionView {
         let (state, reason) = match &subscription.state {
             SubscriptionStatus::Enabled => (SubscriptionState::Enabled, None),
             SubscriptionStatus::Disabled { reason } => (SubscriptionState::Disabled, Some(reason.clone())),
@@ -108,7 +111,10 @@ impl SubscriptionView {
         };
         SubscriptionView {
             id,
-            url: subscription.terms.url.clone(),
+            url: match may_use {
+                true => subscription.terms.url.clone(),
+                false => covered_address(&subscription.terms.url),
+            },
             description: subscription.terms.description.clone(),
             events: subscription.terms.events.clone(),
             label: subscription.terms.label.clone(),

@@ -40,6 +40,53 @@ pub struct StatusView {
     pub counters: BTreeMap<String, u64>,
 }
 
+/// What the timekeeper of a node has in mind: a projection of the alarms in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Timekeeper)]
+pub struct TimekeeperView {
+    pub node: String,
+    pub now: Timestamp,
+    pub tick_rate: Millis,
+    pub ticks: u64,
+    pub next_tick_at: Timestamp,
+    /// How far ahead a tick looks.
+    pub horizon: Millis,
+    pub horizon_ms: u64,
+    /// Up to here every alarm is in the ring or in flight; null: nothing was looked at yet.
+    #[schema(required)]
+    pub covered_until: Option<Timestamp>,
+    pub ring: RingView,
+    /// Woken, and not yet settled.
+    pub in_flight: usize,
+    /// By how much the first in the ring is late; 0 when nothing is.
+    pub lag_ms: u64,
+    /// How many of the 256 partitions it looks after.
+    pub partitions: usize,
+    /// False once it was told to stop, or the store was found to be damaged.
+    pub firing: bool,
+    /// By how much the wall clock was set since the process began, forward or back.
+    pub clock_set_ms: i64,
+}
+
+/// The near future in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TimekeeperRing)]
+pub struct RingView {
+    pub entries: usize,
+    pub capacity: usize,
+    #[schema(required)]
+    pub next_due_at: Option<Timestamp>,
+    /// The first in it, at most 20.
+    pub nearest: Vec<NearAlarm>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NearAlarm {
+    pub due_at: Timestamp,
+    /// Whose alarm it is.
+    pub stream: String,
+}
+
 /// Which rules of time zones the server follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TimeZones {

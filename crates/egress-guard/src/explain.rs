@@ -9,6 +9,11 @@ use crate::resolver::Unresolved;
 
 /// The cause that helps, from below the layers that only say that something failed.
 pub fn explain(error: &reqwest::Error, url: &Url) -> String {
+    explain_at(error, &shown(url))
+}
+
+/// The same, with the address as it may be shown.
+pub fn explain_at(error: &reqwest::Error, place: &str) -> String {
     if let Some(forbidden) = causes(error).find_map(|cause| cause.downcast_ref::<Forbidden>()) {
         return forbidden.to_string();
     }
@@ -17,7 +22,7 @@ pub fn explain(error: &reqwest::Error, url: &Url) -> String {
     }
     let doing = if error.is_connect() { "cannot connect to" } else { "no answer from" };
     let cause = causes(error).last().map(ToString::to_string).unwrap_or_else(|| "unknown cause".to_owned());
-    format!("{doing} {}: {cause}", shown(url))
+    format!("{doing} {place}: {cause}")
 }
 
 /// A URL as people may see it: without user, password and query, which may be secrets.

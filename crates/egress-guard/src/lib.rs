@@ -9,7 +9,7 @@ mod guarded;
 mod network;
 mod resolver;
 
-pub use explain::{explain, shown};
+pub use explain::{explain, explain_at, shown};
 pub use guard::{Allowed, Forbidden, Guard, NotAllowable};
 pub use guarded::Guarded;
 pub use network::{Network, NotANetwork};

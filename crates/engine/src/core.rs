@@ -1,19 +1,20 @@
 //! The engine's core: what happens (inputs) in, what is to be done (effects) out. No clock, no disk, no thread.
 //!
-//! Invariant: `step` is a pure function of the core and its input: the same inputs give the same effects, in a
+//! Invariant: `step` is a pure function of the core and its inputs: the same inputs give the same effects, in a
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
 use ordo_model::job::{AttemptReport, Command, SlotReservation, SlottedCommand};
-use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, RunId, Timestamp};
+use ordo_model::limits::CLOCK_STEP_MIN;
+use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, Moment, RunId, Timestamp};
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
 use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
-use crate::dispatch::{Dispatcher, Find, Overdue, PoolSizes, Restored};
+use crate::dispatch::{Dispatcher, Draws, Find, Overdue, PoolSizes, Restored};
 use crate::time::partitions::Ownership;
-use crate::time::timekeeper::{AlarmScan, Timekeeper};
+use crate::time::timekeeper::{AlarmScan, Projection, Timekeeper};
 
 #[derive(Debug)]
 pub enum Input {
@@ -100,6 +101,13 @@ pub enum Effect {
     },
     /// An offer ran out: unless it was taken in the last moment, the run is given back.
     Withdraw(Overdue),
+    /// The wall clock was set: whoever has an alarm between now and `until` is to be looked at.
+    ClockStepped {
+        by_ms: i64,
+        until: Timestamp,
+    },
+    /// A job keeps more runs than it was told to.
+    TrimHistory,
     /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
     Reconcile(EntityId),
 }
@@ -115,13 +123,16 @@ pub struct CoreCommand {
 #[derive(Debug)]
 pub struct Core {
     timekeeper: Timekeeper,
+    /// Lives on steady time: offers and rates are lengths, and nobody may set them.
     dispatcher: Dispatcher,
+    /// By how much the wall clock has gained on steady time.
+    ahead_ms: i64,
 }
 
 impl Core {
     /// `me` is what a slot of the executor in this process offers.
-    pub fn new(me: SlotReservation, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
-        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, pools) }
+    pub fn new(me: SlotReservation, draws: Draws, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
+        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, draws, pools), ahead_ms: 0 }
     }
 
     /// One of several on the same store: it serves no partition until it is given some. This is no step, because
@@ -133,7 +144,8 @@ impl Core {
 
     /// When `Input::Time` is wanted next.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.timekeeper.next_wake().into_iter().chain(self.dispatcher.next_wake()).min()
+        let dispatcher = self.dispatcher.next_wake().map(|at| at.moved(self.ahead_ms));
+        self.timekeeper.next_wake().into_iter().chain(dispatcher).min()
     }
 
     pub fn running_len(&self) -> usize {
@@ -152,29 +164,56 @@ impl Core {
         self.timekeeper.ours()
     }
 
+    /// What the timekeeper has in mind.
+    pub fn projection(&self, now: Timestamp) -> Projection {
+        self.timekeeper.projection(now)
+    }
+
     pub fn ring_len(&self) -> usize {
         self.timekeeper.ring_len()
     }
 
+    /// Takes in what happened, in order, and returns what is to be done. Inputs that came together cost one pass over
+    /// what is due and what waits, and their commands reach the store together.
     #[must_use = "an effect that is not performed is waited for for ever"]
-    pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
-        let mut effects = Vec::new();
+    pub fn step(&mut self, inputs: impl IntoIterator<Item = Input>, now: impl Into<Moment>) -> Vec<Effect> {
+        let moment: Moment = now.into();
+        let (now, steady) = (moment.now, moment.steady());
+        let mut effects = self.follow_clock(moment);
         let mut orders = Vec::new();
+        for input in inputs {
+            self.take(input, moment, &mut effects, &mut orders);
+        }
+        effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
+        self.dispatcher.time_passed(steady);
+        effects.extend(self.dispatcher.overdue_offers(steady).into_iter().map(Effect::Withdraw));
+        orders.extend(self.starts(steady));
+        orders.extend(self.fires(now, &mut effects));
+        effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
+        effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
+        if !orders.is_empty() {
+            effects.push(Effect::Submit(orders));
+        }
+        effects
+    }
+
+    fn take(&mut self, input: Input, moment: Moment, effects: &mut Vec<Effect>, orders: &mut Vec<CoreCommand>) {
+        let (now, steady) = (moment.now, moment.steady());
         match input {
             Input::Time => {}
             Input::Scanned { scan, page } => effects.extend(self.timekeeper.seen(scan, &page).map(Effect::ScanAlarms)),
             Input::ScanFailed => self.timekeeper.scan_failed(now),
             Input::Waiting { queue, found, complete } => {
-                let more = self.dispatcher.found_waiting(&queue, found, complete, now);
+                let more = self.dispatcher.found_waiting(&queue, found, complete, steady);
                 effects.extend(more.map(Effect::FindWaiting));
             }
             Input::Changed(changes) => {
                 for change in changes {
-                    self.changed(change, now, &mut effects);
+                    self.changed(change, moment, effects);
                 }
             }
             Input::Finished(finished) => orders.push(self.finished(finished)),
-            Input::Remote { executor, news } => self.heard(executor, news, now),
+            Input::Remote { executor, news } => self.heard(executor, news, steady),
             Input::Restored(attempts) => self.dispatcher.restored(attempts),
             Input::Own(ours) => self.timekeeper.own(ours, now),
             Input::Hinted { ours } => {
@@ -186,24 +225,25 @@ impl Core {
             Input::Resting(resting) => self.dispatcher.rest(resting),
             Input::Swept(alarms) => {
                 let due = self.timekeeper.take_over(&alarms);
-                orders.extend(self.wake(due, &mut effects));
+                orders.extend(self.wake(due, effects));
             }
             Input::Stop => {
                 self.timekeeper.stop();
                 self.dispatcher.stop();
             }
         }
-        effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
-        self.dispatcher.time_passed(now);
-        effects.extend(self.dispatcher.overdue_offers(now).into_iter().map(Effect::Withdraw));
-        orders.extend(self.starts(now));
-        orders.extend(self.fires(now, &mut effects));
-        effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
-        effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
-        if !orders.is_empty() {
-            effects.push(Effect::Submit(orders));
+    }
+
+    /// Somebody may have set the wall clock. What lies ahead by as much as it went back may be due already, if it is
+    /// measured in elapsed time: it is looked at.
+    fn follow_clock(&mut self, moment: Moment) -> Vec<Effect> {
+        let by_ms = moment.frame.ahead_ms - self.ahead_ms;
+        if by_ms.unsigned_abs() < CLOCK_STEP_MIN.ms() {
+            return Vec::new();
         }
-        effects
+        self.ahead_ms = moment.frame.ahead_ms;
+        let until = moment.now.plus(Millis::from_ms(by_ms.unsigned_abs())).plus(self.timekeeper.horizon());
+        vec![Effect::ClockStepped { by_ms, until: if by_ms < 0 { until } else { moment.now } }]
     }
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
@@ -260,7 +300,8 @@ impl Core {
         }
     }
 
-    fn changed(&mut self, change: Change, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn changed(&mut self, change: Change, moment: Moment, effects: &mut Vec<Effect>) {
+        let (now, steady) = (moment.now, moment.steady());
         let entity = change.entity;
         for location in change.returned {
             self.dispatcher.give_back(location);
@@ -270,7 +311,7 @@ impl Core {
             self.ended(run_id, effects);
         }
         for assignment in change.assignments {
-            effects.push(self.began(assignment, now));
+            effects.push(self.began(assignment, steady));
         }
         for run_id in change.answered {
             self.dispatcher.answered(run_id);
@@ -283,13 +324,16 @@ impl Core {
             self.cancel(run_id, effects);
         }
         effects.extend(change.reconcile.into_iter().map(Effect::Reconcile));
+        if change.is_overfull {
+            effects.push(Effect::TrimHistory);
+        }
         let alarm = change.alarm.map(|at| DueAlarm { at, rank: change.rank, entity });
         self.timekeeper.alarm_changed(entity, alarm, now);
         if entity.kind == Kind::Job {
             self.dispatcher.note_pool(JobId(entity.id), change.pool);
         }
         for waiting in change.waiting {
-            self.dispatcher.add_waiting(waiting, now);
+            self.dispatcher.add_waiting(waiting, steady);
         }
     }
 

@@ -34,6 +34,7 @@ fn arrival(sender_id: Option<&str>, body: impl Into<Bytes>) -> Arrival {
     Arrival {
         hook: "push".into(),
         sender_id: sender_id.map(str::to_owned),
+        replay_mark: None,
         headers: vec![("X-GitHub-Event".into(), "push".into())],
         content_type: Some("application/json".into()),
         body: body.into(),

@@ -310,6 +310,7 @@ async fn every_listener_of_every_hook_is_listed() {
 
 fn arrival(hook: &str, sender_id: usize) -> Arrival {
     Arrival {
+        replay_mark: None,
         hook: hook.to_owned(),
         sender_id: Some(sender_id.to_string()),
         headers: Vec::new(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::World;
 use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus};
-use ordo_model::executor::Offer;
+use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, Run, RunStatus};
 use ordo_model::{Millis, RunId};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn offer(name: &str) -> Offer {
 
 async fn fetch(world: &World, executors: &[Uuid], leases: &mut Vec<Handed>) {
     for executor in executors {
-        leases.extend(world.engine.poll(*executor, 100, Millis::from_ms(20)).await.unwrap().handed);
+        leases.extend(world.engine.poll(Speaker::Admin, *executor, 100, Millis::from_ms(20)).await.unwrap().handed);
     }
 }
 
@@ -55,7 +55,7 @@ async fn work_off(world: &World, executors: &[Uuid], triggered: &[RunId]) -> (us
             token: handed.assignment.token,
             status: RemoteStatus::Completed { result: Value::Null },
         });
-        for answer in world.engine.report(reports.collect()).await {
+        for answer in world.engine.report(Speaker::Admin, reports.collect()).await {
             answer.unwrap();
         }
         let mut runs = Vec::new();
@@ -74,7 +74,7 @@ async fn every_block_strategy_holds_under_every_routing() {
     let world = World::new().await;
     let mut executors = Vec::new();
     for name in ["a", "b"] {
-        executors.push(world.engine.register_executor(offer(name)).await.unwrap());
+        executors.push(world.engine.register_executor(offer(name), None).await.unwrap());
     }
     let blocks: BTreeMap<&str, (Value, usize)> = BTreeMap::from([
         ("serial", (json!("serial"), 1)),
@@ -113,18 +113,18 @@ async fn every_block_strategy_holds_under_every_routing() {
 #[tokio::test]
 async fn what_an_executor_runs_survives_a_restart_of_the_server() {
     let world = World::new().await;
-    let executor = world.engine.register_executor(offer("a")).await.unwrap();
+    let executor = world.engine.register_executor(offer("a"), None).await.unwrap();
     let job = world
         .add(json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } }))
         .await;
     let run = world.trigger(job.id).await;
-    let handed = world.engine.poll(executor, 1, Millis::from_secs(5)).await.unwrap().handed.remove(0);
+    let handed = world.engine.poll(Speaker::Admin, executor, 1, Millis::from_secs(5)).await.unwrap().handed.remove(0);
     let world = world.restart().await;
-    let beat = world.engine.heartbeat(executor, &[(run, handed.assignment.token)]).await.unwrap();
+    let beat = world.engine.heartbeat(Speaker::Admin, executor, &[(run, handed.assignment.token)]).await.unwrap();
     assert!(beat.lost.is_empty(), "it is still its own");
     let status = RemoteStatus::Completed { result: json!("kept") };
     let report = RemoteReport { run_id: run, token: handed.assignment.token, status };
-    world.engine.report(vec![report]).await.remove(0).unwrap();
+    world.engine.report(Speaker::Admin, vec![report]).await.remove(0).unwrap();
     assert!(matches!(world.over(run).await.status, RunStatus::Completed { .. }));
     world.assert_clean().await;
 }

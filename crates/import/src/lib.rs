@@ -2,6 +2,7 @@
 //!
 //! Invariant: reading is pure. What a file says becomes a draft, a refusal or a warning; nothing is left out silently.
 
+pub mod actions;
 pub mod cronjob;
 pub mod crontab;
 mod draft;

@@ -2,11 +2,14 @@
 //!
 //! Invariant: a name belongs to one token that is alive; a revoked or expired one lets nobody in, whatever comes later.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::executor_scope::{ExecutorScope, ScopeRefusal};
 use crate::id::{EntityId, Kind};
-use crate::limits::{TOKEN_EXPIRY_MAX, TOKEN_KEPT, TOKEN_NAME_MAX_BYTES, TOKEN_USE_NOTED};
+use crate::limits::{ENDED_SESSIONS_MAX, TOKEN_EXPIRY_MAX, TOKEN_KEPT, TOKEN_NAME_MAX_BYTES, TOKEN_USE_NOTED};
 use crate::object::{Misplaced, Object};
 use crate::role::Role;
 use crate::text::is_default;
@@ -26,6 +29,15 @@ pub struct ApiToken {
     /// To within an hour.
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// Whom executors that register with it may serve.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scope: ExecutorScope,
+    /// Sessions of browsers that ended before their time, and when that would have been.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ended_sessions: BTreeMap<Uuid, Timestamp>,
+    /// Sessions that began until then are over.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sessions_ended_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub forgotten: bool,
 }
@@ -39,9 +51,30 @@ pub struct NewApiToken {
     pub prefix: String,
     pub created_by: String,
     pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scope: ExecutorScope,
+}
+
+/// The session of a browser that showed a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserSession {
+    pub id: Uuid,
+    pub begun_at: Timestamp,
+}
+
+/// One issue of a token: another token of the same name is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TokenIdentity {
+    #[serde(rename = "token")]
+    pub id: Uuid,
+    pub issued_at: Timestamp,
 }
 
 impl ApiToken {
+    pub fn identity(&self, id: Uuid) -> TokenIdentity {
+        TokenIdentity { id, issued_at: self.created_at }
+    }
+
     /// The one token of this name.
     pub fn id(name: &str) -> EntityId {
         EntityId::named(Kind::ApiToken, name)
@@ -50,6 +83,11 @@ impl ApiToken {
     /// Whether it lets anybody in.
     pub fn is_alive(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Whether a browser's session with this token was ended.
+    pub fn is_session_over(&self, session: BrowserSession) -> bool {
+        self.ended_sessions.contains_key(&session.id) || self.sessions_ended_at.is_some_and(|at| session.begun_at <= at)
     }
 
     /// Whether its use is worth writing down.
@@ -70,6 +108,11 @@ pub enum ApiTokenCommand {
     Revoke,
     /// It was used.
     Note,
+    /// A browser's session ends before its time, which would have been `until`.
+    EndSession {
+        session: Uuid,
+        until: Timestamp,
+    },
     /// It ended long ago.
     Forget,
 }
@@ -79,6 +122,12 @@ pub enum ApiTokenCommand {
 pub enum ApiTokenEvent {
     TokenIssued(NewApiToken),
     TokenUsed {},
+    SessionEnded {
+        session: Uuid,
+        until: Timestamp,
+    },
+    /// All that there were.
+    SessionsEnded {},
     TokenRevoked {},
     TokenForgotten {},
 }
@@ -95,6 +144,8 @@ pub enum ApiTokenRefusal {
     BadName { name: String },
     #[error("a token expires in the future, within {TOKEN_EXPIRY_MAX}")]
     BadExpiry,
+    #[error(transparent)]
+    BadScope(#[from] ScopeRefusal),
 }
 
 impl Object for ApiToken {
@@ -122,6 +173,9 @@ impl Object for ApiToken {
                 Ok(vec![ApiTokenEvent::TokenUsed {}])
             }
             (ApiTokenCommand::Note, Some(_)) => Ok(vec![]),
+            (ApiTokenCommand::EndSession { session, until }, Some(token)) => {
+                Ok(end_session(token, session, until, now).into_iter().collect())
+            }
             (ApiTokenCommand::Forget, Some(token)) if token.next_wake().is_some_and(|at| at <= now) => {
                 Ok(vec![ApiTokenEvent::TokenForgotten {}])
             }
@@ -133,6 +187,17 @@ impl Object for ApiToken {
         match (event, before) {
             (ApiTokenEvent::TokenIssued(new), _) => Ok(issued(new.clone(), at)),
             (ApiTokenEvent::TokenUsed {}, Some(token)) => Ok(ApiToken { last_used_at: Some(at), ..token }),
+            (ApiTokenEvent::SessionEnded { session, until }, Some(mut token)) => {
+                // One that would have ended by itself need not be remembered any longer.
+                token.ended_sessions.retain(|_, until| *until > at);
+                token.ended_sessions.insert(*session, *until);
+                Ok(token)
+            }
+            (ApiTokenEvent::SessionsEnded {}, Some(token)) => {
+                Ok(ApiToken { ended_sessions: BTreeMap::new(), sessions_ended_at: Some(at), ..token })
+            }
+            (ApiTokenEvent::SessionEnded { .. }, None) => Err(Misplaced { event: "SessionEnded" }),
+            (ApiTokenEvent::SessionsEnded {}, None) => Err(Misplaced { event: "SessionsEnded" }),
             (ApiTokenEvent::TokenRevoked {}, Some(token)) => Ok(ApiToken { revoked_at: Some(at), ..token }),
             (ApiTokenEvent::TokenForgotten {}, Some(token)) => Ok(ApiToken { forgotten: true, ..token }),
             (ApiTokenEvent::TokenUsed {}, None) => Err(Misplaced { event: "TokenUsed" }),
@@ -158,11 +223,23 @@ fn issue(new: NewApiToken, now: Timestamp) -> Result<Vec<ApiTokenEvent>, ApiToke
     if new.expires_at.is_some_and(|end| end <= now || end > now.plus(TOKEN_EXPIRY_MAX)) {
         return Err(ApiTokenRefusal::BadExpiry);
     }
+    new.scope.validate(new.role)?;
     Ok(vec![ApiTokenEvent::TokenIssued(new)])
 }
 
+fn end_session(token: &ApiToken, session: Uuid, until: Timestamp, now: Timestamp) -> Option<ApiTokenEvent> {
+    if until <= now || !token.is_alive(now) || token.ended_sessions.contains_key(&session) {
+        return None;
+    }
+    let remembered = token.ended_sessions.values().filter(|until| **until > now).count();
+    Some(match remembered < ENDED_SESSIONS_MAX {
+        true => ApiTokenEvent::SessionEnded { session, until },
+        false => ApiTokenEvent::SessionsEnded {},
+    })
+}
+
 fn issued(new: NewApiToken, at: Timestamp) -> ApiToken {
-    let NewApiToken { name, role, hash, prefix, created_by, expires_at } = new;
+    let NewApiToken { name, role, hash, prefix, created_by, expires_at, scope } = new;
     ApiToken {
         name,
         role,
@@ -173,6 +250,9 @@ fn issued(new: NewApiToken, at: Timestamp) -> ApiToken {
         expires_at,
         last_used_at: None,
         revoked_at: None,
+        scope,
+        ended_sessions: BTreeMap::new(),
+        sessions_ended_at: None,
         forgotten: false,
     }
 }
@@ -201,6 +281,7 @@ mod tests {
             prefix: "ordo_o_abc".into(),
             created_by: "admin".into(),
             expires_at,
+            scope: ExecutorScope::default(),
         }
     }
 
@@ -248,6 +329,24 @@ mod tests {
         assert_eq!(used(&[1, HOUR + 1]), Some(at(HOUR + 1)));
         let revoked = play(vec![(0, Issue(new("1", None))), (1, Revoke), (2, Note)]).unwrap();
         assert_eq!(revoked.last_used_at, None, "a dead token is not used");
+    }
+
+    #[test]
+    fn a_session_that_was_ended_is_over_and_the_others_go_on() {
+        use ApiTokenCommand::{EndSession, Issue};
+        let session = |id: u128, ms: i64| BrowserSession { id: Uuid::from_u128(id), begun_at: at(ms) };
+        let end = |id: u128, until: i64| EndSession { session: Uuid::from_u128(id), until: at(until) };
+        let token = play(vec![(0, Issue(new("1", None))), (5, end(1, 100)), (6, end(1, 100))]).unwrap();
+        assert!(token.is_session_over(session(1, 2)) && !token.is_session_over(session(2, 2)));
+        let later = play(vec![(0, Issue(new("1", None))), (5, end(1, 100)), (200, end(2, 300))]).unwrap();
+        assert_eq!(later.ended_sessions.len(), 1, "what would be over by now is forgotten");
+        let many = (0..=ENDED_SESSIONS_MAX as u128).map(|id| (9, end(id, 100)));
+        let full = play([(0, Issue(new("1", None)))].into_iter().chain(many).collect()).unwrap();
+        assert!(full.ended_sessions.is_empty() && full.is_session_over(session(7, 9)), "all of them are over");
+        assert!(!full.is_session_over(session(8, 10)));
+        let again =
+            play(vec![(0, Issue(new("1", None))), (1, end(1, 9)), (2, ApiTokenCommand::Replace(new("2", None)))]);
+        assert!(again.unwrap().ended_sessions.is_empty(), "another token has sessions of its own");
     }
 
     #[test]

@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::api_token::TokenIdentity;
 use crate::id::{Incarnation, Kind};
 use crate::limits::{
-    EXECUTOR_CAPACITY_MAX, EXECUTOR_NAME_MAX_BYTES, EXECUTOR_TOOLS_MAX, GROUP_MAX_BYTES, LEASE, LOST_SHOWN,
-    TOOL_NAME_MAX_BYTES,
+    EXECUTOR_CAPACITY_MAX, EXECUTOR_NAME_MAX_BYTES, EXECUTOR_TOOLS_MAX, EXECUTORS_MAX, EXECUTORS_PER_TOKEN_MAX,
+    GROUP_MAX_BYTES, LEASE, LOST_SHOWN, TOOL_NAME_MAX_BYTES,
 };
 use crate::object::{Misplaced, Object};
+use crate::text::is_name;
 use crate::time::{Millis, Timestamp};
 
 /// What an executor says of itself when it registers.
@@ -27,10 +29,41 @@ pub struct Offer {
     pub version: Option<String>,
 }
 
+/// The token that an executor was registered with: it belongs to that one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    #[serde(flatten)]
+    pub token: TokenIdentity,
+    /// The name of the token.
+    pub name: String,
+}
+
+/// Whoever speaks for executors: registers them, takes their runs, reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// An admin, for all of them.
+    Admin,
+    /// The holder of a token, for those that were registered with it.
+    Token(TokenIdentity),
+}
+
+impl Speaker {
+    /// Whether it may speak for an executor with this owner. One without belongs to the admins.
+    pub fn may_speak_for(self, owner: Option<TokenIdentity>) -> bool {
+        match self {
+            Speaker::Admin => true,
+            Speaker::Token(token) => owner == Some(token),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executor {
     #[serde(flatten)]
     pub offer: Offer,
+    /// None: it was registered through the server's own socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     pub registered_at: Timestamp,
     /// When it was last known to be there; heartbeats in between are not written down.
     pub seen_at: Timestamp,
@@ -68,6 +101,7 @@ pub enum ExecutorCommand {
     Register {
         offer: Offer,
         node: String,
+        owner: Option<Owner>,
     },
     /// It was heard of.
     Seen,
@@ -78,12 +112,19 @@ pub enum ExecutorCommand {
     Leave,
     /// Nobody needs to see it any more.
     Forget,
+    /// It was lost, and is back as another generation.
+    Return,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data")]
 pub enum ExecutorEvent {
-    ExecutorRegistered { offer: Offer, node: String },
+    ExecutorRegistered {
+        offer: Offer,
+        node: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Owner>,
+    },
     ExecutorSeen {},
     ExecutorDraining {},
     ExecutorLost {},
@@ -98,6 +139,23 @@ pub enum ExecutorRefusal {
     Exists,
     #[error("{field}: {message}")]
     Invalid { field: &'static str, message: String },
+    #[error("{registered} executors are registered {with}, and more than {max} may not be")]
+    TooMany { registered: usize, with: &'static str, max: usize },
+}
+
+/// Refuses one executor more, beside those of the same owner and all others, alive or lost not long ago.
+pub fn check_room(of_owner: usize, all: usize) -> Result<(), ExecutorRefusal> {
+    match () {
+        () if of_owner >= EXECUTORS_PER_TOKEN_MAX => Err(ExecutorRefusal::TooMany {
+            registered: of_owner,
+            with: "with this token",
+            max: EXECUTORS_PER_TOKEN_MAX,
+        }),
+        () if all >= EXECUTORS_MAX => {
+            Err(ExecutorRefusal::TooMany { registered: all, with: "with this server", max: EXECUTORS_MAX })
+        }
+        () => Ok(()),
+    }
 }
 
 /// How much of its lease may pass before it is written down that an executor is still there.
@@ -120,7 +178,7 @@ impl Offer {
 }
 
 fn text(field: &'static str, value: &str, max_bytes: usize) -> Result<(), ExecutorRefusal> {
-    if value.trim().is_empty() || value.len() > max_bytes || value.chars().any(char::is_control) {
+    if !is_name(value, max_bytes) {
         return Err(invalid(field, format!("must be 1 to {max_bytes} bytes of text without control characters")));
     }
     Ok(())
@@ -169,9 +227,9 @@ impl Object for Executor {
         });
         match command {
             ExecutorCommand::Register { .. } if before.is_some() => Err(ExecutorRefusal::Exists),
-            ExecutorCommand::Register { offer, node } => {
+            ExecutorCommand::Register { offer, node, owner } => {
                 offer.validate()?;
-                Ok(vec![ExecutorEvent::ExecutorRegistered { offer, node }])
+                Ok(vec![ExecutorEvent::ExecutorRegistered { offer, node, owner }])
             }
             ExecutorCommand::Seen => {
                 // A clock that was set back must not keep it from being seen.
@@ -190,14 +248,19 @@ impl Object for Executor {
                 Presence::Lost { at } if at.plus(LOST_SHOWN) <= now => Ok(vec![ExecutorEvent::ExecutorLeft {}]),
                 Presence::Lost { .. } | Presence::Alive | Presence::Draining | Presence::Left => Ok(Vec::new()),
             },
+            ExecutorCommand::Return => match known?.presence {
+                Presence::Lost { .. } => Ok(vec![ExecutorEvent::ExecutorLeft {}]),
+                Presence::Alive | Presence::Draining | Presence::Left => Ok(Vec::new()),
+            },
         }
     }
 
     fn apply(_id: Uuid, before: Option<Executor>, event: &ExecutorEvent, at: Timestamp) -> Result<Executor, Misplaced> {
         let misplaced = |event| Misplaced { event };
         match (event, before) {
-            (ExecutorEvent::ExecutorRegistered { offer, node }, None) => Ok(Executor {
+            (ExecutorEvent::ExecutorRegistered { offer, node, owner }, None) => Ok(Executor {
                 offer: offer.clone(),
+                owner: owner.clone(),
                 registered_at: at,
                 seen_at: at,
                 presence: Presence::Alive,
@@ -251,7 +314,7 @@ mod tests {
     }
 
     fn register() -> ExecutorCommand {
-        ExecutorCommand::Register { offer: offer(), node: "local".into() }
+        ExecutorCommand::Register { offer: offer(), node: "local".into(), owner: None }
     }
 
     fn play(steps: &[(u64, ExecutorCommand)]) -> Result<(Executor, usize), ExecutorRefusal> {
@@ -295,6 +358,25 @@ mod tests {
                 let steps = [(0, register()), (1, end.clone()), (2, more)];
                 assert_eq!(play(&steps), Err(ExecutorRefusal::NoSuchExecutor));
             }
+        }
+    }
+
+    #[test]
+    fn an_executor_belongs_to_the_token_that_registered_it() {
+        let token = |id, ms| TokenIdentity { id: Uuid::from_u128(id), issued_at: at(ms) };
+        let mine = Speaker::Token(token(1, 0));
+        assert!(mine.may_speak_for(Some(token(1, 0))));
+        assert!(!mine.may_speak_for(Some(token(2, 0))), "of somebody else");
+        assert!(!mine.may_speak_for(Some(token(1, 5))), "of another token of the same name");
+        assert!(!mine.may_speak_for(None), "of the socket");
+        assert!(Speaker::Admin.may_speak_for(Some(token(2, 0))) && Speaker::Admin.may_speak_for(None));
+    }
+
+    #[test]
+    fn registrations_have_a_limit_for_a_token_and_one_for_all() {
+        assert!(check_room(EXECUTORS_PER_TOKEN_MAX - 1, EXECUTORS_MAX - 1).is_ok());
+        for (of_owner, all) in [(EXECUTORS_PER_TOKEN_MAX, EXECUTORS_PER_TOKEN_MAX), (0, EXECUTORS_MAX)] {
+            assert!(matches!(check_room(of_owner, all), Err(ExecutorRefusal::TooMany { .. })));
         }
     }
 

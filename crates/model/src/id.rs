@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::limits::FENCING_TOKEN_MAX;
 use crate::time::Timestamp;
 
 macro_rules! uuid_name {
@@ -71,11 +72,25 @@ pub fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A fencing token: grows with every attempt of a job, so a report from an older attempt is recognised.
+/// A fencing token: grows with every attempt of a job, so a report from an older attempt is recognised; by how much
+/// nobody knows but who began the attempt, so a report by somebody else is recognised too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = FencingToken))]
 pub struct FencingToken(pub u64);
+
+/// One step of a fencing token takes at most this part of what is left of the numbers: 2^31 at first, and never all.
+const STEP_SHIFT: u32 = 22;
+
+impl FencingToken {
+    /// The token of the next attempt. `draw` is chance.
+    #[must_use]
+    pub fn next(self, draw: u64) -> FencingToken {
+        let left = FENCING_TOKEN_MAX.saturating_sub(self.0);
+        let widest = (left >> STEP_SHIFT).max(1);
+        FencingToken(self.0.saturating_add(1 + draw % widest))
+    }
+}
 
 /// One generation of one executor process: attempts belong to it and die with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -207,6 +222,24 @@ mod tests {
         assert!(early < late);
         assert_eq!(early.0.get_version_num(), 7);
         assert_ne!(early, RunId::derive(job, 2, Timestamp::from_ms(1_000).unwrap()));
+    }
+
+    #[test]
+    fn a_fencing_token_grows_by_what_nobody_can_guess() {
+        let first: std::collections::BTreeSet<u64> = (0..1_000).map(|n| FencingToken(0).next(mix(n)).0).collect();
+        assert!(first.len() > 990, "hardly two draws give the same");
+        assert!(*first.last().unwrap() > 1 << 30);
+        let mut token = FencingToken(0);
+        for n in 0..1_000_000 {
+            let next = token.next(u64::MAX - n);
+            assert!(next > token && next.0 < FENCING_TOKEN_MAX, "{next:?}");
+            token = next;
+        }
+        assert_eq!(
+            FencingToken(FENCING_TOKEN_MAX).next(7),
+            FencingToken(FENCING_TOKEN_MAX + 1),
+            "it goes on growing, whatever comes"
+        );
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! (`zones`) is a constant of the process instead.
 
 pub mod api_token;
+pub mod credential;
 pub mod executor;
+pub mod executor_scope;
 pub mod hook;
 pub mod id;
 pub mod incident;
 pub mod job;
 pub mod limits;
 mod log_stream;
+pub mod moment;
 pub mod monitor;
 pub mod notification;
 pub mod object;
@@ -31,6 +34,7 @@ pub mod zones;
 
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use log_stream::LogStream;
+pub use moment::{ClockFrame, Moment};
 pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

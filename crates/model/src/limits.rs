@@ -25,6 +25,8 @@ pub const EVERY_MAX: Millis = Millis::from_days(3_660);
 pub const JITTER_MAX: Millis = Millis::from_days(1);
 /// An `at` this far in the past still fires at once; older is refused.
 pub const AT_GRACE: Millis = Millis::from_secs(60);
+/// The wall clock was set if it differs from elapsed time by this much more than before; less is the slewing of NTP.
+pub const CLOCK_STEP_MIN: Millis = Millis::from_secs(1);
 /// W: an occurrence late by at most this much is on time (the seed's pre-read window).
 pub const MISFIRE_WINDOW: Millis = Millis::from_secs(5);
 /// 2W: an occurrence later than this is a misfire; between W and 2W it fires and is recorded as late.
@@ -93,6 +95,14 @@ pub const CHAIN_DEPTH_MAX: u32 = 1_000;
 pub const EXECUTOR_NAME_MAX_BYTES: usize = 200;
 pub const EXECUTOR_TOOLS_MAX: usize = 100;
 pub const EXECUTOR_CAPACITY_MAX: u32 = 10_000;
+/// So many executors of one token are known at once, those counted that were lost within the last hour; more are refused.
+pub const EXECUTORS_PER_TOKEN_MAX: usize = 1_000;
+/// So many executors of all tokens together.
+pub const EXECUTORS_MAX: usize = 5_000;
+/// What a fencing token stays below: a number that every reader of JSON takes as it is.
+pub const FENCING_TOKEN_MAX: u64 = 1 << 53;
+/// How many groups, and how many tools, a token may name that its executors serve.
+pub const TOKEN_SCOPE_MAX: usize = 100;
 /// An executor that was not heard of for this long is lost, and what it ran is settled.
 pub const LEASE: Millis = Millis::from_secs(15);
 /// How often an executor should let itself be heard.
@@ -143,6 +153,13 @@ pub const RETENTION_RUNS_MAX: u32 = 1_000_000;
 pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
+/// A job that keeps few runs overshoots by few: by a tenth, and at least by this many.
+pub const RETENTION_SLACK_MIN: u32 = 5;
+
+/// Everything that is stored is read and checked within this time,
+pub const SCRUB_WITHIN: Millis = Millis::from_days(7);
+/// a part of it this often.
+pub const SCRUB_EVERY: Millis = Millis::from_secs(60);
 
 // --- secrets ------------------------------------------------------------------------------------
 /// The longest value of a secret; a longer one is refused.
@@ -153,6 +170,12 @@ pub const TOKEN_NAME_MAX_BYTES: usize = 128;
 pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
 /// How long a token that was revoked or has expired is still listed.
 pub const TOKEN_KEPT: Millis = Millis::from_days(30);
+/// How many sessions of browsers that ended before their time a token remembers; one more ends all of its sessions.
+pub const ENDED_SESSIONS_MAX: usize = 200;
+/// How many streams (events, logs, open pages) one token may have at once; more are refused.
+pub const STREAMS_PER_TOKEN_MAX: usize = 100;
+/// How many streams one server has at once, of all tokens together.
+pub const STREAMS_MAX: usize = 2_000;
 /// The use of a token is written down at most this often.
 pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
 
@@ -167,7 +190,9 @@ pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
 // --- notifications ------------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
+/// The configuration may say otherwise, up to OUTBOX_FLUSH_DELAY_MAX.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+pub const OUTBOX_FLUSH_DELAY_MAX: Millis = Millis::from_hours(1);
 /// Outboxes are looked at on the beat, so that those filled at about the same time share a commit.
 pub const OUTBOX_BEAT: Millis = Millis::from_ms(50);
 /// A run is said to run longer than its interval only if it has been running for this long.
@@ -210,11 +235,14 @@ const _: () = assert!(RESULT_INLINE_MAX_BYTES <= RESULT_MAX_BYTES);
 const _: () = assert!(LOG_LINE_MAX_BYTES < LOG_MAX_BYTES);
 const _: () = assert!(CONCURRENT_DEFAULT <= CONCURRENT_MAX);
 const _: () = assert!(BACKOFF_DEFAULT.ms() <= BACKOFF_MAX.ms());
+const _: () = assert!(EXECUTORS_PER_TOKEN_MAX <= EXECUTORS_MAX);
 const _: () = assert!(2 * HEARTBEAT.ms() < LEASE.ms());
 const _: () = assert!(OFFER.ms() < LEASE.ms());
 const _: () = assert!(PAYLOAD_DEFAULT_BYTES <= PAYLOAD_MAX_BYTES);
 const _: () =
     assert!(DELIVERY_CHECK_MIN.ms() <= DELIVERY_CHECK_MAX.ms() && DELIVERY_CHECK_MAX.ms() < DELIVERY_KEPT.ms());
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
+const _: () =
+    assert!(OUTBOX_BEAT.ms() <= OUTBOX_FLUSH_DELAY.ms() && OUTBOX_FLUSH_DELAY.ms() <= OUTBOX_FLUSH_DELAY_MAX.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::id::Kind;
+use crate::moment::ClockFrame;
 use crate::time::Timestamp;
 
 pub trait Object: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -46,6 +47,16 @@ pub trait Object: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Sen
     /// How it ranks among others of the same moment: 0 comes first.
     fn rank(&self) -> u8 {
         4
+    }
+
+    /// How the clock stood when its lengths of time were laid out.
+    fn clock(&self) -> Option<ClockFrame> {
+        None
+    }
+
+    /// What happens to it when the wall clock is set: its lengths of time move by as much. None: it measures nothing.
+    fn clock_stepped(_by_ms: i64, _frame: ClockFrame) -> Option<Self::Event> {
+        None
     }
 
     /// Owners of the chunks that live as long as this state names them.

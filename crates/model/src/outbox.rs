@@ -3,10 +3,27 @@
 //! Invariant: an entry stands in the state from the event that made it until it was published, so it is committed
 //! together with that event, and the alarm that follows from the state cannot be missing while there is one.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY};
+use crate::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY, OUTBOX_FLUSH_DELAY_MAX};
 use crate::time::{Millis, Timestamp};
+
+/// Of this process, as its configuration says: set before the first job is read, like the rules of time zones.
+static FLUSH_DELAY_MS: AtomicU64 = AtomicU64::new(OUTBOX_FLUSH_DELAY.ms());
+
+/// Within which time what waits in an outbox is looked at.
+pub fn flush_delay() -> Millis {
+    Millis::from_ms(FLUSH_DELAY_MS.load(Ordering::Relaxed))
+}
+
+/// Sets it, between OUTBOX_BEAT and OUTBOX_FLUSH_DELAY_MAX; returns what it is now.
+pub fn set_flush_delay(delay: Millis) -> Millis {
+    let delay = delay.clamp(OUTBOX_BEAT, OUTBOX_FLUSH_DELAY_MAX);
+    FLUSH_DELAY_MS.store(delay.ms(), Ordering::Relaxed);
+    delay
+}
 
 /// One thing to hand on: which event it stands for, when that happened, and what there is to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +74,7 @@ impl<T> Outbox<T> {
     /// together and cost few commits.
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.0.first().map(|entry| {
-            let latest = entry.at.plus(OUTBOX_FLUSH_DELAY);
+            let latest = entry.at.plus(flush_delay());
             latest.minus(Millis::from_ms(latest.ms().unsigned_abs() % OUTBOX_BEAT.ms()))
         })
     }

@@ -1,4 +1,7 @@
 //! A secret: a name that jobs and hooks refer to. Its value is sealed and stands in a chunk, never in an event.
+//!
+//! Invariant: the name of a secret that belongs to one hook or one subscription has a '/' in it, and no name that people
+//! give has one. So what belongs to somebody is neither overwritten nor referred to by anybody else.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -24,6 +27,30 @@ impl Secret {
     pub fn id(name: &str) -> EntityId {
         EntityId::named(Kind::Secret, name)
     }
+
+    /// The name of the secret that was given with a hook.
+    pub fn of_hook(slug: &str) -> String {
+        format!("hook/{slug}")
+    }
+
+    /// The name of a secret that a subscription signs with; `number` sets it apart from those before.
+    pub fn of_subscription(id: Uuid, number: u64) -> String {
+        format!("subscription/{id}.{number}")
+    }
+}
+
+/// Whether a secret of this name can be set by people and referred to: letters, digits, '.', '_' and '-'.
+pub fn is_shared_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=SECRET_NAME_MAX_BYTES).contains(&name.len()) && name.bytes().all(plain)
+}
+
+/// Whose a secret is that belongs to somebody.
+const OWNERS: [&str; 2] = ["hook/", "subscription/"];
+
+fn is_owned_name(name: &str) -> bool {
+    name.len() <= SECRET_NAME_MAX_BYTES
+        && OWNERS.iter().any(|owner| name.strip_prefix(owner).is_some_and(is_shared_name))
 }
 
 #[derive(Debug, Clone)]
@@ -70,7 +97,9 @@ impl Object for Secret {
         _now: Timestamp,
     ) -> Result<Vec<SecretEvent>, SecretRefusal> {
         match command {
-            SecretCommand::Set { name, value } if is_name(&name) => Ok(vec![SecretEvent::SecretSet { name, value }]),
+            SecretCommand::Set { name, value } if is_shared_name(&name) || is_owned_name(&name) => {
+                Ok(vec![SecretEvent::SecretSet { name, value }])
+            }
             SecretCommand::Set { name, .. } => Err(SecretRefusal::BadName { name }),
             SecretCommand::Reseal { from, to } => match before {
                 Some(secret) if secret.value == Some(from) => {
@@ -106,11 +135,6 @@ impl Object for Secret {
     fn is_over(&self) -> bool {
         self.value.is_none()
     }
-}
-
-fn is_name(name: &str) -> bool {
-    (1..=SECRET_NAME_MAX_BYTES).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
 #[cfg(test)]
@@ -162,8 +186,18 @@ mod tests {
     }
 
     #[test]
+    fn what_belongs_to_a_hook_or_a_subscription_has_no_name_that_people_give() {
+        for owned in [Secret::of_hook("deploy"), Secret::of_subscription(Uuid::nil(), 3)] {
+            assert!(play(vec![set(&owned, 1)]).is_ok(), "{owned}");
+            assert!(!is_shared_name(&owned), "{owned}");
+        }
+        let longest = Secret::of_hook(&"x".repeat(crate::limits::HOOK_MAX_BYTES));
+        assert!(play(vec![set(&longest, 1)]).is_ok());
+    }
+
+    #[test]
     fn a_name_is_plain() {
-        for bad in ["", "a b", "ä", "a/b", &"x".repeat(129)] {
+        for bad in ["", "a b", "ä", "a/b", "hook/", "hook/a/b", "hook/a b", &"x".repeat(129)] {
             assert!(matches!(play(vec![set(bad, 1)]), Err(SecretRefusal::BadName { .. })), "{bad:?}");
         }
     }

@@ -62,6 +62,13 @@ impl Timestamp {
         Timestamp(self.0.saturating_sub(ms).max(0))
     }
 
+    /// Later by so many milliseconds, or earlier if they are negative; from 1970 to 9999.
+    #[must_use]
+    pub fn moved(self, by_ms: i64) -> Timestamp {
+        let length = Millis::from_ms(by_ms.unsigned_abs());
+        if by_ms < 0 { self.minus(length) } else { self.plus(length) }
+    }
+
     /// How long after `earlier` this is; zero when it is not after it.
     pub fn since(self, earlier: Timestamp) -> Millis {
         Millis::from_ms(u64::try_from(self.0 - earlier.0).unwrap_or(0))

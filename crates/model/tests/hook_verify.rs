@@ -109,6 +109,21 @@ fn standard_webhooks() {
     assert_eq!(check("whsec_not base64", GOOD, TIME), Err(Unverified::BadSecret));
 }
 
+/// `a.b` signed at one time must not be `a` signed at another.
+#[test]
+fn an_id_of_standard_webhooks_has_no_dot() {
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    let check = |id, time| {
+        let headers =
+            [("webhook-id", id), ("webhook-timestamp", time), ("webhook-signature", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE=")];
+        check(&Scheme::Standard, SECRET, &headers, b"x", 1_614_265_330)
+    };
+    assert_eq!(check("msg.1614265330", "1614265330"), Err(Unverified::Unreadable("webhook-id".into())));
+    assert_eq!(check("", "1614265330"), Err(Unverified::Unreadable("webhook-id".into())));
+    assert_eq!(check("msg", "+1614265330"), Err(Unverified::Unreadable("webhook-timestamp".into())));
+    assert_eq!(check("msg", "1614265330"), Err(Unverified::Wrong));
+}
+
 /// Test case 2 of RFC 4231.
 #[test]
 fn plain_hmac() {

@@ -101,6 +101,21 @@ fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
 }
 
 #[test]
+fn what_follows_the_end_is_recorded_and_told_to_nobody_until_it_is_opened_again() {
+    for end in [IncidentStatus::Resolved, IncidentStatus::Declined] {
+        let mut story = IncidentStory::started(None);
+        story.move_to(1, end).unwrap();
+        story.publish(2);
+        let note = |text: &str| IncidentCommand::AddNote { text: text.into(), by: ana() };
+        assert_eq!(story.tell(3, note("too late")), Ok(1), "it is recorded");
+        assert_eq!((story.now().outbox.len(), story.now().updated_at), (0, at(3)), "and not sent");
+        story.move_to(4, IncidentStatus::Open).unwrap();
+        story.tell(5, note("in time")).unwrap();
+        assert_eq!(story.now().outbox.entries().iter().map(|entry| entry.version).collect::<Vec<_>>(), [5, 6]);
+    }
+}
+
+#[test]
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
     let mut story = IncidentStory::started(None);
     assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));

@@ -191,6 +191,14 @@ fn run_orphaned() {
 }
 
 #[test]
+fn attempt_extended_and_clock_stepped() {
+    assert_snapshot!(stored(&Event::AttemptExtended { run_id: run(), deadline: t("1h") }), @r#"{"type":"AttemptExtended","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","deadline":"2026-11-15T13:00:00.000Z"}}"#);
+    let frame = ordo_model::ClockFrame { since: noon(), ahead_ms: -3_600_000 };
+    let step = Event::ClockStepped { by_ms: -3_600_000, frame, set_back_ms: 3_600_000, next: None };
+    assert_snapshot!(stored(&step), @r#"{"type":"ClockStepped","data":{"by_ms":-3600000,"frame":{"since":"2026-11-15T12:00:00.000Z","ahead_ms":-3600000},"set_back_ms":3600000}}"#);
+}
+
+#[test]
 fn backfill_requested() {
     let event = Event::BackfillRequested { from: noon(), to: t("1m"), next: occurrence("10s") };
     assert_snapshot!(stored(&event), @r#"{"type":"BackfillRequested","data":{"from":"2026-11-15T12:00:00.000Z","to":"2026-11-15T12:01:00.000Z","next":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"}}}"#);

@@ -154,11 +154,15 @@ fn a_place_in_another_group_is_not_taken() {
     let mut job = given(json!({"group": "gpu"}));
     let run = job.trigger_and_start();
     assert!(job.running().is_empty());
-    let elsewhere =
-        Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None });
+    let elsewhere = Some(SlotReservation {
+        executor: generation(1),
+        group: Definition::DEFAULT_GROUP.into(),
+        tools: None,
+        draw: 0,
+    });
     job.order(Command::Start { run_id: run }, elsewhere).expect("it is its turn");
     assert!(job.running().is_empty());
-    let place = Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None });
+    let place = Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None, draw: 0 });
     job.order(Command::Start { run_id: run }, place).expect("it is its turn");
     assert_eq!(job.running(), [run]);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use ordo_model::Timestamp;
 use ordo_model::job::{Command, JobState, Refusal, SkipReason};
-use ordo_model::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, RETENTION_SLACK};
+use ordo_model::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, RETENTION_SLACK_MIN};
 use serde_json::{Value, json};
 
 fn backfill(from: &str, to: &str) -> Command {
@@ -341,7 +341,7 @@ fn a_cancelled_job_ends_its_backfills() {
 fn history_is_trimmed_when_it_has_overshot_its_retention() {
     let mut job = given(json!({"retention": {"runs": 5}, "block": "discard"}));
     job.trigger_and_start();
-    for _ in 0..5 + RETENTION_SLACK {
+    for _ in 0..5 + RETENTION_SLACK_MIN {
         job.trigger();
     }
     assert!(job.job.retention_due() > Some(job.now));

@@ -113,8 +113,12 @@ fn a_lost_attempt_is_repeated_only_if_that_does_no_harm() {
 #[test]
 fn a_slot_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
     let tools = |name: &str| Some(std::sync::Arc::new([name.to_owned()].into_iter().collect()));
-    let reservation =
-        |group: &str, tool: &str| SlotReservation { executor: generation(1), group: group.into(), tools: tools(tool) };
+    let reservation = |group: &str, tool: &str| SlotReservation {
+        executor: generation(1),
+        group: group.into(),
+        tools: tools(tool),
+        draw: 0,
+    };
     let mut job = given(json!({"group": "gpu", "tool_name": "render"}));
     let run = job.trigger();
     for wrong in [reservation("default", "render"), reservation("gpu", "shell")] {

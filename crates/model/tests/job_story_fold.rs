@@ -29,6 +29,7 @@ fn an_event_about_a_run_that_is_not_there_is_unfoldable() {
         Event::RunBroadcast { run_id, total: 2 },
         Event::RunCancelled { run_id, reason: "x".into() },
         Event::RunOrphaned { run_id, settle_at: noon() },
+        Event::AttemptExtended { run_id, deadline: noon() },
         Event::JobFailed { run_id, attempt: 1, reason: "x".into(), started_at: None, retry_at: None },
     ] {
         let refusal = apply(&mut story.job.clone(), &event, noon()).expect_err("there is no such run");

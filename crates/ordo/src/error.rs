@@ -4,9 +4,12 @@
 
 use std::error::Error as StdError;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use crate::folder::shown;
 use crate::output::style::Paint;
+use crate::store_location::StoreLocation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -136,8 +139,40 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
+const FULL: &str = "no space is left on the disk";
+
 impl From<ordo_store::Fault> for Error {
     fn from(fault: ordo_store::Fault) -> Error {
-        Error::failed(chain(&fault))
+        match is_full(&fault) {
+            true => {
+                Error::failed(FULL).detail(fault.to_string()).hint("free some space; nothing that was stored is lost")
+            }
+            false => Error::failed(chain(&fault)),
+        }
     }
 }
+
+fn is_full(error: &(dyn StdError + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |cause| (*cause).source());
+    causes.any(|cause| {
+        let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))
+    })
+}
+
+impl Error {
+    /// The store cannot be used at the start of a daemon: what to do before the next one.
+    pub(crate) fn at_start(self, place: &StoreLocation) -> Error {
+        match (self.said.title == FULL, place) {
+            (true, StoreLocation::File(path)) => self.hint(format!(
+                "free at least {ROOM_AT_START} on the disk of {} (df shows it), then start Ordo again: nothing that \
+                 was stored is lost",
+                shown(path)
+            )),
+            (_, _) => self,
+        }
+    }
+}
+
+/// Twice what the journal takes before the tables are made durable.
+const ROOM_AT_START: &str = "64 MiB";

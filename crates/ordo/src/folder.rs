@@ -5,8 +5,10 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::private_file;
@@ -18,6 +20,9 @@ pub(crate) const TOKEN: &str = "token";
 /// Where the daemon of this folder listens for HTTP; of a daemon that died, where it did.
 const ADDRESS: &str = "address";
 const PROCESSES: &str = "processes";
+/// How often, and after which pauses, a lock is asked for again that a killed daemon left behind.
+const LEFT_BEHIND: u32 = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The state folder of one daemon.
 #[derive(Debug, Clone)]
@@ -72,15 +77,23 @@ impl StateFolder {
     /// Makes the folder on first use.
     pub(crate) fn make(&self) -> Result<()> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
-        made.and_then(|()| self.hide_from_git()).map_err(|error| self.unusable(&error))
+        let made = made.and_then(|()| self.close_to_others()).and_then(|()| self.hide_from_git());
+        made.map_err(|error| self.unusable(&error))
+    }
+
+    /// A folder that others can look into was made by hand, or by a careless copy.
+    fn close_to_others(&self) -> io::Result<()> {
+        let mode = fs::metadata(&self.path)?.permissions().mode() & 0o777;
+        if mode & 0o077 == 0 {
+            return Ok(());
+        }
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(mode & 0o700))?;
+        tracing::warn!(folder = %shown(&self.path), "others could look into it: it is for its owner only now");
+        Ok(())
     }
 
     fn hide_from_git(&self) -> io::Result<()> {
-        match OpenOptions::new().write(true).create_new(true).open(self.path.join(".gitignore")) {
-            Ok(mut file) => file.write_all(b"*\n"),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
-        }
+        hide_from_git(&self.path)
     }
 
     /// Held by one daemon as long as it lives: socket and process records belong to it alone.
@@ -88,13 +101,28 @@ impl StateFolder {
         let path = self.path.join(format!("{SOCKET}.lock"));
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(|error| self.unusable(&error))?;
-        match file.try_lock() {
+        match self.lock(&file) {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(Error::failed("another daemon is running in this folder")
                 .detail(format!("it listens at {}", shown(&self.socket())))
                 .hint("stop it first, or start this one in another folder")),
             Err(TryLockError::Error(error)) => Err(self.unusable(&error)),
         }
+    }
+
+    /// A daemon that was killed leaves its lock, for a moment, to a tool that it was just starting: where nobody answers
+    /// at the socket, it is waited for.
+    #[expect(clippy::disallowed_methods, reason = "the end of another process's lock is no event here")]
+    fn lock(&self, file: &File) -> std::result::Result<(), TryLockError> {
+        for _ in 0..LEFT_BEHIND {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if UnixStream::connect(self.socket()).is_err() => {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+                locked => return locked,
+            }
+        }
+        file.try_lock()
     }
 
     /// Keeps the token that clients of this folder send.
@@ -137,6 +165,24 @@ impl StateFolder {
     }
 }
 
+fn hide_from_git(folder: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder of a store that was named: made with all that is in its way, for its owner only, and out of every
+/// repository. One that is there already is somebody's, and left as it is.
+pub(crate) fn make_for(store: &Path) -> Result<()> {
+    let Some(folder) = store.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) else {
+        return Ok(());
+    };
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.and_then(|()| hide_from_git(folder)).map_err(|error| StateFolder::at(folder).unusable(&error))
+}
+
 /// A path as a person would want to see it.
 pub(crate) fn shown(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
@@ -144,8 +190,6 @@ pub(crate) fn shown(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]
@@ -173,6 +217,27 @@ mod tests {
         assert_eq!(folder.read_address(), Some(address));
         folder.forget_address().unwrap();
         assert_eq!(folder.read_address(), None);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_look_into_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = StateFolder::at(dir.path().join(NAME));
+        fs::create_dir(folder.path()).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        folder.make().unwrap();
+        assert_eq!(fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn the_folder_of_a_named_store_is_made_and_hidden_from_git_and_one_that_is_there_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        make_for(&dir.path().join("a/b/orders.db")).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("a/b/.gitignore")).unwrap(), "*\n");
+        assert_eq!(fs::metadata(dir.path().join("a/b")).unwrap().permissions().mode() & 0o777, 0o700);
+        make_for(&dir.path().join("a/orders.db")).unwrap();
+        assert!(!dir.path().join("a/.gitignore").exists());
+        make_for(Path::new("orders.db")).unwrap();
     }
 
     #[test]

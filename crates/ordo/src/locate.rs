@@ -8,6 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use crate::cli::Common;
+use crate::environment;
 use crate::error::{Error, Result};
 use crate::nearby::{self, OwnDaemon};
 
@@ -68,7 +69,7 @@ fn named(url: &str) -> (Target, Option<ServerToken>) {
 }
 
 fn token_given() -> Option<ServerToken> {
-    std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()).map(Zeroizing::new)
+    environment::var(TOKEN_VARIABLE).filter(|token| !token.trim().is_empty()).map(Zeroizing::new)
 }
 
 /// A path, or `unix:` and a path, is a socket.

@@ -6,6 +6,7 @@ mod config;
 mod daemon;
 #[cfg(test)]
 mod documented;
+mod environment;
 mod error;
 mod executor;
 mod folder;
@@ -23,9 +24,17 @@ mod zone_data;
 
 use clap::Parser;
 
+/// Many threads make and drop small things all the time: docs/benchmarks.md has what it brings.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
+    silence_caught_panics();
     let cli = cli::Cli::parse();
     let paint = output::style::Paint::for_stderr();
+    if cli.command.is_daemon() {
+        environment::shed();
+    }
     match commands::run(cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
@@ -33,4 +42,14 @@ fn main() -> std::process::ExitCode {
             error.exit().into()
         }
     }
+}
+
+/// What redb says of a damaged file is told as a fault, with what to do; a panic beside it would only frighten.
+fn silence_caught_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !ordo_store_redb::is_guarded() {
+            usual(panic);
+        }
+    }));
 }

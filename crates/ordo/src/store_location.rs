@@ -81,7 +81,7 @@ pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
 
 fn cannot_open(fault: Fault) -> Error {
     match fault {
-        Fault::Misuse { what } => Error::failed(what),
+        Fault::Misuse { what } => Error::misused(what),
         fault @ Fault::Unavailable { .. } => {
             Error::from(fault).hint("see whether the database runs and the URL has its user, password and name")
         }
@@ -96,6 +96,15 @@ pub(crate) fn without_password(url: &str) -> String {
     let Some(at) = rest[..end].rfind('@') else { return without_secrets(url) };
     let user = rest[..at].split(':').next().unwrap_or_default();
     without_secrets(&format!("{scheme}://{user}{}", &rest[at..]))
+}
+
+/// Any other address: without user, password and query, which may be keys.
+pub(crate) fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest[..end].rsplit('@').next().unwrap_or_default();
+    let path = rest[end..].split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
 }
 
 /// A password may stand among the parameters too.
@@ -123,5 +132,7 @@ mod tests {
         assert_eq!(without_password("postgres://me:p@ss:w@h/d"), "postgres://me@h/d");
         assert_eq!(without_password("postgres://h/d?password=s3cret&schema=x"), "postgres://h/d?schema=x");
         assert_eq!(without_password("postgres://h/d?user=a@b"), "postgres://h/d?user=a@b");
+        assert_eq!(without_credentials("https://me:s3@cret@c:4318/otlp?api-key=s3cret#x"), "https://c:4318/otlp");
+        assert_eq!(without_credentials("https://c:4318"), "https://c:4318");
     }
 }

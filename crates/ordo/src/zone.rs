@@ -19,7 +19,7 @@ pub(crate) fn named(name: &str) -> Option<TimeZone> {
 pub(crate) fn asked(name: Option<&str>) -> Result<TimeZone> {
     let Some(name) = name else { return Ok(local()) };
     named(name).ok_or_else(|| {
-        Error::failed(format!("unknown time zone {name:?}"))
+        Error::misused(format!("unknown time zone {name:?}"))
             .hint("write it as in the IANA database: Europe/Berlin, America/New_York, UTC")
     })
 }

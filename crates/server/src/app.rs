@@ -11,6 +11,8 @@ use crate::adapters::Adapters;
 use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
 use crate::http::rate::{RateLimits, Rates};
+use crate::http::sse::Turns;
+use crate::http::streams::OpenStreams;
 use crate::pages;
 
 /// What the server says about itself.
@@ -20,9 +22,13 @@ pub struct NodeIdentity {
     pub tick_rate: Millis,
 }
 
-/// The engine and what surrounds it on one node. Cheap to clone.
+/// The engine and what surrounds it on one node. A clone is the same one.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+#[derive(Clone)]
+pub struct Parts {
     pub(crate) engine: Engine,
     pub(crate) auth: Arc<Auth>,
     pub(crate) maintenance: Arc<dyn Maintenance>,
@@ -33,19 +39,35 @@ pub struct App {
     /// What stands before every path: empty, or `/ordo` behind a proxy.
     pub(crate) base_path: Arc<str>,
     pub(crate) kept: Arc<pages::PageCaches>,
+    pub(crate) streams: OpenStreams,
+    pub(crate) turns: Arc<Turns>,
     ready: Arc<AtomicBool>,
+}
+
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("node", &self.node).field("ready", &self.is_ready()).finish_non_exhaustive()
+        std::fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("node", &self.node).field("ready", &self.ready).finish_non_exhaustive()
     }
 }
 
 impl App {
     /// Not ready yet: see [`App::set_ready`].
     pub fn new(engine: Engine, auth: Auth, maintenance: Arc<dyn Maintenance>, node: NodeIdentity) -> App {
-        App {
+        App(Arc::new(Parts {
             engine,
             auth: Arc::new(auth),
             maintenance,
@@ -55,20 +77,28 @@ impl App {
             rates: Arc::new(Rates::new(RateLimits::default())),
             base_path: Arc::from(""),
             kept: Arc::default(),
+            streams: OpenStreams::default(),
+            turns: Arc::default(),
             ready: Arc::default(),
-        }
+        }))
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Parts)) -> App {
+        let mut parts = Arc::unwrap_or_clone(self.0);
+        change(&mut parts);
+        App(Arc::new(parts))
     }
 
     /// The same, with other shares of requests.
     #[must_use]
     pub fn limited(self, limits: RateLimits) -> App {
-        App { rates: Arc::new(Rates::new(limits)), ..self }
+        self.changed(|parts| parts.rates = Arc::new(Rates::new(limits)))
     }
 
     /// The same with those who stand between it and other systems.
     #[must_use]
     pub fn with_adapters(self, adapters: Adapters) -> App {
-        App { adapters, ..self }
+        self.changed(|parts| parts.adapters = adapters)
     }
 
     /// The same, reached below a path such as `/ordo`.
@@ -76,7 +106,7 @@ impl App {
     pub fn below(self, base_path: &str) -> App {
         let trimmed = base_path.trim().trim_matches('/');
         let base_path = if trimmed.is_empty() { String::new() } else { format!("/{trimmed}") };
-        App { base_path: base_path.into(), ..self }
+        self.changed(|parts| parts.base_path = base_path.into())
     }
 
     /// What `/readyz` answers from now on: whether this node is ready.

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{Uri, header};
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::IntoResponse;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use bytes::Bytes;
 use ordo_api::{Code, Operation, openapi};
@@ -21,6 +21,7 @@ use crate::auth::{self, login};
 use crate::http::problem::Problem;
 use crate::http::{compression, security_headers, trace};
 use crate::pages;
+use crate::pages::layout::frame;
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -109,6 +110,7 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::ReadMetrics => get(metrics::show),
         Operation::ReadDescription => get(description),
         Operation::ReadStatus => get(status::show),
+        Operation::ReadTimekeeper => get(status::timekeeper),
         Operation::ExplainCron => get(cron::explain),
         Operation::ReadStoreStats => get(store::stats),
         Operation::BackupStore => post(store::backup),
@@ -132,12 +134,7 @@ pub fn router(app: App) -> Router {
     let routes = routes
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
-        .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
-        .layer(from_fn_with_state(app.clone(), auth::guard))
-        .layer(from_fn_with_state(app.clone(), pages::layout::frame::around))
-        .layer(from_fn(security_headers::put_on))
-        .layer(compression::layer())
-        .layer(from_fn_with_state(app.clone(), trace::request))
+        .layer((compression::layer(), from_fn_with_state(app.clone(), pass), DefaultBodyLimit::max(BODY_MAX_BYTES)))
         .with_state(app);
     match prefix.as_ref() {
         "" => routes,
@@ -147,6 +144,14 @@ pub fn router(app: App) -> Router {
             Router::new().fallback_service(bare.layer(routes))
         }
     }
+}
+
+/// What every request passes on its way in and out. One layer: axum boxes each of them anew for every request.
+async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
+    let app = &app;
+    let guarded = |request| auth::guard(app, request, |request| next.run(request));
+    let framed = |request| frame::around(app, request, guarded);
+    trace::request(app, request, |request| security_headers::put_on(request, framed)).await
 }
 
 /// The request as if there were no prefix.

@@ -9,7 +9,7 @@ use ordo_engine::change::Change;
 use ordo_engine::core::{Core, Effect, Input};
 use ordo_engine::queries::Queries;
 use ordo_engine::timekeeper::AlarmScan;
-use ordo_engine::{Find, Request, queries, recovery, retention};
+use ordo_engine::{Draws, Find, Request, queries, recovery, retention};
 use ordo_model::job::{Definition, SlotReservation};
 use ordo_model::{Incarnation, JobId, Kind};
 use ordo_store::{Fault, Store};
@@ -117,8 +117,9 @@ impl Simulation {
             return Err(Fault::damaged("recovery stopped"));
         }
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
-        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools };
-        let core = Core::new(reservation, self.tick_rate(), self.scenario.pools, self.now());
+        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools, draw: 0 };
+        let draws = Draws::of_seed(self.generations.into());
+        let core = Core::new(reservation, draws, self.tick_rate(), self.scenario.pools, self.now());
         self.node = Some(SimNode {
             number: self.generations,
             generation,
@@ -178,7 +179,7 @@ impl Simulation {
     pub(crate) fn step(&mut self, input: Input) -> Result<(), Crash> {
         let now = self.now();
         self.burn()?;
-        for effect in self.node().core.step(input, now) {
+        for effect in self.node().core.step([input], now) {
             self.burn()?;
             self.perform(effect);
         }
@@ -221,6 +222,8 @@ impl Simulation {
             Effect::Deliver(_) | Effect::Recall { .. } | Effect::Forget { .. } | Effect::Withdraw(_) => {
                 unreachable!("this world has no executors elsewhere")
             }
+            // This world trims at its own times, and tells its clock by the moments alone.
+            Effect::TrimHistory | Effect::ClockStepped { .. } => {}
             Effect::Reconcile(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
                 self.soon(read_ms, Happening::Reconcile { generation, job: JobId(entity.id) });

@@ -13,6 +13,7 @@ mod hints;
 mod migrate;
 mod plan;
 mod position;
+mod probe;
 pub mod raw;
 mod read;
 mod read_log;

@@ -16,7 +16,7 @@ use crate::connect::ConnectionPools;
 use crate::hints::HintChannel;
 use crate::url::{BadUrl, ConnectTarget};
 use crate::writer::PostgresWriter;
-use crate::{migrate, read, read_log, rebuild};
+use crate::{migrate, probe, read, read_log, rebuild};
 
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
@@ -172,6 +172,10 @@ impl Store for PostgresStore {
     async fn ping(&self) -> Result<(), Fault> {
         let answer = self.database.ask("SELECT 1", &[]).await;
         answer.map(drop).map_err(|trouble| trouble.into_fault("asking the database whether it is there"))
+    }
+
+    async fn try_write(&self) -> Result<(), Fault> {
+        probe::try_write(&self.database).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

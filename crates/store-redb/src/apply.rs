@@ -1,106 +1,36 @@
-//! Takes batches into the tables, once their record is on its way into the journal.
+//! Takes batches into the active overlay, and overlays into redb.
 //!
-//! Invariants: the same batches on the same tables come to the same result, now or in a recovery. The transaction is
-//! committed only after the record is durable, so that nobody reads what could still be lost. Damage at one entity
-//! keeps no other from being written: a batch that meets it writes nothing and gets the fault.
+//! Invariants: the same batches on the same layers come to the same result, now or in a recovery. Damage at one entity
+//! keeps no other from being written: a batch that meets it writes nothing and gets the fault; damage of the whole file
+//! keeps all of them. A transaction of redb holds whole overlays, and says up to which record and position it goes.
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Batch, CommitResult, Fault};
-use redb::{Database, Durability, WriteTransaction};
+use ordo_store::{Batch, CommitResult, Fault, View};
+use redb::{Database, Durability, Key, TableDefinition, WriteTransaction};
 
 use crate::commit::Writing;
-use crate::fault::during;
-use crate::journal::{Journal, JournalTail};
-use crate::tables::META;
-use crate::writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX};
+use crate::fault::{during, file_damage};
+use crate::overlay::Overlay;
+use crate::tables::base::Base;
+use crate::tables::coded::Coded;
+use crate::tables::layers::Moment;
+use crate::tables::{
+    ALARMS, CHUNKS, DEDUP, DEDUP_EXPIRY, EVENTS, META, META_JOURNAL_RECORD, META_POSITION, SNAPSHOTS, STREAMS, TableId,
+    rows,
+};
 
-/// What makes a transaction durable.
-#[derive(Debug)]
-pub(crate) struct CommitLog<'j> {
-    way: CommitPath<'j>,
-    begun: bool,
-}
-
-#[derive(Debug)]
-enum CommitPath<'j> {
-    /// redb itself.
-    Redb,
-    /// A record in the journal.
-    Append(&'j mut Journal),
-    /// It is durable already, in records up to this number.
-    Replay(u64),
-}
-
-impl<'j> CommitLog<'j> {
-    pub(crate) fn without() -> CommitLog<'j> {
-        CommitLog { way: CommitPath::Redb, begun: false }
-    }
-
-    pub(crate) fn append_to(journal: &'j mut Journal) -> CommitLog<'j> {
-        CommitLog { way: CommitPath::Append(journal), begun: false }
-    }
-
-    /// Whether something of it may last, whatever becomes of the tables.
-    pub(crate) fn is_begun(&self) -> bool {
-        self.begun
-    }
-
-    fn begin_write(&self, database: &Database) -> Result<WriteTransaction, Fault> {
-        match &self.way {
-            CommitPath::Redb => begin_durable(database),
-            CommitPath::Append(_) | CommitPath::Replay(_) => {
-                let mut transaction = database.begin_write().map_err(during("beginning to write"))?;
-                transaction.set_durability(Durability::None).map_err(during("beginning to write"))?;
-                Ok(transaction)
-            }
-        }
-    }
-
-    /// Begins to make the batches durable, once; returns the number of their record.
-    fn begin(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
-        let begun = std::mem::replace(&mut self.begun, true);
-        match &mut self.way {
-            CommitPath::Redb => Ok(0),
-            CommitPath::Append(journal) if begun => Ok(journal.last()),
-            CommitPath::Append(journal) => journal.append(batches),
-            CommitPath::Replay(number) => Ok(*number),
-        }
-    }
-
-    /// Waits until they are.
-    fn end(&mut self) -> Result<(), Fault> {
-        match &mut self.way {
-            CommitPath::Redb | CommitPath::Replay(_) => Ok(()),
-            CommitPath::Append(journal) => journal.synced(),
-        }
-    }
-}
-
-/// One answer per batch. A fault means that none of them is known to be durable.
-pub(crate) fn apply(
-    database: &Database,
-    batches: &[Batch],
-    log: &mut CommitLog<'_>,
-) -> Result<Vec<CommitResult>, Fault> {
+/// The next state of the active overlay, and one answer per batch. A fault means that there is none.
+pub(crate) fn apply(moment: &Moment, batches: &[Batch]) -> Result<(Overlay, Vec<CommitResult>), Fault> {
     let mut damaged = BTreeMap::new();
     loop {
-        let transaction = log.begin_write(database)?;
-        let mut writing = Writing::begin(&transaction)?;
-        let record = log.begin(batches)?;
+        let mut writing = Writing::begin(moment)?;
         match try_all(&mut writing, batches, &damaged) {
-            Err((batch, fault @ Fault::Damaged { .. })) => {
+            Ok(answers) => return Ok((writing.end(), answers)),
+            Err((batch, fault @ Fault::Damaged { .. })) if file_damage(&fault).is_none() => {
                 damaged.insert(batch, fault);
             }
-            tried => {
-                let ended = writing.end_record(record);
-                log.end()?;
-                let answers = tried.map_err(|(_, fault)| fault)?;
-                if ended? {
-                    transaction.commit().map_err(during("committing"))?;
-                }
-                return Ok(answers);
-            }
+            Err((_, fault)) => return Err(fault),
         }
     }
 }
@@ -118,28 +48,65 @@ fn try_all(
     batches.iter().enumerate().map(each).collect()
 }
 
-/// Applies what a journal holds and redb does not, many records to a transaction.
-pub(crate) fn replay(database: &Database, tail: &JournalTail) -> Result<(), Fault> {
-    let mut gathered: Vec<Batch> = Vec::new();
-    let (mut last, mut items, mut bytes) = (0, 0, 0);
-    for record in tail.batches() {
-        let (number, batches) = record?;
-        last = number;
-        items += batches.iter().map(|batch| batch.items.len()).sum::<usize>();
-        bytes += batches.iter().map(Batch::bytes).sum::<usize>();
-        gathered.extend(batches);
-        if items >= GATHERED_ITEMS_MAX || bytes >= GATHERED_BYTES_MAX {
-            replay_gathered(database, &gathered, last)?;
-            gathered.clear();
-            (items, bytes) = (0, 0);
-        }
-    }
-    if gathered.is_empty() { Ok(()) } else { replay_gathered(database, &gathered, last) }
+/// How long a transaction of redb lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// Until the next crash: the journal has it.
+    Journaled,
+    Durably,
 }
 
-/// Whoever waited for the outcomes is gone.
-fn replay_gathered(database: &Database, batches: &[Batch], last: u64) -> Result<(), Fault> {
-    apply(database, batches, &mut CommitLog { way: CommitPath::Replay(last), begun: false }).map(drop)
+/// Takes an overlay into redb in one transaction; returns the tables as they are then.
+pub(crate) fn take_in(database: &Database, overlay: &Overlay, lasting: Lasting) -> Result<Base, Fault> {
+    let transaction = match lasting {
+        Lasting::Durably => begin_durable(database)?,
+        Lasting::Journaled => {
+            let mut transaction = database.begin_write().map_err(during("beginning to write"))?;
+            transaction.set_durability(Durability::None).map_err(during("beginning to write"))?;
+            transaction
+        }
+    };
+    put_overlay(&transaction, overlay)?;
+    transaction.commit().map_err(during("committing"))?;
+    Base::of(database)
+}
+
+/// Table by table, each in the order of its keys, each key once.
+pub(crate) fn put_overlay(transaction: &WriteTransaction, overlay: &Overlay) -> Result<(), Fault> {
+    put_table(transaction, overlay, TableId::Events, EVENTS)?;
+    put_table(transaction, overlay, TableId::Streams, STREAMS)?;
+    put_table(transaction, overlay, TableId::Snapshots, SNAPSHOTS)?;
+    put_table(transaction, overlay, TableId::Alarms, ALARMS)?;
+    put_table(transaction, overlay, TableId::Chunks, CHUNKS)?;
+    put_table(transaction, overlay, TableId::Dedup, DEDUP)?;
+    put_table(transaction, overlay, TableId::DedupExpiry, DEDUP_EXPIRY)?;
+    for view in View::ALL {
+        put_table(transaction, overlay, TableId::Rows(view), rows(view))?;
+    }
+    put_number(transaction, META_POSITION, overlay.mark.position)?;
+    put_number(transaction, META_JOURNAL_RECORD, overlay.mark.record)
+}
+
+fn put_table<K: Coded + Key, V: Coded>(
+    transaction: &WriteTransaction,
+    overlay: &Overlay,
+    table: TableId,
+    definition: TableDefinition<'static, K, V>,
+) -> Result<(), Fault> {
+    let map = overlay.map(table);
+    if map.len() == 0 {
+        return Ok(());
+    }
+    let mut into = transaction.open_table(definition).map_err(during("opening a table"))?;
+    for entry in map.iter() {
+        let key = K::parse(entry.key())?;
+        match entry.value() {
+            Some(value) => into.insert(key, V::parse(value)?),
+            None => into.remove(key),
+        }
+        .map_err(during("writing a row"))?;
+    }
+    Ok(())
 }
 
 /// A transaction that redb itself makes durable: in two phases, and such that an opening after a crash does not walk

@@ -46,13 +46,29 @@ fn fault(doing: &'static str, error: redb::Error) -> Fault {
         E::TransactionInProgress => {
             return Fault::Held { what: format!("others still read the store while {doing}: try again without them") };
         }
-        E::Corrupted(what) => return Fault::damaged(format!("redb found, while {doing}: {what}")),
+        E::Corrupted(what) => {
+            return Fault::damaged(format!("{FILE_DAMAGED}, found while {doing} ({what}): restore a backup"));
+        }
         E::TableTypeMismatch { .. } | E::TypeDefinitionChanged { .. } | E::TableDoesNotExist(_) => {
             return Fault::damaged(format!("while {doing}: {error}"));
         }
         other => FaultCause::Other(other),
     };
     Fault::unavailable(doing, cause)
+}
+
+/// How the damage of a whole file is told, and told apart from that of one entity.
+pub(crate) const FILE_DAMAGED: &str = "the file contradicts itself";
+
+pub(crate) fn file_damage(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::Damaged { what } if what.starts_with(FILE_DAMAGED) => Some(what),
+        Fault::Damaged { .. }
+        | Fault::Unavailable { .. }
+        | Fault::Held { .. }
+        | Fault::NotAPosition { .. }
+        | Fault::Misuse { .. } => None,
+    }
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -1,41 +1,53 @@
-//! The open store, database and journal, which opens itself anew after a failure of the disk.
+//! The open store, journal and tables, which opens itself anew after a failure of the disk.
 //!
 //! redb refuses everything after the first I/O error until it is opened again; opening is a crash recovery and
-//! takes milliseconds. Invariants: a commit is acknowledged when its record is durable in the journal and the tables
-//! hold it; readers see the tables, hence nothing that is not durable. Nothing is written while a failed generation
-//! has not been replaced, and whatever reached the journal before the failure is in the tables of the next one.
+//! takes milliseconds. Invariants: a commit is acknowledged when its record is durable in the journal and its rows are
+//! published; readers see nothing that is not durable. Nothing is written while a failed generation has not been
+//! replaced, and whatever reached the journal before the failure is there in the next one. Wherever redb's code runs, a
+//! panic of it becomes a fault; after one that tells of damage nothing is written any more, and the layers are read on.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_store::{Batch, CommitResult, Fault, JournalStats};
-use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use redb::{Database, WriteTransaction};
+use tokio::sync::oneshot;
 
-use crate::apply::{CommitLog, apply, begin_durable, put_number};
-use crate::fault::during;
-use crate::journal::{Counters, Journal, Journaling, Keeping, open};
-use crate::open::RedbOptions;
-use crate::source::BackendSource;
+use crate::apply::{Lasting, apply, begin_durable, put_number, put_overlay, take_in};
+use crate::commit::Writing;
+use crate::fault::{during, file_damage};
+use crate::files::open::RedbOptions;
+use crate::files::source::BackendSource;
+use crate::files::unfinished::Unfinished;
+use crate::follower::{Follower, follow};
+use crate::guard::guarded;
+use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
+use crate::overlay::Overlay;
+use crate::state::{Shared, State, closed};
+use crate::tables::base::Base;
+use crate::tables::layers::{Layers, Moment};
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
-use crate::unfinished::Unfinished;
 
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) source: BackendSource,
     options: RedbOptions,
     keeping: Keeping,
-    current: RwLock<Generation>,
-    /// The newest generation that is known to have failed.
-    failed: AtomicU64,
+    shared: Arc<Shared>,
+    follower: Follower,
     /// Held by whoever writes or opens anew.
     writing: Mutex<Journaling>,
-    counters: Counters,
+    counters: Arc<Counters>,
+    /// The last record there was when somebody last looked whether the store can be written.
+    probed: AtomicU64,
 }
 
-#[derive(Debug)]
-struct Generation {
-    number: u64,
-    database: Option<Database>,
+/// What shows that a commit would succeed, once redb durably holds this record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proof {
+    generation: u64,
+    record: u64,
 }
 
 /// Whether a piece of work has something to make durable.
@@ -45,158 +57,303 @@ pub(crate) enum Done<T> {
 }
 
 impl Handle {
-    /// `threaded`: a thread of its own syncs the journal while redb takes the batches.
+    /// `threaded`: a thread of its own takes into redb what was committed, and another may sync the journal.
     pub(crate) fn open(source: BackendSource, options: RedbOptions, threaded: bool) -> Result<Handle, Fault> {
         let keeping = Keeping { bytes_max: options.journal_bytes as u64, threaded };
-        let counters = Counters::default();
-        let (database, journaling) = open(&source, options, keeping, &counters)?;
-        let current = RwLock::new(Generation { number: 1, database: Some(database) });
-        let (failed, writing) = (AtomicU64::new(0), Mutex::new(journaling));
-        Ok(Handle { source, options, keeping, current, failed, writing, counters })
+        let counters = Arc::new(Counters::default());
+        let opened = guarded("opening it", || open(&source, options, keeping, &counters))?;
+        let Opened { database, journaling, base, active, durable } = opened;
+        let probed = AtomicU64::new(active.mark.record);
+        let shared = Arc::new(Shared::new(database, base, active, durable));
+        let follower = if threaded && source.has_journal() {
+            Follower::start(Arc::clone(&shared), Arc::clone(&counters))?
+        } else {
+            Follower::inline()
+        };
+        let writing = Mutex::new(journaling);
+        Ok(Handle { source, options, keeping, shared, follower, writing, counters, probed })
     }
 
-    /// A second try meets a database that was opened anew: nobody is troubled by a failure that is over.
-    pub(crate) fn read<T>(&self, work: impl Fn(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
+    /// A second try meets a store that was opened anew: nobody is troubled by a failure that is over.
+    pub(crate) fn read<T>(&self, work: impl Fn(&Layers<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
         match self.read_once(&work) {
             Err(Fault::Unavailable { .. }) => self.read_once(&work),
             answer => answer,
         }
     }
 
-    fn read_once<T>(&self, work: impl FnOnce(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
-        if self.has_failed() {
+    fn read_once<T>(&self, work: impl FnOnce(&Layers<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.shared.lock().has_failed() {
             self.open_anew(&mut self.lock_writing())?;
         }
-        let (number, begun) = self.with_database(|database| database.begin_read().map_err(during("beginning to read")));
-        let read = begun.and_then(|read| work(&read));
-        read.inspect_err(|fault| self.note(number, fault))
+        let (generation, moment) = self.moment()?;
+        let read = guarded("reading", move || work(&moment.layers()));
+        read.inspect_err(|fault| self.shared.note(generation, fault))
     }
 
-    /// A moment of the store to read from at leisure; what goes wrong with it is not taken for the disk's failure.
-    pub(crate) fn moment(&self) -> Result<ReadTransaction, Fault> {
+    /// What everybody sees now, to be read at leisure.
+    fn moment(&self) -> Result<(u64, Moment), Fault> {
+        let state = self.shared.lock();
+        Ok((state.generation, state.moment()?))
+    }
+
+    /// The tables, with everything that is acknowledged now.
+    pub(crate) fn tables(&self) -> Result<Arc<Base>, Fault> {
         self.read(|_| Ok(()))?;
-        let (_, begun) = self.with_database(|database| database.begin_read().map_err(during("beginning to read")));
-        begun
+        // Most of it goes into redb while others commit; they wait for the rest alone.
+        drop(self.begin_draining(Lasting::Journaled)?);
+        let mut state = self.shared.lock();
+        let frozen = state.to_follow().map(|frozen| frozen.overlay);
+        while state.to_follow().map(|frozen| frozen.overlay).is_some_and(|now| is_same(&now, &frozen)) {
+            state.expect_well()?;
+            state = self.shared.wait(state);
+        }
+        drop(state);
+        let mut writing = self.lock_writing();
+        self.open_anew(&mut writing)?;
+        self.drain(Lasting::Journaled)?;
+        Ok(self.shared.lock().moment()?.base)
     }
 
     /// Commits batches together, one answer for each: all of it is durable when this returns, or nothing is
     /// acknowledged.
     pub(crate) fn commit(&self, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
         let mut writing = self.lock_writing();
+        self.refuse_damaged()?;
         self.open_anew(&mut writing)?;
-        self.make_room(&mut writing)?;
-        let mut log = match &mut *writing {
-            Journaling::Open(journal) => CommitLog::append_to(journal),
-            Journaling::Without | Journaling::Idle { .. } => CommitLog::without(),
-        };
-        let (number, answers) = self.with_database(|database| apply(database, batches, &mut log));
-        if answers.is_err() && log.is_begun() {
-            // The journal may hold what the tables do not: opening anew brings them together.
-            self.failed.fetch_max(number, Ordering::AcqRel);
-        }
-        self.count(&writing);
-        answers.inspect_err(|fault| self.note(number, fault))
+        self.commit_locked(&mut writing, batches)
     }
 
-    /// One write transaction of redb's own, which leaves the journal with nothing to add: all of it is durable when
-    /// this returns, or nothing is acknowledged.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&WriteTransaction) -> Result<Done<T>, Fault>) -> Result<T, Fault> {
-        let mut writing = self.lock_writing();
-        self.open_anew(&mut writing)?;
-        let (number, begun) = self.with_database(begin_durable);
-        let answer = begun.and_then(|transaction| match work(&transaction)? {
-            Done::Nothing(answer) => Ok(answer),
-            Done::Write(answer) => {
-                self.commit_durably(number, transaction, &mut writing)?;
-                Ok(answer)
-            }
-        });
-        answer.inspect_err(|fault| self.note(number, fault))
-    }
-
-    /// Makes redb durable, so that the journal begins anew, if there is anything in it.
-    pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
-        let mut writing = self.lock_writing();
-        self.open_anew(&mut writing)?;
-        self.checkpoint_locked(&mut writing)
-    }
-
-    fn checkpoint_locked(&self, writing: &mut Journaling) -> Result<(), Fault> {
+    fn commit_locked(&self, writing: &mut Journaling, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
+        self.start_journal(writing)?;
         match writing {
-            Journaling::Open(journal) if journal.pending_bytes() > 0 => {}
-            Journaling::Open(_) | Journaling::Idle { .. } | Journaling::Without => return Ok(()),
+            Journaling::Open(journal) => {
+                self.make_room(journal)?;
+                self.commit_to(journal, batches)
+            }
+            Journaling::Without | Journaling::Idle => self.commit_to_redb(batches),
         }
-        let (number, begun) = self.with_database(begin_durable);
-        let done = begun.and_then(|transaction| self.commit_durably(number, transaction, writing));
-        done.inspect_err(|fault| self.note(number, fault))
     }
 
-    /// redb holds everything up to here durably afterwards.
-    fn commit_durably(
-        &self,
-        number: u64,
-        transaction: WriteTransaction,
-        writing: &mut Journaling,
-    ) -> Result<(), Fault> {
-        let began = (self.options.micros)();
-        put_number(&transaction, META_JOURNAL_RECORD, writing.last())?;
-        // Whatever a commit stumbles over, redb wants to be opened again afterwards.
-        transaction.commit().map_err(|error| {
-            self.failed.fetch_max(number, Ordering::AcqRel);
-            during("committing")(error)
-        })?;
-        if let Journaling::Open(journal) = writing {
-            journal.checkpointed();
-            self.counters.checkpointed((self.options.micros)().saturating_sub(began));
+    fn commit_to(&self, journal: &mut Journal, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
+        let (generation, moment) = self.moment()?;
+        // A store that takes no commits appends none.
+        Writing::expect_complete(&moment)?;
+        let fail = |fault: &Fault| self.shared.fail(generation, fault);
+        let record = journal.append(batches).inspect_err(fail)?;
+        let applied = guarded("writing", || apply(&moment, batches));
+        journal.synced().inspect_err(fail)?;
+        // Otherwise the journal holds what readers do not see: opening anew brings them together.
+        let (mut next, answers) = applied.inspect_err(fail)?;
+        next.mark.record = record;
+        next.mark.journal_bytes = journal.written_bytes();
+        self.counters.holds(journal);
+        let before = std::mem::replace(&mut self.shared.lock().active, Arc::new(next));
+        // What is freed here is freed outside the lock.
+        drop((before, moment));
+        Ok(answers)
+    }
+
+    /// Where redb itself makes a commit durable.
+    fn commit_to_redb(&self, batches: &[Batch]) -> Result<Vec<CommitResult>, Fault> {
+        let (generation, moment) = self.moment()?;
+        let applied = guarded("writing", || apply(&moment, batches));
+        let applied = applied.inspect_err(|fault| self.shared.note(generation, fault));
+        drop(moment);
+        let (next, answers) = applied?;
+        if !next.is_empty() {
+            let database = self.shared.lock_database();
+            let taken = database.as_ref().ok_or_else(closed);
+            let taken = taken.and_then(|db| guarded("writing", || take_in(db, &next, Lasting::Durably)));
+            let base = taken.inspect_err(|fault| self.shared.fail(generation, fault))?;
+            self.shared.lock().settle(base);
         }
-        self.count(writing);
+        Ok(answers)
+    }
+
+    /// Waits until the journal has room for one more record and the overlay for its rows; hands over to the follower
+    /// what is worth a transaction.
+    fn make_room(&self, journal: &mut Journal) -> Result<(), Fault> {
+        let mut state = self.shared.lock();
+        let mut waiting_since = None;
+        loop {
+            state.expect_well()?;
+            journal.freed(state.durable.record);
+            let (is_full, bytes) = (journal.is_full(), state.active.memory_bytes());
+            let wants_checkpoint = is_full || state.pending_bytes() >= self.options.checkpoint_bytes();
+            if state.frozen.is_none() && (wants_checkpoint || bytes >= self.options.follow_bytes()) {
+                let lasting = if wants_checkpoint { Lasting::Durably } else { Lasting::Journaled };
+                state = self.hand_over(state, lasting);
+                continue;
+            }
+            // A batch that is too large alone is not kept waiting for ever.
+            if !is_full && (bytes < self.options.overlay_bytes || state.active.is_empty()) {
+                break;
+            }
+            waiting_since.get_or_insert_with(self.options.micros);
+            state = self.shared.wait(state);
+        }
+        if let Some(since) = waiting_since {
+            self.counters.waited((self.options.micros)().saturating_sub(since));
+        }
         Ok(())
     }
 
-    /// There is a journal, and room in it for one more record.
-    fn make_room(&self, writing: &mut Journaling) -> Result<(), Fault> {
+    fn hand_over<'s>(&'s self, mut state: MutexGuard<'s, State>, lasting: Lasting) -> MutexGuard<'s, State> {
+        state.freeze(lasting);
+        if !self.follower.is_inline() {
+            self.shared.tell();
+            return state;
+        }
+        drop(state);
+        let began = (self.options.micros)();
+        follow(&self.shared, &self.counters);
+        self.counters.waited((self.options.micros)().saturating_sub(began));
+        self.shared.lock()
+    }
+
+    /// Waits until redb holds everything. The caller holds the journal, so that nothing is added.
+    fn drain(&self, lasting: Lasting) -> Result<(), Fault> {
+        let mut state = self.shared.lock();
+        loop {
+            state.expect_well()?;
+            if state.is_drained(lasting) {
+                return Ok(());
+            }
+            self.refuse_damaged()?;
+            state = if state.frozen.is_none() { self.hand_over(state, lasting) } else { self.shared.wait(state) };
+        }
+    }
+
+    /// Hands everything over to the follower. What is returned ends when it is done with it, or has failed.
+    pub(crate) fn begin_draining(&self, lasting: Lasting) -> Result<oneshot::Receiver<Infallible>, Fault> {
+        let mut writing = self.lock_writing();
+        self.open_anew(&mut writing)?;
+        let (tell, told) = oneshot::channel();
+        let mut state = self.shared.lock();
+        state.expect_well()?;
+        if state.is_drained(lasting) {
+            return Ok(told);
+        }
+        self.refuse_damaged()?;
+        state.waiting.push(tell);
+        if state.frozen.is_none() {
+            drop(self.hand_over(state, lasting));
+        }
+        Ok(told)
+    }
+
+    /// Rows that do not go through the journal, in one durable transaction of redb: all of it is durable when this
+    /// returns, or nothing is acknowledged.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Writing<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.write_tables(|transaction, moment| {
+            let mut writing = Writing::for_rebuild(moment);
+            let answer = work(&mut writing)?;
+            let overlay = writing.end();
+            if overlay.is_empty() {
+                return Ok(Done::Nothing(answer));
+            }
+            put_overlay(transaction, &overlay)?;
+            Ok(Done::Write(answer))
+        })
+    }
+
+    /// The same for work on the tables themselves.
+    pub(crate) fn write_tables<T>(
+        &self,
+        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+    ) -> Result<T, Fault> {
+        let mut writing = self.lock_writing();
+        self.refuse_damaged()?;
+        self.open_anew(&mut writing)?;
+        self.write_locked(work)
+    }
+
+    /// The caller holds the journal.
+    fn write_locked<T>(
+        &self,
+        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+    ) -> Result<T, Fault> {
+        self.drain(Lasting::Journaled)?;
+        let (generation, moment) = self.moment()?;
+        let done = guarded("writing", || self.write_drained(generation, &moment, work));
+        done.inspect_err(|fault| self.shared.note(generation, fault))
+    }
+
+    fn write_drained<T>(
+        &self,
+        generation: u64,
+        moment: &Moment,
+        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+    ) -> Result<T, Fault> {
+        let database = self.shared.lock_database();
+        let database = database.as_ref().ok_or_else(closed)?;
+        let transaction = begin_durable(database)?;
+        let answer = match work(&transaction, moment)? {
+            Done::Nothing(answer) => return Ok(answer),
+            Done::Write(answer) => answer,
+        };
+        put_number(&transaction, META_JOURNAL_RECORD, moment.active.mark.record)?;
+        // Whatever a commit stumbles over, redb wants to be opened again afterwards.
+        let committed = transaction.commit().map_err(during("committing")).and_then(|()| Base::of(database));
+        let base = committed.inspect_err(|fault| self.shared.fail(generation, fault))?;
+        self.shared.lock().settle(base);
+        Ok(answer)
+    }
+
+    /// There is a journal, where there can be one.
+    fn start_journal(&self, writing: &mut Journaling) -> Result<(), Fault> {
         match writing {
-            Journaling::Open(journal) if journal.is_full() => self.checkpoint_locked(writing),
             Journaling::Open(_) | Journaling::Without => Ok(()),
-            Journaling::Idle { last } => {
-                let last = *last;
-                *writing = Journaling::Open(Box::new(self.start_journal(last)?));
+            Journaling::Idle => {
+                let last = self.shared.lock().active.mark.record;
+                let id = self.source.new_journal_id(last);
+                // The journal is ready before redb says that it is to be read.
+                let journal = Journal::start(&self.source, self.keeping, id, last)?;
+                self.name_journal(id, last)?;
+                self.shared.lock().begin_journal();
+                *writing = Journaling::Open(Box::new(journal));
                 Ok(())
             }
         }
     }
 
-    /// The journal is ready before redb says that it is to be read.
-    fn start_journal(&self, last: u64) -> Result<Journal, Fault> {
-        let id = self.source.new_journal_id(last);
-        let journal = Journal::start(&self.source, self.keeping, id, last)?;
-        self.name_journal(id, last)?;
-        Ok(journal)
-    }
-
     /// redb durably says which journal has its later records; 0: there are none.
     fn name_journal(&self, id: u64, last: u64) -> Result<(), Fault> {
-        let (number, begun) = self.with_database(begin_durable);
-        let named = begun.and_then(|transaction| {
+        let generation = self.shared.lock().generation;
+        let database = self.shared.lock_database();
+        let named = guarded("naming the journal", || {
+            let transaction = begin_durable(database.as_ref().ok_or_else(closed)?)?;
             put_number(&transaction, META_JOURNAL, id)?;
             put_number(&transaction, META_JOURNAL_RECORD, last)?;
-            transaction.commit().map_err(|error| {
-                self.failed.fetch_max(number, Ordering::AcqRel);
-                during("naming the journal")(error)
-            })
+            transaction
+                .commit()
+                .map_err(during("naming the journal"))
+                .inspect_err(|fault| self.shared.fail(generation, fault))
         });
-        named.inspect_err(|fault| self.note(number, fault))
+        named.inspect_err(|fault| self.shared.note(generation, fault))
     }
 
     /// For work that needs the database for itself: nothing else reads or writes meanwhile.
     pub(crate) fn alone<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
-        self.checkpoint_locked(&mut writing)?;
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let number = current.number;
-        let done = current.database.as_mut().ok_or_else(closed).and_then(work);
-        done.inspect_err(|fault| self.note(number, fault))
+        self.drain(Lasting::Durably)?;
+        let mut database = self.shared.lock_database();
+        let database = database.as_mut().ok_or_else(closed)?;
+        let mut state = self.shared.lock();
+        // redb wants no reader, and this is one.
+        state.base = None;
+        let done = guarded("working on the whole file", || work(database));
+        if let Err(fault) = &done {
+            self.shared.latch(fault);
+            if matches!(fault, Fault::Unavailable { .. }) || file_damage(fault).is_some() {
+                state.fail(fault);
+            }
+        }
+        // Without a base the store is opened anew, which says why.
+        state.base = guarded("reading", || Base::of(database)).ok().map(Arc::new);
+        done
     }
 
     /// Puts another file in the place of redb's, if there is one to put: it holds the same and needs no journal.
@@ -206,77 +363,152 @@ impl Handle {
     ) -> Result<(), Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
-        self.checkpoint_locked(&mut writing)?;
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let made = current.database.as_ref().ok_or_else(closed).and_then(make)?;
+        self.drain(Lasting::Durably)?;
+        let mut database = self.shared.lock_database();
+        let made = guarded("copying it", || database.as_ref().ok_or_else(closed).and_then(make));
+        let made = made.inspect_err(|fault| self.shared.latch(fault))?;
         let Some(file) = made else { return Ok(()) };
+        let mut state = self.shared.lock();
         // From here on whoever comes next opens what is there, should one of these steps fail.
-        drop(current.database.take());
+        state.base = None;
+        self.close_database(&mut database)?;
         *writing = Journaling::Without;
         file.finish()?;
         self.source.remove_journal()?;
         self.counters.emptied();
-        let (database, journaling) = open(&self.source, self.options, self.keeping, &self.counters)?;
-        (current.database, *writing) = (Some(database), journaling);
-        Ok(())
+        self.open_into(&mut database, &mut state, &mut writing)
     }
 
-    fn with_database<T>(&self, work: impl FnOnce(&Database) -> Result<T, Fault>) -> (u64, Result<T, Fault>) {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        (current.number, current.database.as_ref().ok_or_else(closed).and_then(work))
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.shared.damage().map(str::to_owned)
+    }
+
+    pub(crate) fn refuse_damaged(&self) -> Result<(), Fault> {
+        self.shared.refuse_damaged()
+    }
+
+    /// Appends a record that holds nothing, as a commit would; or does without it where others were appended since the
+    /// last time: they are proof enough. For redb, [`Handle::begin_proving`] tells.
+    pub(crate) fn try_append(&self) -> Result<Proof, Fault> {
+        let mut writing = self.lock_writing();
+        self.refuse_damaged()?;
+        self.open_anew(&mut writing)?;
+        // Records of before say nothing about a rebuild that has begun since.
+        Writing::expect_complete(&self.moment()?.1)?;
+        let before = self.probed.load(Ordering::Acquire);
+        let record = match &*writing {
+            Journaling::Without => {
+                self.write_locked(|_, _| Ok(Done::Write(())))?;
+                0
+            }
+            Journaling::Idle | Journaling::Open(_) => {
+                if self.shared.lock().active.mark.record <= before {
+                    self.commit_locked(&mut writing, &[])?;
+                }
+                before + 1
+            }
+        };
+        let state = self.shared.lock();
+        self.probed.store(state.active.mark.record, Ordering::Release);
+        Ok(Proof { generation: state.generation, record })
+    }
+
+    /// None: redb has durably taken what there is to prove. Otherwise this hands it over, and what is returned ends when
+    /// redb has gone on, or has failed.
+    pub(crate) fn begin_proving(&self, proof: Proof) -> Result<Option<oneshot::Receiver<Infallible>>, Fault> {
+        let _writing = self.lock_writing();
+        let mut state = self.shared.lock();
+        if state.durable.record >= proof.record {
+            return Ok(None);
+        }
+        if state.generation != proof.generation {
+            return Err(Fault::unavailable("writing to redb", "it failed, and the store was opened anew: try again"));
+        }
+        state.expect_well()?;
+        self.refuse_damaged()?;
+        let (tell, told) = oneshot::channel();
+        state.waiting.push(tell);
+        if state.frozen.is_none() {
+            drop(self.hand_over(state, Lasting::Durably));
+        }
+        Ok(Some(told))
     }
 
     fn lock_writing(&self) -> MutexGuard<'_, Journaling> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_failed(&self) -> bool {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.database.is_none() || self.failed.load(Ordering::Acquire) >= current.number
-    }
-
-    /// Transactions of the failed generation that still read learn that it is closed.
+    /// Whoever still reads from the failed generation is told that it is closed; whoever comes waits.
     fn open_anew(&self, writing: &mut Journaling) -> Result<(), Fault> {
-        if !self.has_failed() {
+        if !self.shared.lock().has_failed() {
             return Ok(());
         }
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        drop(current.database.take());
-        let (database, journaling) = open(&self.source, self.options, self.keeping, &self.counters)?;
-        current.number += 1;
-        current.database = Some(database);
-        *writing = journaling;
-        tracing::warn!(generation = current.number, "the store was opened anew after a failure of the disk");
+        // Where the follower is at work, this waits for it.
+        let mut database = self.shared.lock_database();
+        let mut state = self.shared.lock();
+        state.base = None;
+        self.close_database(&mut database)?;
+        self.open_into(&mut database, &mut state, writing)?;
+        tracing::warn!(generation = state.generation, "the store was opened anew after a failure of the disk");
         Ok(())
     }
 
-    fn note(&self, number: u64, fault: &Fault) {
-        match fault {
-            Fault::Unavailable { .. } => {
-                self.failed.fetch_max(number, Ordering::AcqRel);
-            }
-            Fault::Damaged { .. } | Fault::Held { .. } | Fault::NotAPosition { .. } | Fault::Misuse { .. } => {}
-        }
+    /// redb writes when it is closed.
+    fn close_database(&self, database: &mut Option<Database>) -> Result<(), Fault> {
+        let database = database.take();
+        let closed = guarded("closing it", || {
+            drop(database);
+            Ok(())
+        });
+        closed.inspect_err(|fault| self.shared.latch(fault))
     }
 
-    fn count(&self, writing: &Journaling) {
-        if let Journaling::Open(journal) = writing {
-            self.counters.holds(journal);
-        }
+    /// The overlays are dropped: the journal has what is in them.
+    fn open_into(
+        &self,
+        database: &mut Option<Database>,
+        state: &mut State,
+        writing: &mut Journaling,
+    ) -> Result<(), Fault> {
+        let opened = guarded("opening it anew", || open(&self.source, self.options, self.keeping, &self.counters));
+        let opened = opened.inspect_err(|fault| self.shared.latch(fault))?;
+        *database = Some(opened.database);
+        *writing = opened.journaling;
+        state.generation += 1;
+        state.failure = None;
+        state.base = Some(opened.base);
+        state.active = Arc::new(opened.active);
+        state.frozen = None;
+        state.durable = opened.durable;
+        state.waiting.clear();
+        self.shared.tell();
+        Ok(())
     }
 
     pub(crate) fn journal_stats(&self) -> Option<JournalStats> {
-        self.source.has_journal().then(|| self.counters.stats())
+        let pending_bytes = self.shared.lock().pending_bytes();
+        self.source.has_journal().then(|| self.counters.stats(pending_bytes))
     }
 
     /// Everything is in redb's file, which needs no journal any more.
     fn close(&self) -> Result<(), Fault> {
+        if self.shared.damage().is_some() {
+            return Ok(());
+        }
         let writing = self.lock_writing();
         match &*writing {
-            Journaling::Open(journal) if !self.has_failed() => self.name_journal(0, journal.last()),
-            Journaling::Open(_) | Journaling::Idle { .. } | Journaling::Without => Ok(()),
+            Journaling::Open(_) if !self.shared.lock().has_failed() => {
+                self.drain(Lasting::Journaled)?;
+                let last = self.shared.lock().active.mark.record;
+                self.name_journal(0, last)
+            }
+            Journaling::Open(_) | Journaling::Idle | Journaling::Without => Ok(()),
         }
     }
+}
+
+fn is_same(overlay: &Arc<Overlay>, other: &Option<Arc<Overlay>>) -> bool {
+    other.as_ref().is_some_and(|other| Arc::ptr_eq(overlay, other))
 }
 
 /// After a failure the journal has what redb lacks, and the next opening reads it.
@@ -287,9 +519,9 @@ impl Drop for Handle {
         {
             tracing::warn!(%fault, "the store is closed with records in its journal, which the next opening reads");
         }
+        self.follower.end(&self.shared);
+        if let Err(fault) = self.close_database(&mut self.shared.lock_database()) {
+            tracing::warn!(%fault, "the store was closed, but redb's file was not");
+        }
     }
-}
-
-fn closed() -> Fault {
-    Fault::unavailable("using the store", "it could not be opened anew after a failure of the disk")
 }

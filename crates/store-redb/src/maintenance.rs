@@ -13,11 +13,12 @@ use redb::{
 
 use crate::apply::put_number;
 use crate::fault::{cannot_open, cannot_open_file, during};
-use crate::open::create_tables;
+use crate::files::open::create_tables;
+use crate::files::unfinished::Unfinished;
+use crate::guard::guarded;
 use crate::read::table;
 use crate::store::RedbStore;
 use crate::tables::{META_JOURNAL, Visit, visit_all};
-use crate::unfinished::Unfinished;
 
 /// A backup writes this many entries at a time,
 const COPIED_ENTRIES_MAX: usize = 20_000;
@@ -40,13 +41,14 @@ impl RedbStore {
             return Err(Fault::Held { what: format!("{} is there already: name another file", to.display()) });
         }
         let unfinished = Unfinished::of(to)?;
-        let read = self.handle.moment()?;
-        copy_into(unfinished.path(), &read, progress)?;
+        let tables = self.handle.tables()?;
+        guarded("copying it", || copy_into(unfinished.path(), &tables.read, progress))?;
         unfinished.finish()
     }
 
     /// Gives unused space back to the disk. Needs the store for itself, and room for a second file.
     pub fn compact(&self) -> Result<Compacted, Fault> {
+        self.handle.refuse_damaged()?;
         let bytes_before = self.handle.source.bytes_on_disk();
         match self.handle.source.path() {
             Some(path) => self.handle.replace_file(|database| smaller_copy(database, path))?,

@@ -9,9 +9,9 @@ use ordo_store::{Batch, Disposition, Fault, Item};
 use redb::{Database, WriteTransaction};
 
 use crate::fault::during;
-use crate::keys::{alarm_key, entity_key, stream_key};
+use crate::tables::keys::{alarm_key, entity_key, stream_key};
+use crate::tables::values::{Header, write_event, write_snapshot};
 use crate::tables::{ALARMS, EVENTS, SNAPSHOTS, STREAMS, VIEWS, rows};
-use crate::values::{Header, write_event, write_snapshot};
 
 #[derive(Debug)]
 pub struct RedbRawLoop {

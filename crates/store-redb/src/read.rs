@@ -1,26 +1,27 @@
-//! Reads, each inside one read transaction: it sees one moment of the store.
+//! Reads, each of one moment of the store.
 //!
-//! Invariant: a read touches at most as many entries as it answers, plus one look-up.
+//! Invariant: a read touches at most as many rows as it returns, one look-up more, and what was deleted in between since
+//! redb last went on.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
     Chunk, Direction, DueAlarm, Fault, JournalStats, KeyRange, Position, Row, Snapshot, Stats, StoredEvent, StreamPage,
-    Version, View,
+    TransferredKey, Version, View,
 };
-use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableDefinition, Value};
+use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, Value};
 use uuid::Uuid;
 
 use crate::fault::during;
-use crate::keys::{
-    alarm_key, chunk_key, chunk_number_of, entity_key, entity_of, position_of, ringing_of, stream_key, stream_of,
+use crate::tables::coded::Coded;
+use crate::tables::keys::{
+    alarm_key, chunk_key, chunk_number_of, entity_key, entity_of, number_of, position_of, ringing_of, stream_key,
+    stream_of, uuid_of,
 };
-use crate::tables::{
-    ALARMS, AlarmKey, CHUNKS, ChunkKey, DEDUP, EVENTS, EntityKey, FORMAT, SNAPSHOTS, STREAMS, StreamKey,
-    rows as rows_of,
-};
-use crate::values::{read_dedup, read_event, read_snapshot};
+use crate::tables::layers::{Bounds, Layers};
+use crate::tables::values::{read_dedup, read_event, read_snapshot};
+use crate::tables::{AlarmKey, AlarmValue, ChunkKey, EntityKey, FORMAT, StreamKey, TableId};
 
 pub(crate) fn table<K: Key + 'static, V: Value + 'static>(
     read: &ReadTransaction,
@@ -29,177 +30,10 @@ pub(crate) fn table<K: Key + 'static, V: Value + 'static>(
     read.open_table(table).map_err(during("opening a table"))
 }
 
-pub(crate) fn load(read: &ReadTransaction, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
-    let snapshots = table(read, SNAPSHOTS)?;
-    let load = |entity: &EntityId| {
-        let found = snapshots.get(&entity_key(*entity)).map_err(during("loading a snapshot"))?;
-        found.map(|snapshot| read_snapshot(snapshot.value())).transpose()
-    };
-    entities.iter().map(load).collect()
-}
-
-pub(crate) fn history(
-    read: &ReadTransaction,
-    entity: EntityId,
-    from: Version,
-    limit: usize,
-) -> Result<StreamPage, Fault> {
-    let (streams, events) = (table(read, STREAMS)?, table(read, EVENTS)?);
-    let end = stream_key(entity, Version::MAX);
-    let first = streams.range::<&StreamKey>(&stream_key(entity, 0)..=&end).map_err(during("reading a stream"))?.next();
-    let oldest = match first.transpose().map_err(during("reading a stream"))? {
-        Some((key, _)) => stream_of(key.value())?.1,
-        None => return Ok(StreamPage::default()),
-    };
-    let mut found = Vec::new();
-    for entry in
-        streams.range::<&StreamKey>(&stream_key(entity, from)..=&end).map_err(during("reading a stream"))?.take(limit)
-    {
-        let (_, position) = entry.map_err(during("reading a stream"))?;
-        let position = position.value();
-        let event = events.get(position).map_err(during("reading an event"))?;
-        let event = event.ok_or_else(|| Fault::damaged(format!("{entity} lacks its event at position {position}")))?;
-        found.push(read_event(position, event.value())?);
-    }
-    Ok(StreamPage { events: found, oldest })
-}
-
-pub(crate) fn events(read: &ReadTransaction, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
-    let after = position_of(after)?;
-    let events = table(read, EVENTS)?;
-    let range = (Bound::Excluded(after), Bound::<u64>::Unbounded);
-    let mut found = Vec::new();
-    for entry in events.range(range).map_err(during("reading events"))?.take(limit) {
-        let (position, event) = entry.map_err(during("reading events"))?;
-        found.push(read_event(position.value(), event.value())?);
-    }
-    Ok(found)
-}
-
-pub(crate) fn due(
-    read: &ReadTransaction,
-    until: Timestamp,
-    after: Option<DueAlarm>,
-    limit: usize,
-) -> Result<Vec<DueAlarm>, Fault> {
-    if after.is_some_and(|after| after.at > until) {
-        return Ok(Vec::new());
-    }
-    let last = alarm_key(until, Uuid::max());
-    let first = after.map(|after| alarm_key(after.at, after.entity.id));
-    let from = first.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-    let alarms = table(read, ALARMS)?;
-    let mut found = Vec::new();
-    for entry in
-        alarms.range::<&AlarmKey>((from, Bound::Included(&last))).map_err(during("reading alarms"))?.take(limit)
-    {
-        let (key, value) = entry.map_err(during("reading alarms"))?;
-        found.push(ringing_of(key.value(), value.value())?);
-    }
-    Ok(found)
-}
-
-pub(crate) fn entities(
-    read: &ReadTransaction,
-    after: Option<EntityId>,
-    limit: usize,
-) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
-    let after = after.map(entity_key);
-    let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-    let snapshots = table(read, SNAPSHOTS)?;
-    let mut found = Vec::new();
-    for entry in
-        snapshots.range::<&EntityKey>((from, Bound::Unbounded)).map_err(during("listing entities"))?.take(limit)
-    {
-        let (key, value) = entry.map_err(during("listing entities"))?;
-        found.push((entity_of(key.value())?, read_snapshot(value.value())?));
-    }
-    Ok(found)
-}
-
-/// One seek per stream: the events of each are stepped over.
-pub(crate) fn streams(read: &ReadTransaction, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
-    let streams = table(read, STREAMS)?;
-    let mut found: Vec<EntityId> = Vec::new();
-    let mut after = after;
-    while found.len() < limit {
-        let edge = after.map(|entity| stream_key(entity, Version::MAX));
-        let from = edge.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-        let next = streams.range::<&StreamKey>((from, Bound::Unbounded)).map_err(during("listing streams"))?.next();
-        let Some((key, _)) = next.transpose().map_err(during("listing streams"))? else { break };
-        let entity = entity_of(&stream_of(key.value())?.0)?;
-        found.push(entity);
-        after = Some(entity);
-    }
-    Ok(found)
-}
-
-pub(crate) fn row(read: &ReadTransaction, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-    let found = table(read, rows_of(view))?.get(key).map_err(during("reading a row"))?;
-    Ok(found.map(|value| value.value().to_vec()))
-}
-
-pub(crate) fn rows(
-    read: &ReadTransaction,
-    view: View,
-    range: &KeyRange,
-    order: Direction,
-    limit: usize,
-) -> Result<Vec<Row>, Fault> {
-    let to = range.to.as_deref();
-    if to.is_some_and(|to| to <= range.from.as_slice()) {
-        return Ok(Vec::new());
-    }
-    let bounds = (Bound::Included(range.from.as_slice()), to.map_or(Bound::Unbounded, Bound::Excluded));
-    let mut entries = table(read, rows_of(view))?.range::<&[u8]>(bounds).map_err(during("reading rows"))?;
-    let mut found = Vec::new();
-    while found.len() < limit {
-        let next = match order {
-            Direction::Ascending => entries.next(),
-            Direction::Descending => entries.next_back(),
-        };
-        let Some(entry) = next else { break };
-        let (key, value) = entry.map_err(during("reading rows"))?;
-        found.push(Row { key: key.value().to_vec(), value: value.value().to_vec() });
-    }
-    Ok(found)
-}
-
-pub(crate) fn chunks(read: &ReadTransaction, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
-    let (first, last) = (chunk_key(owner, from), chunk_key(owner, u64::MAX));
-    let mut found = Vec::new();
-    for entry in table(read, CHUNKS)?.range::<&ChunkKey>(&first..=&last).map_err(during("reading chunks"))?.take(limit)
-    {
-        let (key, value) = entry.map_err(during("reading chunks"))?;
-        found.push(Chunk { owner, seq: chunk_number_of(key.value())?, bytes: value.value().to_vec() });
-    }
-    Ok(found)
-}
-
-pub(crate) fn dedup(read: &ReadTransaction, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
-    let Some(found) = table(read, DEDUP)?.get(key).map_err(during("reading a dedup key"))? else {
-        return Ok(None);
-    };
-    let (until, value) = read_dedup(found.value())?;
-    Ok((until > now).then(|| value.to_vec()))
-}
-
-pub(crate) fn stats(read: &ReadTransaction, bytes_on_disk: u64, journal: Option<JournalStats>) -> Result<Stats, Fault> {
-    let mut rows = Vec::with_capacity(View::ALL.len());
-    for view in View::ALL {
-        rows.push((view, count(read, rows_of(view))?));
-    }
-    Ok(Stats {
-        driver: "redb",
-        format: FORMAT,
-        bytes_on_disk,
-        events: count(read, EVENTS)?,
-        entities: count(read, SNAPSHOTS)?,
-        alarms: count(read, ALARMS)?,
-        chunks: count(read, CHUNKS)?,
-        rows,
-        journal,
-    })
+/// A number of the meta table; 0 where there is none.
+pub(crate) fn number(meta: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64, Fault> {
+    let found = meta.get(name).map_err(during("reading the store's numbers"))?;
+    Ok(found.map_or(0, |number| number.value()))
 }
 
 pub(crate) fn count<K: Key + 'static, V: Value + 'static>(
@@ -207,4 +41,184 @@ pub(crate) fn count<K: Key + 'static, V: Value + 'static>(
     definition: TableDefinition<'static, K, V>,
 ) -> Result<u64, Fault> {
     table(read, definition)?.len().map_err(during("counting"))
+}
+
+/// What `read` makes of the first rows of a range.
+fn collect<T>(
+    layers: &Layers<'_>,
+    table: TableId,
+    bounds: Bounds<'_>,
+    order: Direction,
+    limit: usize,
+    read: impl Fn(&[u8], &[u8]) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut found = Vec::new();
+    if limit == 0 {
+        return Ok(found);
+    }
+    layers.scan(table, bounds, order, &mut |key, value| {
+        found.push(read(key, value)?);
+        Ok(if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(found)
+}
+
+/// The same upwards.
+fn upwards<T>(
+    layers: &Layers<'_>,
+    table: TableId,
+    bounds: Bounds<'_>,
+    limit: usize,
+    read: impl Fn(&[u8], &[u8]) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    collect(layers, table, bounds, Direction::Ascending, limit, read)
+}
+
+fn after<K: AsRef<[u8]>>(key: Option<&K>) -> Bound<&[u8]> {
+    key.map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_ref()))
+}
+
+pub(crate) fn load(layers: &Layers<'_>, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+    let load = |entity: &EntityId| layers.get(TableId::Snapshots, &entity_key(*entity), read_snapshot);
+    entities.iter().map(load).collect()
+}
+
+pub(crate) fn history(layers: &Layers<'_>, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
+    let end = stream_key(entity, Version::MAX);
+    let version = |key: &[u8], _: &[u8]| Ok(stream_of(<&StreamKey>::parse(key)?)?.1);
+    let start = stream_key(entity, 0);
+    let all = (Bound::Included(start.as_slice()), Bound::Included(end.as_slice()));
+    let Some(oldest) = upwards(layers, TableId::Streams, all, 1, version)?.pop() else {
+        return Ok(StreamPage::default());
+    };
+    let start = stream_key(entity, from);
+    let wanted = (Bound::Included(start.as_slice()), Bound::Included(end.as_slice()));
+    let positions = upwards(layers, TableId::Streams, wanted, limit, |_, position| number_of(position))?;
+    let event = |position: u64| {
+        let event = layers.get(TableId::Events, &position.to_be_bytes(), |event| read_event(position, event))?;
+        event.ok_or_else(|| Fault::damaged(format!("{entity} lacks its event at position {position}")))
+    };
+    Ok(StreamPage { events: positions.into_iter().map(event).collect::<Result<_, _>>()?, oldest })
+}
+
+pub(crate) fn events(layers: &Layers<'_>, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
+    let after = position_of(after)?.to_be_bytes();
+    let bounds = (Bound::Excluded(after.as_slice()), Bound::Unbounded);
+    upwards(layers, TableId::Events, bounds, limit, |position, event| read_event(number_of(position)?, event))
+}
+
+pub(crate) fn due(
+    layers: &Layers<'_>,
+    until: Timestamp,
+    last_seen: Option<DueAlarm>,
+    limit: usize,
+) -> Result<Vec<DueAlarm>, Fault> {
+    let last = alarm_key(until, Uuid::max());
+    let first = last_seen.map(|alarm| alarm_key(alarm.at, alarm.entity.id));
+    let bounds = (after(first.as_ref()), Bound::Included(last.as_slice()));
+    let read = |key: &[u8], value: &[u8]| ringing_of(<&AlarmKey>::parse(key)?, <&AlarmValue>::parse(value)?);
+    upwards(layers, TableId::Alarms, bounds, limit, read)
+}
+
+pub(crate) fn entities(
+    layers: &Layers<'_>,
+    last_seen: Option<EntityId>,
+    limit: usize,
+) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
+    let first = last_seen.map(entity_key);
+    let bounds = (after(first.as_ref()), Bound::Unbounded);
+    let read = |key: &[u8], value: &[u8]| Ok((entity_of(<&EntityKey>::parse(key)?)?, read_snapshot(value)?));
+    upwards(layers, TableId::Snapshots, bounds, limit, read)
+}
+
+/// One seek per stream: the events of each are stepped over.
+pub(crate) fn streams(layers: &Layers<'_>, last_seen: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
+    let mut found: Vec<EntityId> = Vec::new();
+    let mut last_seen = last_seen;
+    while found.len() < limit {
+        let edge = last_seen.map(|entity| stream_key(entity, Version::MAX));
+        let bounds = (after(edge.as_ref()), Bound::Unbounded);
+        let read = |key: &[u8], _: &[u8]| entity_of(&stream_of(<&StreamKey>::parse(key)?)?.0);
+        let Some(entity) = upwards(layers, TableId::Streams, bounds, 1, read)?.pop() else { break };
+        found.push(entity);
+        last_seen = Some(entity);
+    }
+    Ok(found)
+}
+
+pub(crate) fn row(layers: &Layers<'_>, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    layers.get(TableId::Rows(view), key, |value| Ok(value.to_vec()))
+}
+
+pub(crate) fn rows(
+    layers: &Layers<'_>,
+    view: View,
+    range: &KeyRange,
+    order: Direction,
+    limit: usize,
+) -> Result<Vec<Row>, Fault> {
+    let bounds =
+        (Bound::Included(range.from.as_slice()), range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded));
+    let read = |key: &[u8], value: &[u8]| Ok(Row { key: key.to_vec(), value: value.to_vec() });
+    collect(layers, TableId::Rows(view), bounds, order, limit, read)
+}
+
+pub(crate) fn chunks(layers: &Layers<'_>, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+    let (first, last) = (chunk_key(owner, from), chunk_key(owner, u64::MAX));
+    let bounds = (Bound::Included(first.as_slice()), Bound::Included(last.as_slice()));
+    upwards(layers, TableId::Chunks, bounds, limit, read_chunk)
+}
+
+/// Chunks of all owners.
+pub(crate) fn all_chunks(
+    layers: &Layers<'_>,
+    last_seen: Option<(Uuid, u64)>,
+    limit: usize,
+) -> Result<Vec<Chunk>, Fault> {
+    let first = last_seen.map(|(owner, seq)| chunk_key(owner, seq));
+    upwards(layers, TableId::Chunks, (after(first.as_ref()), Bound::Unbounded), limit, read_chunk)
+}
+
+fn read_chunk(key: &[u8], value: &[u8]) -> Result<Chunk, Fault> {
+    let owner = uuid_of(&key[..key.len().min(16)])?;
+    Ok(Chunk { owner, seq: chunk_number_of(<&ChunkKey>::parse(key)?)?, bytes: value.to_vec() })
+}
+
+pub(crate) fn dedup(layers: &Layers<'_>, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+    let found = layers.get(TableId::Dedup, key, |entry| {
+        let (until, value) = read_dedup(entry)?;
+        Ok((until > now).then(|| value.to_vec()))
+    })?;
+    Ok(found.flatten())
+}
+
+/// Dedup keys with what stands under them, expired or not.
+pub(crate) fn all_keys(
+    layers: &Layers<'_>,
+    last_seen: Option<&[u8]>,
+    limit: usize,
+) -> Result<Vec<TransferredKey>, Fault> {
+    let read = |key: &[u8], entry: &[u8]| {
+        let (until, value) = read_dedup(entry)?;
+        Ok(TransferredKey { key: key.to_vec(), until, value: value.to_vec() })
+    };
+    upwards(layers, TableId::Dedup, (after(last_seen.as_ref()), Bound::Unbounded), limit, read)
+}
+
+pub(crate) fn stats(layers: &Layers<'_>, bytes_on_disk: u64, journal: Option<JournalStats>) -> Result<Stats, Fault> {
+    let mut rows = Vec::with_capacity(View::ALL.len());
+    for view in View::ALL {
+        rows.push((view, layers.count(TableId::Rows(view))?));
+    }
+    Ok(Stats {
+        driver: "redb",
+        format: FORMAT,
+        bytes_on_disk,
+        events: layers.count(TableId::Events)?,
+        entities: layers.count(TableId::Snapshots)?,
+        alarms: layers.count(TableId::Alarms)?,
+        chunks: layers.count(TableId::Chunks)?,
+        rows,
+        journal,
+    })
 }

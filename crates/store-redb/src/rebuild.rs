@@ -7,12 +7,11 @@ use ordo_store::{Fault, Rebuilt};
 use redb::{Key, TableDefinition, Value, WriteTransaction};
 
 use crate::apply::put_number;
-use crate::commit::Writing;
 use crate::fault::during;
 use crate::handle::{Done, Handle};
-use crate::keys::entity_key;
+use crate::tables::keys::entity_key;
+use crate::tables::values::Header;
 use crate::tables::{META_REBUILDING, Visit, visit_derived};
-use crate::values::Header;
 
 struct Empty<'t>(&'t WriteTransaction);
 
@@ -27,7 +26,7 @@ impl Visit for Empty<'_> {
 }
 
 pub(crate) fn clear(handle: &Handle) -> Result<(), Fault> {
-    handle.write(|transaction| {
+    handle.write_tables(|transaction, _| {
         visit_derived(&mut Empty(transaction))?;
         mark(transaction, 1)?;
         Ok(Done::Write(()))
@@ -35,20 +34,19 @@ pub(crate) fn clear(handle: &Handle) -> Result<(), Fault> {
 }
 
 pub(crate) fn put(handle: &Handle, found: &[Rebuilt]) -> Result<(), Fault> {
-    handle.write(|transaction| {
-        let mut writing = Writing::for_rebuild(transaction)?;
+    handle.write(|writing| {
         for Rebuilt { entity, snapshot, rows } in found {
             let header = Header { version: snapshot.version, alarm: snapshot.alarm };
             let before = writing.header(&entity_key(*entity))?;
-            writing.put_snapshot(*entity, before.alarm, header, &snapshot.state)?;
-            writing.put_rows(rows)?;
+            writing.put_snapshot(*entity, before.alarm, header, &snapshot.state);
+            writing.put_rows(rows);
         }
-        Ok(if writing.end()? { Done::Write(()) } else { Done::Nothing(()) })
+        Ok(())
     })
 }
 
 pub(crate) fn end(handle: &Handle) -> Result<(), Fault> {
-    handle.write(|transaction| {
+    handle.write_tables(|transaction, _| {
         mark(transaction, 0)?;
         Ok(Done::Write(()))
     })

@@ -15,13 +15,13 @@ use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
 use uuid::Uuid;
 
-use crate::commit::Writing;
-use crate::handle::{Done, Handle};
-use crate::held::StoreLock;
-use crate::open::RedbOptions;
-use crate::source::{BackendSource, Disk};
+use crate::apply::Lasting;
+use crate::files::held::StoreLock;
+use crate::files::open::RedbOptions;
+use crate::files::source::{BackendSource, Disk, repair_rights};
+use crate::handle::Handle;
 use crate::writer::{RedbWriter, commit_one};
-use crate::{read, rebuild};
+use crate::{probe, read, rebuild};
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
 /// goes.
@@ -89,7 +89,8 @@ impl RedbStore {
 /// The file, opened by this process alone.
 fn hold(path: &Path, options: RedbOptions, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
     let held = StoreLock::take(path)?;
-    match Handle::open(BackendSource::File(path.to_owned()), options, threaded) {
+    let open = || Handle::open(BackendSource::File(path.to_owned()), options, threaded);
+    match repair_rights(path).and_then(|()| open()) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {
             held.let_go();
@@ -110,39 +111,39 @@ impl Store for RedbStore {
     }
 
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
-        self.handle.read(|read| read::load(read, entities))
+        self.handle.read(|layers| read::load(layers, entities))
     }
 
     async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
-        self.handle.read(|read| read::history(read, entity, from, limit))
+        self.handle.read(|layers| read::history(layers, entity, from, limit))
     }
 
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
-        self.handle.read(|read| read::events(read, after, limit))
+        self.handle.read(|layers| read::events(layers, after, limit))
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
-        self.handle.read(|read| read::due(read, until, after, limit))
+        self.handle.read(|layers| read::due(layers, until, after, limit))
     }
 
     async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
-        self.handle.read(|read| read::entities(read, after, limit))
+        self.handle.read(|layers| read::entities(layers, after, limit))
     }
 
     async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
-        self.handle.read(|read| read::streams(read, after, limit))
+        self.handle.read(|layers| read::streams(layers, after, limit))
     }
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        self.handle.read(|read| read::row(read, view, key))
+        self.handle.read(|layers| read::row(layers, view, key))
     }
 
     async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
-        self.handle.read(|read| read::rows(read, view, range, order, limit))
+        self.handle.read(|layers| read::rows(layers, view, range, order, limit))
     }
 
     async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
-        self.handle.read(|read| keys.iter().map(|key| read::row(read, view, key)).collect())
+        self.handle.read(|layers| keys.iter().map(|key| read::row(layers, view, key)).collect())
     }
 
     async fn rows_of_ranges(
@@ -152,32 +153,24 @@ impl Store for RedbStore {
         order: Direction,
         limit: usize,
     ) -> Result<Vec<Vec<Row>>, Fault> {
-        self.handle.read(|read| ranges.iter().map(|range| read::rows(read, view, range, order, limit)).collect())
+        self.handle.read(|layers| ranges.iter().map(|range| read::rows(layers, view, range, order, limit)).collect())
     }
 
     async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
-        self.handle.read(|read| read::chunks(read, owner, from, limit))
+        self.handle.read(|layers| read::chunks(layers, owner, from, limit))
     }
 
     async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
-        self.handle.read(|read| read::dedup(read, key, now))
+        self.handle.read(|layers| read::dedup(layers, key, now))
     }
 
     async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault> {
-        let forget = move |handle: &Handle| {
-            handle
-                .write(|transaction| {
-                    let mut writing = Writing::begin(transaction)?;
-                    let forgotten = writing.forget_dedup(now, limit)?;
-                    Ok(if writing.end()? { Done::Write(forgotten) } else { Done::Nothing(forgotten) })
-                })
-                .and_then(|forgotten| {
-                    // This comes by from time to time, also when nobody commits: then a crash leaves nothing to replay.
-                    handle.checkpoint()?;
-                    Ok(forgotten)
-                })
-        };
-        self.task(forget).await
+        // This comes by from time to time, also when nobody commits: then a crash leaves nothing to replay. Commits go
+        // on meanwhile, and have to wait for the keys alone.
+        let drained = self.task(|handle| handle.begin_draining(Lasting::Durably)).await?;
+        // Nothing is ever sent; it ends.
+        let _ended = drained.await;
+        self.task(move |handle| handle.write(|writing| writing.forget_dedup(now, limit))).await
     }
 
     async fn clear_derived(&self) -> Result<(), Fault> {
@@ -194,6 +187,24 @@ impl Store for RedbStore {
 
     async fn stats(&self) -> Result<Stats, Fault> {
         let (bytes_on_disk, journal) = (self.handle.source.bytes_on_disk(), self.handle.journal_stats());
-        self.handle.read(|read| read::stats(read, bytes_on_disk, journal))
+        self.handle.read(|layers| read::stats(layers, bytes_on_disk, journal))
+    }
+
+    async fn ping(&self) -> Result<(), Fault> {
+        self.handle.read(|layers| read::row(layers, View::Runs, &[])).map(drop)
+    }
+
+    async fn try_write(&self) -> Result<(), Fault> {
+        let proof = self.task(probe::try_append).await?;
+        // Commits go on while redb takes what came before.
+        while let Some(taken) = self.task(move |handle| handle.begin_proving(proof)).await? {
+            // Nothing is ever sent; it ends.
+            let _ended = taken.await;
+        }
+        Ok(())
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.handle.damage()
     }
 }

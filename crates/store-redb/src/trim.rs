@@ -2,27 +2,25 @@
 //!
 //! Invariant: an event and its entry in the stream index go together; a version and a position are never given twice.
 
-use ordo_model::EntityId;
-use ordo_store::{Fault, Trim, Version};
+use std::ops::{Bound, ControlFlow};
 
-use redb::ReadableTable;
+use ordo_model::EntityId;
+use ordo_store::{Direction, Fault, Trim, Version};
 
 use crate::commit::Writing;
-use crate::fault::during;
-use crate::keys::stream_key;
-use crate::tables::StreamKey;
-use crate::values::write_event;
+use crate::tables::TableId;
+use crate::tables::keys::{number_of, stream_key};
+use crate::tables::values::write_event;
 
 impl Writing<'_> {
     pub(crate) fn trim(&mut self, entity: EntityId, trim: &Trim) -> Result<(), Fault> {
         let last = stream_key(entity, trim.through);
-        let kept = self.streams.get(&last).map_err(during("looking for the end of a trim"))?;
-        let Some(position) = kept.map(|position| position.value()) else {
+        let Some(position) = self.layers().get(TableId::Streams, &last, number_of)? else {
             return Ok(());
         };
         self.remove_before(entity, trim.through)?;
-        write_event(&mut self.scratch, entity, trim.through, &trim.checkpoint);
-        self.events.insert(position, self.scratch.as_slice()).map_err(during("writing a checkpoint"))?;
+        write_event(&mut self.value, entity, trim.through, &trim.checkpoint);
+        self.put_value(TableId::Events, &position.to_be_bytes());
         Ok(())
     }
 
@@ -37,13 +35,15 @@ impl Writing<'_> {
     /// Events from the version `first` (included) to `end` (not included).
     pub(crate) fn remove_between(&mut self, entity: EntityId, first: Version, end: Version) -> Result<(), Fault> {
         let (first, end) = (stream_key(entity, first), stream_key(entity, end));
-        let gone = self
-            .streams
-            .extract_from_if::<&StreamKey, _>(&first..&end, |_, _| true)
-            .map_err(during("trimming a stream"))?;
-        for entry in gone {
-            let (_, position) = entry.map_err(during("trimming a stream"))?;
-            self.events.remove(position.value()).map_err(during("removing an event"))?;
+        let bounds = (Bound::Included(first.as_slice()), Bound::Excluded(end.as_slice()));
+        let mut gone = Vec::new();
+        self.layers().scan(TableId::Streams, bounds, Direction::Ascending, &mut |key, position| {
+            gone.push((key.to_vec(), number_of(position)?));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for (key, position) in gone {
+            self.delete(TableId::Streams, &key);
+            self.delete(TableId::Events, &position.to_be_bytes());
         }
         Ok(())
     }

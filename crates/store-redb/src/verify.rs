@@ -8,15 +8,14 @@ use std::cmp::Ordering;
 use ordo_store::{Fault, Version};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
-use crate::commit::number;
 use crate::fault::during;
-use crate::keys::{alarm_key, entity_of, expiry_key, stream_of};
-use crate::read::{count, table};
+use crate::read::{count, number, table};
 use crate::store::RedbStore;
+use crate::tables::keys::{alarm_key, entity_of, expiry_key, stream_of};
+use crate::tables::values::{Header, event_owner, read_dedup, read_header};
 use crate::tables::{
     ALARMS, CHUNKS, DEDUP, DEDUP_EXPIRY, EVENTS, EntityKey, META, META_POSITION, META_REBUILDING, SNAPSHOTS, STREAMS,
 };
-use crate::values::{Header, event_owner, read_dedup, read_header};
 
 /// At most this many findings are listed one by one; the rest is counted.
 pub const FINDINGS_MAX: usize = 100;

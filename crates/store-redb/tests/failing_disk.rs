@@ -7,6 +7,7 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use ordo_model::Timestamp;
 use ordo_store::{Batch, CommitOutcome, Fault, Position, Store};
 use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
@@ -115,6 +116,8 @@ async fn a_read_that_fails_is_a_fault_and_the_next_one_succeeds() {
     let store = RedbStore::open_on(disk.clone(), RedbOptions { cache_bytes: 0, ..RedbOptions::default() }).unwrap();
     let item = |version| ordo_store::conformance::given::item(common::job(1), version);
     store.commit(Batch { items: vec![item(0)], chunks: Vec::new() }).await.unwrap();
+    // The follower takes it into redb: what is in memory cannot fail.
+    store.forget_dedup(Timestamp::MIN, 0).await.unwrap();
     disk.fail(FailurePlan { op: Op::Read, after: 0, kind: ErrorKind::Other });
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
     assert!(matches!(store.events(&Position::default(), 10).await, Err(Fault::Unavailable { .. })));
@@ -158,4 +161,18 @@ async fn everybody_waiting_for_a_commit_that_fails_gets_the_fault() {
         assert!(matches!(task.await.unwrap().unwrap().as_slice(), [CommitOutcome::Committed { version: 1, .. }]));
     }
     assert!(store.verify().unwrap().is_sound());
+}
+
+#[test]
+fn whoever_asks_whether_a_commit_would_succeed_hears_of_a_full_disk_and_of_its_end() {
+    let disk = SimDisk::new(1);
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
+    commit(&store, Workload::new(1).batch()).unwrap();
+    now(store.try_write()).unwrap();
+    disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
+    let fault = now(store.try_write()).unwrap_err();
+    assert!(fault.source().unwrap().to_string().contains("no space is left"), "{fault:?}");
+    assert!(now(store.try_write()).is_err(), "as long as it lasts");
+    disk.heal();
+    now(store.try_write()).unwrap();
 }

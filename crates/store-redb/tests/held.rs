@@ -59,6 +59,41 @@ fn a_lock_file_left_by_a_dead_process_holds_nobody_up() {
     assert!(text.starts_with(&format!("process {}\n", std::process::id())), "{text}");
 }
 
+/// Holds the lock file as a child of a dead process would, which has signed it.
+fn left_behind(folder: &TempDir, seconds: &str) -> (std::process::Child, u32) {
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    let process = dead.id();
+    dead.wait().unwrap();
+    let lock = folder.path().join("ordo.redb.lock");
+    std::fs::write(&lock, format!("process {process}\nstarted 1\nsince 2026-11-16T00:00:00.000Z\n")).unwrap();
+    let script = "exec 9<>\"$1\"; flock 9; echo; exec sleep \"$2\"";
+    let mut holder = std::process::Command::new("sh");
+    holder.args(["-c", script, "sh", lock.to_str().unwrap(), seconds]).stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    let mut said = [0];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut said).unwrap();
+    (holder, process)
+}
+
+#[test]
+fn a_lock_that_a_dead_process_left_to_its_tool_is_waited_for() {
+    let folder = TempDir::new().unwrap();
+    let (mut holder, _) = left_behind(&folder, "0.3");
+    open(&folder.path().join("ordo.redb")).unwrap();
+    holder.wait().unwrap();
+}
+
+#[test]
+fn whoever_was_left_behind_and_stays_is_named_and_not_the_dead() {
+    let folder = TempDir::new().unwrap();
+    let (mut holder, dead) = left_behind(&folder, "30");
+    let Err(Fault::Held { what }) = open(&folder.path().join("ordo.redb")) else { panic!("opened twice") };
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(what.contains(&format!("process {} (sleep)", holder.id())), "{what}");
+    assert!(what.contains(&format!("process {dead}, which is gone")), "{what}");
+}
+
 #[test]
 fn a_store_open_in_another_program_is_held() {
     let folder = TempDir::new().unwrap();

@@ -15,8 +15,12 @@ mod common;
 use common::{Workload, commit, dump};
 
 fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
+    filled_with(folder, batches, RedbOptions::default())
+}
+
+fn filled_with(folder: &TempDir, batches: usize, options: RedbOptions) -> (PathBuf, RedbStore) {
     let path = folder.path().join("ordo.redb");
-    let store = RedbStore::open_file_inline(&path, RedbOptions::default()).unwrap();
+    let store = RedbStore::open_file_inline(&path, options).unwrap();
     let mut workload = Workload::new(7);
     for _ in 0..batches {
         commit(&store, workload.batch()).unwrap();
@@ -104,11 +108,11 @@ fn compaction_gives_space_back_and_keeps_everything() {
     common::now(store.commit(Batch { items: vec![item(job(100), 0)], chunks: Vec::new() })).unwrap();
 }
 
-/// A store as it grows in use: many small commits with keys in no order, redb's pages half empty.
+/// A store as it grows in use: many small transactions with keys in no order, redb's pages half empty.
 #[test]
 fn compaction_makes_a_store_smaller_and_never_larger() {
     let folder = TempDir::new().unwrap();
-    let (path, store) = filled(&folder, 400);
+    let (path, store) = filled_with(&folder, 400, RedbOptions { overlay_bytes: 8, ..RedbOptions::default() });
     let before = dump(&store).unwrap();
     let file = || std::fs::metadata(&path).unwrap().len();
     let grown = file();

@@ -181,6 +181,14 @@ pub trait Store: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether a commit would succeed now, found out by writing something small and meaningless. Costs about a commit.
+    async fn try_write(&self) -> Result<(), Fault>;
+
+    /// What makes the whole store unfit to be written, if it was found to be: damage beyond one entity.
+    fn damage(&self) -> Option<String> {
+        None
+    }
+
     /// Whether other processes may write to the store too. Then what a writer remembers may be old, and what it
     /// builds on a commit that is still under way may stand on somebody else's: it must know a commit's outcome
     /// before it builds on it.

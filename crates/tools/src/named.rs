@@ -78,7 +78,7 @@ impl NamedTool {
 
     fn fill(&self, input: &Value) -> Result<Invocation, InputError> {
         let values = self.values(input)?;
-        self.refuse_options(input)?;
+        self.refuse_options(&values)?;
         let env: BTreeMap<_, _> = self.env.iter().map(|(name, value)| (name.clone(), value.fill(&values))).collect();
         check_env(&env)?;
         let invocation = Invocation {
@@ -114,13 +114,15 @@ impl NamedTool {
         }
     }
 
-    /// A file called `--delete-all` is not meant as an option.
-    fn refuse_options(&self, input: &Value) -> Result<(), InputError> {
-        let before_dashes = self.args.iter().take_while(|arg| !arg.is_literally("--"));
-        for field in before_dashes.filter_map(Template::leading_field) {
-            if input[field].as_str().is_some_and(|text| text.starts_with('-')) {
-                return Err(InputError::invalid(field, "must not begin with - here, it would be taken for an option"));
-            }
+    /// A file called `--delete-all` is not meant as an option. What counts is the argument as it becomes: the first
+    /// field may be empty, and a number may be negative.
+    fn refuse_options(&self, values: &BTreeMap<&str, String>) -> Result<(), InputError> {
+        let mut before_dashes = self.args.iter().take_while(|arg| !arg.is_literally("--"));
+        let option = before_dashes.find(|arg| arg.leading_field().is_some() && arg.fill(values).starts_with('-'));
+        if let Some(arg) = option {
+            let begins = |field: &&str| values.get(field).is_some_and(|value| value.starts_with('-'));
+            let field = arg.leading_fields().find(begins).or(arg.leading_field()).unwrap_or_default();
+            return Err(InputError::invalid(field, "must not begin with - here, it would be taken for an option"));
         }
         Ok(())
     }

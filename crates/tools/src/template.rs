@@ -41,6 +41,14 @@ impl Template {
         }
     }
 
+    /// The fields before the first text of the template's own.
+    pub(crate) fn leading_fields(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map_while(|part| match part {
+            TemplatePart::Field(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
+        })
+    }
+
     pub(crate) fn is_literally(&self, text: &str) -> bool {
         matches!(self.0.as_slice(), [TemplatePart::Text(only)] if only == text)
     }

@@ -17,7 +17,7 @@ use crate::noop::Noop;
 use crate::process::book::ProcessBook;
 use crate::shell::environment::Environment;
 use crate::shell::runner::ProcessRunner;
-use crate::shell::{Shell, ShellOptions};
+use crate::shell::{Shell, ShellOptions, loopholes};
 
 const BUILT_IN: [&str; 3] = ["http", "noop", "shell"];
 
@@ -57,6 +57,12 @@ impl Toolbox {
         toolbox.put("noop", Arc::new(Noop));
         toolbox.put("http", Arc::new(Http::new(options.http)));
         check_allowed(options.shell.allow.as_deref().unwrap_or_default())?;
+        for command in loopholes(options.shell.allow.as_deref().unwrap_or_default()) {
+            tracing::warn!(
+                command,
+                "tools.shell.allow: it starts whatever its arguments say, so everything is allowed"
+            );
+        }
         if options.shell.enabled {
             toolbox.put("shell", Arc::new(Shell::new(runner.clone(), options.shell.allow)));
         }

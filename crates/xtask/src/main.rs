@@ -34,7 +34,7 @@ cargo xtask schemathesis [SEED]          made-up requests against the real binar
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
-cargo xtask peers [ARGS]                 Ordo, graphile-worker and pg-boss on one PostgreSQL (needs it, node and npm)
+cargo xtask peers [ARGS]                 Ordo beside other schedulers (needs PostgreSQL, Redis, wrk, node, npm, python3)
 cargo xtask docs                         are the documents true?
 cargo xtask fence                        does every crate know only what it may?
 cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";

@@ -9,6 +9,7 @@ mod name;
 mod phrase;
 
 use ordo_model::notification::{Message, Subject};
+use ordo_model::text::is_deceptive;
 
 pub use name::{EVENT_TYPES, event_type};
 pub use phrase::{Phrase, PhrasePiece};
@@ -90,11 +91,11 @@ impl Words {
 
 /// Titles come from anywhere; a line break in one must not begin a new line, or a new header.
 pub(crate) fn one_line(text: &str) -> String {
-    let printable = text.chars().map(|character| if character.is_control() { ' ' } else { character });
+    let printable = text.chars().map(|character| if is_deceptive(character) { ' ' } else { character });
     printable.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The same for a piece of a sentence, whose spaces at its ends belong to the sentence.
 pub(crate) fn one_line_inside(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    text.chars().map(|character| if is_deceptive(character) { ' ' } else { character }).collect()
 }

@@ -43,6 +43,7 @@ const fn of_incident(event: &IncidentEvent) -> &'static str {
         IncidentEvent::Escalated { .. } => "incident.escalated",
         // Bookkeeping, of which nobody is notified.
         IncidentEvent::Remembered { .. } => "incident.remembered",
+        IncidentEvent::ClockStepped { .. } => "incident.clock_stepped",
         IncidentEvent::Published { .. } => "incident.published",
     }
 }

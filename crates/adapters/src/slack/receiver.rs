@@ -9,7 +9,7 @@ use ordo_model::incident::{
     By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, IncidentStatus, StartIncident,
 };
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
-use ordo_model::text::shortened;
+use ordo_model::text::{shortened, visible, visible_lines};
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Dedup;
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid
     let extras = extras(&mention.event_id, engine.clock().now());
     let answer = match engine.start_incident(start(engine, mention), |_| extras.clone()).await {
         Ok(committed) if committed.events.is_empty() => {
-            let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES).to_owned();
+            let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES);
             if text.is_empty() {
                 return Ok(Some(committed.state.id));
             }
@@ -45,12 +45,15 @@ pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid
 fn start(engine: &Engine, mention: &Mention) -> StartIncident {
     let text = mention.text.as_str();
     let first = text.lines().next().unwrap_or_default().trim();
-    let title = if first.is_empty() { "An incident in Slack" } else { cut(first, INCIDENT_TITLE_MAX_BYTES) };
+    let title = match first.is_empty() {
+        true => "An incident in Slack".to_owned(),
+        false => cut_line(first, INCIDENT_TITLE_MAX_BYTES),
+    };
     // A title that says it all needs no description.
-    let description = if title == text { "" } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
+    let description = if title == text { String::new() } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
     StartIncident {
-        title: title.to_owned(),
-        description: description.to_owned(),
+        title,
+        description,
         severity: Default::default(),
         identifier: Some(mention.identifier()),
         generation: 0,
@@ -82,7 +85,7 @@ fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
 }
 
 fn by(user: &str) -> By {
-    By::new(format!("slack:{}", cut(user, 100)), IncidentSource::Slack)
+    By::new(format!("slack:{}", cut_line(user, 100)), IncidentSource::Slack)
 }
 
 fn extras(event_id: &str, now: Timestamp) -> CommitExtras {
@@ -91,6 +94,12 @@ fn extras(event_id: &str, now: Timestamp) -> CommitExtras {
     CommitExtras { dedup: vec![dedup], ..CommitExtras::default() }
 }
 
-fn cut(text: &str, max_bytes: usize) -> &str {
-    shortened(text, max_bytes).trim_end()
+/// What people write in Slack may hold anything: what cannot be seen is written out.
+fn cut(text: &str, max_bytes: usize) -> String {
+    shortened(&visible_lines(text), max_bytes).trim_end().to_owned()
+}
+
+/// The same for what stands on one line.
+fn cut_line(text: &str, max_bytes: usize) -> String {
+    shortened(&visible(text), max_bytes).trim_end().to_owned()
 }

@@ -1,13 +1,14 @@
 //! One attempt: a signed request, judged by the status of its answer.
 //!
-//! Invariant: only 2xx counts, redirects are not followed, and of an answer nothing is used but its status, its
+//! Invariant: what went wrong is told without the path of the address, which may be a key. Only 2xx counts, redirects are not followed, and of an answer nothing is used but its status, its
 //! Retry-After and, for the eyes of people, the first KiB of its text.
 
 use std::time::Duration;
 
-use ordo_egress_guard::{Guarded, explain, shown};
+use ordo_egress_guard::{Guarded, explain_at};
 use ordo_engine::sender::SendError;
 use ordo_model::Millis;
+use ordo_model::credential::covered_address;
 use reqwest::{Response, StatusCode, Url};
 
 use super::signing::SignatureHeaders;
@@ -43,8 +44,8 @@ pub async fn post(guarded: &Guarded, url: &str, signed: &SignatureHeaders, body:
 
 fn unanswered(error: &reqwest::Error, url: &Url) -> SendError {
     match error.is_timeout() {
-        true => SendError::passing(format!("no answer from {} within {TIMEOUT:?}", shown(url))),
-        false => SendError::passing(explain(error, url)),
+        true => SendError::passing(format!("no answer from {} within {TIMEOUT:?}", covered_address(url.as_str()))),
+        false => SendError::passing(explain_at(error, &covered_address(url.as_str()))),
     }
 }
 
@@ -58,7 +59,8 @@ async fn judge(response: Response, url: &Url) -> Result<u16, NotTaken> {
     let text = match status.is_redirection() {
         true => format!("status {}: redirects are not followed, give the URL it leads to", status.as_u16()),
         false => {
-            format!("status {} from {}{}{said}", status.as_u16(), shown(url), if said.is_empty() { "" } else { ": " })
+            let place = covered_address(url.as_str());
+            format!("status {} from {place}{}{said}", status.as_u16(), if said.is_empty() { "" } else { ": " })
         }
     };
     match status {

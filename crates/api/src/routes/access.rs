@@ -110,4 +110,6 @@ pub(crate) fn logout() -> Route {
         .answers_as(303, "Back to the login page.", Vec::new())
         .header(303, "Location", "Where to go.")
         .header(303, "Set-Cookie", "The session that ends.")
+        .refuses(SEALS)
+        .refuses(WRITES)
 }

@@ -2,18 +2,15 @@
 
 use serde_json::json;
 
-use super::{Get, READ, text};
+use super::{Get, READ, READ_OR_HOLD, text};
 use crate::code::Code;
 use crate::events::EventView;
 use crate::route::{Media, READS, Route, Shape};
 
-fn route(path: &'static str) -> Route {
-    Route::new(Get, path, READ, "events")
-}
-
 pub(crate) fn stream() -> Route {
-    route("/v1/streams/{stream}")
+    Route::new(Get, "/v1/streams/{stream}", READ_OR_HOLD, "events")
         .summary("The events of one entity, oldest first")
+        .saying("An executor reads the stream of a job that it has a run of, and no other.")
         .query("from", json!({ "type": "integer", "minimum": 0 }), "From this version on.")
         .paged::<EventView>("A page of events.")
         .refuses(&[Code::StreamNotFound, Code::StreamTrimmed])
@@ -23,7 +20,7 @@ pub(crate) fn stream() -> Route {
 pub(crate) fn all() -> Route {
     let sent = "Events without a name (data: an Event, id: its position). An event `error` (data: a Problem) comes \
                 before an end that nobody asked for.";
-    route("/v1/events")
+    Route::new(Get, "/v1/events", READ, "events")
         .summary("All events, oldest first: a page, or all of them as they are written")
         .saying(
             "With `Accept: text/event-stream` the answer goes on for as long as the client listens. A client that \
@@ -38,6 +35,6 @@ pub(crate) fn all() -> Route {
             "A page of events, or a stream.",
             vec![Media::Page(Shape::of::<EventView>()), Media::Events(sent)],
         )
-        .refuses(&[Code::InvalidHeader, Code::InvalidQuery, Code::InvalidCursor])
+        .refuses(&[Code::InvalidHeader, Code::InvalidQuery, Code::InvalidCursor, Code::TooManyStreams])
         .refuses(READS)
 }

@@ -25,12 +25,13 @@ pub(crate) fn register() -> Route {
         .summary("Register a new executor, or a new generation of one")
         .saying(
             "Executors dial in; the server never connects to them. One that is not heard of within its lease is \
-             lost, and what it ran is settled; it registers again then.",
+             lost, and what it ran is settled; it registers again then. It belongs to the token that registered it: to \
+             others it is not there. A token that names groups or tools serves no others.",
         )
         .body::<NewExecutor>()
         .answers::<Registered>(201, "Its id, and how often to let itself be heard.")
         .leads_to(201, &[Operation::PollExecutor, Operation::LeaveExecutor], "id", "$response.body#/id")
-        .refuses(&[Code::IdempotencyKeyUnsupported])
+        .refuses(&[Code::IdempotencyKeyUnsupported, Code::TooManyExecutors])
         .refuses(WRITES)
 }
 
@@ -77,8 +78,8 @@ pub(crate) fn report() -> Route {
     route(Post, "/v1/runs/report", EXECUTE)
         .summary("Report how attempts ended")
         .saying(
-            "`nack` gives a run back that was not begun. An attempt that is no longer the current one is answered \
-             with status 409 in its result, and changes nothing.",
+            "`nack` gives a run back that was not begun. An attempt that is no longer the current one, or that an \
+             executor of another token has, is answered with status 409 in its result, and nothing changes.",
         )
         .body::<Reports>()
         .answers::<ReportResults>(200, "One result for each report, in order.")

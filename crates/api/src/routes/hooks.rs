@@ -32,7 +32,7 @@ pub(crate) fn call() -> Route {
         .answers::<DeliveryReceived>(202, "The delivery, durable.")
         .answers::<SlackChallenge>(200, "The answer to Slack's question.")
         .refuses(&[Code::HookNotFound, Code::HookUnverified, Code::BodyTooLarge, Code::HeadersTooLarge])
-        .refuses(&[Code::RequestTimeout, Code::InvalidJson, Code::HookSecretUnavailable])
+        .refuses(&[Code::RequestTimeout, Code::InvalidJson, Code::HookSecretUnavailable, Code::RateLimited])
         .refuses(WRITES)
 }
 

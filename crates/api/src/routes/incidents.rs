@@ -1,5 +1,6 @@
 //! The routes of incidents and of the notifications about them.
 
+use ordo_model::limits::INCIDENT_TITLE_MAX_BYTES;
 use ordo_model::notification::NotificationState;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -50,6 +51,12 @@ pub(crate) fn list() -> Route {
         .query("status", reference("IncidentStatus"), "Only incidents with this status.")
         .query("severity", severity, "Only incidents with this severity.")
         .query("assignee", text(), "Only incidents assigned to this name.")
+        .query(
+            "search",
+            json!({ "type": "string", "maxLength": INCIDENT_TITLE_MAX_BYTES }),
+            "The title, the description or the identifier contains this, in capitals or small letters. A page may hold \
+             fewer items than `limit`, even none, while `next_cursor` says that there is more.",
+        )
         .query("since", reference("Time"), "Only incidents started at or after this time.")
         .paged::<IncidentView>("A page of incidents.")
         .refuses(READS)

@@ -29,6 +29,13 @@ const TAKES_JOB: &[Operation] = &[
     Operation::PreviewJob,
 ];
 
+const SHAPE: &str = "`action`: in the shape of an action (id, label, tool_name, tool_input, trigger with next_tick_at, \
+    status, recurrence in seconds, created_at, updated_at), as ADR 0095 maps it.";
+
+fn shape() -> serde_json::Value {
+    json!({ "type": "string", "enum": ["job", "action"], "default": "job" })
+}
+
 fn route(method: Method, path: &'static str, need: Need) -> Route {
     Route::new(method, path, need, "jobs")
 }
@@ -72,7 +79,7 @@ pub(crate) fn list() -> Route {
     route(Get, "/v1/jobs", READ)
         .summary("List jobs")
         .saying(
-            "By age, oldest first; with `search` or `label_prefix` by label. `label`, `state` and `trigger` have an \
+            "By age, newest first; with `search` or `label_prefix` by label. `label`, `state` and `trigger` have an \
              index. `search`, and two filters of which each fits many jobs, look at no more than 20,000 jobs in one \
              request: a page may hold fewer items than `limit`, even none, while `next_cursor` says that there is more.",
         )
@@ -82,6 +89,8 @@ pub(crate) fn list() -> Route {
         .query("state", reference("JobState"), "Where the job stands.")
         .query("status", reference("JobState"), "The same as `state`.")
         .query("trigger", json!({ "type": "string", "enum": Trigger::NAMES }), "What makes it run.")
+        .query("order", json!({ "type": "string", "enum": ["newest", "oldest"], "default": "newest" }), "Which come first.")
+        .query("shape", shape(), SHAPE)
         .paged::<JobView>("A page of jobs.")
         .refuses(READS)
 }
@@ -89,6 +98,7 @@ pub(crate) fn list() -> Route {
 pub(crate) fn read() -> Route {
     route(Get, "/v1/jobs/{id}", READ)
         .summary("Read a job")
+        .query("shape", shape(), SHAPE)
         .answers_job(200, "The job.")
         .refuses(&[Code::JobNotFound])
         .refuses(READS)

@@ -20,6 +20,7 @@ use crate::route::{Method, Need};
 
 const OPEN: Need = Need::Open;
 const READ: Need = Need::Right(Right::Read);
+const READ_OR_HOLD: Need = Need::RightOrHolder(Right::Read);
 const OPERATE: Need = Need::Right(Right::Operate);
 const HOOKS: Need = Need::Right(Right::ManageHooks);
 const EXECUTE: Need = Need::Right(Right::Execute);

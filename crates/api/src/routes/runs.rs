@@ -52,6 +52,7 @@ pub(crate) fn logs() -> Route {
             vec![Media::Page(Shape::of::<LogLineView>()), Media::Events(sent)],
         )
         .refuses(&[Code::RunNotFound, Code::InvalidHeader, Code::InvalidQuery, Code::InvalidCursor])
+        .refuses(&[Code::TooManyStreams])
         .refuses(READS)
 }
 

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::route::{Media, Need, READS, Route};
 use crate::upkeep::{
     BackupStore, CronExplained, DrainNode, Health, NodeDescription, NodeDraining, StatusView, StoreCheck, StoreCopy,
-    StoreStats,
+    StoreStats, TimekeeperView,
 };
 
 fn server(path: &'static str, need: Need) -> Route {
@@ -40,6 +40,16 @@ pub(crate) fn description() -> Route {
 
 pub(crate) fn status() -> Route {
     server("/v1/status", READ).summary("How the server is doing").answers::<StatusView>(200, "How it is doing.")
+}
+
+pub(crate) fn timekeeper() -> Route {
+    server("/v1/timekeeper", READ)
+        .summary("What the timekeeper has in mind: ring, horizon, lag")
+        .saying(
+            "Of the node that answers. A projection: the alarms in the store are the truth, and it is made of them.",
+        )
+        .answers::<TimekeeperView>(200, "Its projection.")
+        .refuses(&[Code::NotReady])
 }
 
 pub(crate) fn explain() -> Route {

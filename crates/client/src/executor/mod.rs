@@ -304,6 +304,8 @@ fn is_forgotten(error: &Error) -> bool {
 /// Whether trying again may help.
 fn is_passing(error: &Error) -> bool {
     match error {
+        // Somebody has to make room first.
+        Error::Problem { .. } if error.code() == Some("too_many_executors") => false,
         Error::Unreachable { .. } | Error::Untrusted { .. } | Error::Redirected { .. } | Error::Protocol(_) => true,
         Error::Unusable(_) => false,
         Error::Problem { status, .. } => *status >= 500 || *status == 408 || *status == 429 || *status == 409,

@@ -95,9 +95,9 @@ impl Batcher {
     /// Decides a round and sends it to the store.
     async fn take_off(&mut self, gathered: Gathered) -> Landing {
         let watch = Stopwatch::start();
-        let now = self.clock.now();
-        let loaded = load(self.store.as_ref(), &gathered, now).await;
-        let mut flight = self.rounds.plan(gathered, loaded, now);
+        let moment = self.clock.moment();
+        let loaded = load(self.store.as_ref(), &gathered, moment.now).await;
+        let mut flight = self.rounds.plan(gathered, loaded, moment);
         let (store, batch) = (self.store.clone(), flight.take_batch());
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.

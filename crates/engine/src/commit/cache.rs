@@ -10,7 +10,7 @@ use ordo_model::EntityId;
 use super::state::SharedState;
 
 /// How many entities one generation holds.
-const GENERATION: usize = 4_096;
+const GENERATION: usize = 16_384;
 
 #[derive(Default)]
 pub(crate) struct Cache {

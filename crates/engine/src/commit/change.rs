@@ -43,6 +43,8 @@ pub struct Change {
     pub reconcile: Vec<EntityId>,
     /// The commands could not be committed at all.
     pub failed: bool,
+    /// The job keeps more runs than it was told to: history is to be trimmed.
+    pub is_overfull: bool,
 }
 
 impl Change {
@@ -60,6 +62,7 @@ impl Change {
             waiting: Vec::new(),
             reconcile: Vec::new(),
             failed: false,
+            is_overfull: false,
         }
     }
 }

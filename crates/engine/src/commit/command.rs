@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Moment};
 use ordo_store::Fault;
 
 use super::change::Change;
@@ -84,7 +84,7 @@ pub(crate) trait PendingCommand: Send + Sync {
     /// Decides on the entity as the round has left it so far. False: it cannot be decided beside what is in the round
     /// already, and comes again in a later one. May be called again if the commit was lost. `is_shared`: other nodes
     /// write to the store too.
-    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool;
+    fn decide(&mut self, work: &mut EntityWork, now: Moment, is_shared: bool) -> bool;
 
     /// What the engine gets back if nothing came of the round.
     fn undo(&self, change: &mut Change);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ordo_model::object::Object;
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Moment};
 use ordo_store::{Chunk, Dedup, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -51,12 +51,29 @@ impl<T: Stored> EntityCommand<T> {
         (EntityCommand { id, command, extras, decided: None, reply }, answer)
     }
 
-    fn consider(&self, before: Option<&Versioned<T>>, now: Timestamp) -> EntityReply<T> {
-        let value = before.map(|state| &state.value);
-        let events = T::decide(self.id, value, self.command.clone(), now).map_err(SubmitError::Refused)?;
-        let mut value = value.cloned();
-        for event in &events {
-            value = Some(T::apply(self.id, value, event, now).map_err(|e| damaged(e.to_string()))?);
+    fn consider(&self, before: Option<&Versioned<T>>, moment: Moment) -> EntityReply<T> {
+        let now = moment.now;
+        let mut value = before.map(|state| state.value.clone());
+        let mut events = Vec::new();
+        let apply = |value: &mut Option<T>, event: &T::Event| {
+            *value = Some(T::apply(self.id, value.take(), event, now).map_err(|e| damaged(e.to_string()))?);
+            Ok::<(), SubmitError<T::Refusal>>(())
+        };
+        // First its lengths of time are laid out on the clock as it stands now: they are judged by what really passed.
+        let laid = value.as_ref().map(T::clock);
+        if let Some(step) = laid.and_then(|laid| T::clock_stepped(moment.frame.moved_from(laid)?, moment.frame)) {
+            apply(&mut value, &step)?;
+            events.push(step);
+        }
+        for event in T::decide(self.id, value.as_ref(), self.command.clone(), now).map_err(SubmitError::Refused)? {
+            apply(&mut value, &event)?;
+            events.push(event);
+        }
+        // What is new to a clock that was set before its time has nothing to move.
+        let is_new = laid.is_none() && value.is_some() && moment.frame.moved_from(None).is_some();
+        if let Some(begin) = is_new.then(|| T::clock_stepped(0, moment.frame)).flatten() {
+            apply(&mut value, &begin)?;
+            events.push(begin);
         }
         let value = value.ok_or_else(|| damaged("a command without effect on something that is not there".into()))?;
         let version = before.map_or(0, |state| state.version) + events.len() as u64;
@@ -81,12 +98,13 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
         false
     }
 
-    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, _is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut EntityWork, moment: Moment, _is_shared: bool) -> bool {
+        let now = moment.now;
         if work.is_gone() || self.extras.dedup.iter().any(|dedup| work.claims(&dedup.key)) {
             return false;
         }
         let answer = match work.state().map(typed::<T>).transpose() {
-            Ok(before) => self.consider(before.as_deref(), now),
+            Ok(before) => self.consider(before.as_deref(), moment),
             Err(fault) => Err(SubmitError::Store(Arc::new(fault))),
         };
         if let Ok(committed) = answer.as_ref()

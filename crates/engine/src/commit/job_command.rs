@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, ShardPosition, SlottedCommand, decide};
-use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, ShardPosition, SkipReason, SlottedCommand, decide};
+use ordo_model::schedule::Gap;
+use ordo_model::{EntityId, JobId, Kind, Moment, RunId, Timestamp};
 use ordo_store::{Dedup, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -156,7 +157,8 @@ impl PendingJobCommand {
         }
     }
 
-    fn lay_on(&mut self, work: &mut EntityWork, now: Timestamp, slotted: SlottedCommand) -> JobReply {
+    fn lay_on(&mut self, work: &mut EntityWork, moment: Moment, slotted: SlottedCommand) -> JobReply {
+        let now = moment.now;
         let location = self.location;
         let refused = |work: &mut EntityWork, refusal: Refusal| {
             work.change().returned.extend(location);
@@ -178,7 +180,7 @@ impl PendingJobCommand {
             work.purge(rows, forget);
             return Ok(Accepted { job, runs: Vec::new(), events: Vec::new() });
         }
-        let decided = match decide(self.job_id, before.as_deref().cloned(), slotted, now) {
+        let decided = match decide(self.job_id, before.as_deref().cloned(), slotted, moment) {
             Ok(decided) => decided,
             Err(refusal) => return refused(work, refusal),
         };
@@ -205,7 +207,7 @@ impl PendingCommand for PendingJobCommand {
         self.can_wait
     }
 
-    fn decide(&mut self, work: &mut EntityWork, now: Timestamp, is_shared: bool) -> bool {
+    fn decide(&mut self, work: &mut EntityWork, now: Moment, is_shared: bool) -> bool {
         let slotted = match (self.slotted.take(), self.kept.take()) {
             (Some(slotted), _) => slotted,
             (None, Some(command)) => SlottedCommand { command, reservation: None },
@@ -255,6 +257,7 @@ impl PendingCommand for PendingJobCommand {
         };
         if let Ok(accepted) = &answer {
             announce.metrics.accepted(accepted);
+            say_missed(accepted);
             announce.hints.extend(accepted.runs.iter().map(|run| ChangeHint::Run(run.id)));
             if !accepted.events.is_empty() {
                 announce.hints.push(ChangeHint::Job(accepted.job.id));
@@ -263,6 +266,17 @@ impl PendingCommand for PendingJobCommand {
         if let Some(reply) = self.reply {
             // Whoever asked may have stopped waiting; what was decided stands.
             drop(reply.send(answer));
+        }
+    }
+}
+
+/// What a policy lets pass without a run is at least said.
+fn say_missed(accepted: &Accepted) {
+    for event in &accepted.events {
+        if let Event::JobSkipped { reason: SkipReason::Misfire, gap: Some(gap), .. } = event {
+            let (job, Gap { from, to, count, .. }) = (&accepted.job, gap);
+            let policy = job.definition.misfire.name();
+            tracing::warn!(job_id = %job.id, label = %job.definition.label, %from, %to, count, policy, "missed occurrences were skipped");
         }
     }
 }
@@ -293,6 +307,8 @@ fn note(change: &mut Change, decided: &Decided, mut location: Option<SlotLocatio
             | Event::RunBroadcast { .. }
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
+            | Event::AttemptExtended { .. }
+            | Event::ClockStepped { .. }
             | Event::BackfillRequested { .. }
             | Event::HistoryTrimmed { .. }
             | Event::JobFollowed {}

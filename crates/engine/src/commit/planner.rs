@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::job::Run;
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Moment, Timestamp};
 use ordo_store::{Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
@@ -31,18 +31,18 @@ pub(crate) struct RoundPlan {
     pub(crate) decided: Vec<bool>,
 }
 
-pub(crate) fn plan(states: States, submissions: &mut [Submission], now: Timestamp, is_shared: bool) -> RoundPlan {
+pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Moment, is_shared: bool) -> RoundPlan {
     let mut works: BTreeMap<EntityId, EntityWork> =
         states.into_iter().map(|(entity, state)| (entity, EntityWork::new(entity, state))).collect();
     let mut plan = RoundPlan::default();
     for submission in submissions {
         let entity = submission.command.entity();
         let work = works.entry(entity).or_insert_with(|| EntityWork::new(entity, None));
-        plan.decided.push(submission.command.decide(work, now, is_shared));
+        plan.decided.push(submission.command.decide(work, moment, is_shared));
     }
     for (entity, work) in works {
         plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
-        let PlannedChange { item, change, chunks } = work.finish(now);
+        let PlannedChange { item, change, chunks } = work.finish(moment.now);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::job::{AttemptReport, Command};
+use ordo_model::{EntityId, Moment, Timestamp};
 use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Snapshot, Store};
 use tokio::sync::oneshot;
 
@@ -16,6 +17,7 @@ use super::cache::Cache;
 use super::change::Change;
 use super::command::{Announcements, Lost, Submission};
 use super::deferred::Deferred;
+use super::job_command::Request;
 use super::kinds;
 use super::planner::{RoundPlan, States, plan};
 use crate::read::change_hint::ChangeHint;
@@ -212,7 +214,8 @@ impl Rounds {
     }
 
     /// Decides a round.
-    pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: Timestamp) -> Flight {
+    pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: impl Into<Moment>) -> Flight {
+        let now = now.into();
         let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, has_deferred } = gathered;
         let entities: Vec<EntityId> = known.keys().copied().collect();
         let loaded = loaded.and_then(|loaded| Ok((decode(missing, loaded.snapshots)?, loaded.taken)));
@@ -267,9 +270,14 @@ impl Rounds {
         for entity in &held_back {
             self.busy.remove(entity);
         }
-        let settled = match plan.and_then(|plan| outcomes.map(|outcomes| (plan, outcomes))) {
-            Ok((plan, outcomes)) => self.settle_plan(plan, submissions, outcomes),
-            Err(fault) => self.settle_failed(submissions, &Arc::new(fault)),
+        let settled = match (plan, outcomes) {
+            (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, outcomes),
+            (Ok(plan), Err(fault)) => {
+                let settled = self.settle_failed(submissions, &Arc::new(fault));
+                self.disown(plan.changes.into_values());
+                settled
+            }
+            (Err(fault), _) => self.settle_failed(submissions, &Arc::new(fault)),
         };
         for reply in chunk_replies {
             drop(reply.send(settled.fault.clone().map_or(Ok(()), Err)));
@@ -331,6 +339,16 @@ impl Rounds {
         self.repeat(again);
         settled.changes = changes.into_values().collect();
         settled
+    }
+
+    /// Attempts that were to be started may have become durable although the commit failed: nobody executes them. Each is
+    /// given back, which is refused if it is not there; it would be taken for running until its timeout otherwise.
+    fn disown(&mut self, changes: impl Iterator<Item = Change>) {
+        for attempt in changes.flat_map(|change| change.assignments) {
+            let report = AttemptReport::Unclaimed { reason: "the store failed while it was started".into() };
+            let command = Command::Report { run_id: attempt.run_id, token: attempt.token, report };
+            self.push(Request::new(attempt.job_id, command).unanswered());
+        }
     }
 
     /// Answers, or gives back what is to be decided anew.
@@ -402,9 +420,9 @@ fn decode(missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<St
 }
 
 /// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
-pub fn batch_of(requests: Vec<super::job_command::Request>, now: Timestamp) -> Batch {
-    let mut submissions: Vec<Submission> = requests.into_iter().map(super::job_command::Request::unanswered).collect();
-    plan(States::new(), &mut submissions, now, false).batch
+pub fn batch_of(requests: Vec<Request>, now: Timestamp) -> Batch {
+    let mut submissions: Vec<Submission> = requests.into_iter().map(Request::unanswered).collect();
+    plan(States::new(), &mut submissions, now.into(), false).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

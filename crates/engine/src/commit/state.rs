@@ -104,6 +104,7 @@ impl EntityState for Job {
         // What waits in the outbox needs nobody to wake the job: it is reconciled at once, and by the stored alarm
         // after a crash.
         change.alarm = self.next_turn();
+        change.is_overfull = self.is_overfull();
         if !self.outbox.is_empty() {
             change.reconcile.push(self.id.into());
         }

@@ -123,7 +123,7 @@ impl Dispatcher {
     fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
-        let reservation = match self.remotes.get_mut(&executor) {
+        let (reservation, place) = match self.remotes.get_mut(&executor) {
             Some(remote) => {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
@@ -137,6 +137,7 @@ impl Dispatcher {
                 (self.me.clone(), SlotLocation::Local(pool))
             }
         };
+        let reservation = SlotReservation { draw: self.draws.next(), ..reservation };
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
@@ -144,7 +145,7 @@ impl Dispatcher {
         RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
-            reservation: Some(reservation),
+            reservation: Some((reservation, place)),
         }
     }
 

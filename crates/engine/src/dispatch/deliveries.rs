@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
+use ordo_model::limits::DELIVERY_KEPT;
 use ordo_model::{JobId, Millis, RunId, Timestamp};
-use ordo_store::{Chunk, Direction, Fault, KeyRange, View};
+use ordo_store::{Chunk, Dedup, Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
@@ -39,6 +40,8 @@ pub struct Arrival {
     pub hook: String,
     /// How the sender names it.
     pub sender_id: Option<String>,
+    /// What a copy of it would have in common with it, whatever it is called.
+    pub replay_mark: Option<String>,
     pub headers: Vec<(String, String)>,
     pub content_type: Option<String>,
     pub body: Bytes,
@@ -72,6 +75,12 @@ impl DeliveryCounts {
     }
 }
 
+/// Remembers a delivery by what its signature covers, as long as by its id.
+fn seen_once(hook: &str, mark: &str, id: Uuid, now: Timestamp) -> Dedup {
+    let key = format!("signed-call/{hook}/{mark}").into_bytes();
+    Dedup { key, at: now, until: now.plus(DELIVERY_KEPT), value: id.as_bytes().to_vec() }
+}
+
 impl Engine {
     /// Stores a call of a hook for every job that listens now.
     pub async fn receive(&self, arrival: Arrival) -> Result<Received, SubmitError<DeliveryRefusal>> {
@@ -79,7 +88,8 @@ impl Engine {
         let id = arrival.sender_id.as_ref().map_or_else(new_id, |name| Delivery::id(&arrival.hook, name).id);
         let jobs = self.listeners(&arrival.hook).await?;
         let owner = new_id();
-        let extras = CommitExtras { chunks: chunks(owner, &arrival), ..CommitExtras::default() };
+        let dedup = arrival.replay_mark.as_ref().map(|mark| seen_once(&arrival.hook, mark, id, self.clock().now()));
+        let extras = CommitExtras { chunks: chunks(owner, &arrival), dedup: dedup.into_iter().collect() };
         let passes = arrival.passes;
         let command = DeliveryCommand::Receive {
             hook: arrival.hook,
@@ -98,6 +108,11 @@ impl Engine {
             Err(SubmitError::Refused(DeliveryRefusal::Duplicate)) => {
                 DeliveryCounts::add(&counts.duplicate);
                 Ok(Received::Duplicate(id))
+            }
+            Err(SubmitError::Duplicate(first)) => {
+                DeliveryCounts::add(&counts.duplicate);
+                // Only an id was ever written down under such a key.
+                Ok(Received::Duplicate(Uuid::from_slice(&first).unwrap_or(id)))
             }
             Err(error) => Err(error),
         }

@@ -11,6 +11,7 @@ use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
 use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use uuid::Uuid;
 
+use super::draws::Draws;
 use super::keys::{KeyVerdict, Keys};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
@@ -61,6 +62,7 @@ pub(super) struct Starting {
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(super) me: SlotReservation,
+    pub(super) draws: Draws,
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
@@ -85,9 +87,10 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// `me` is what a slot of the executor in this process offers; it says which tools it has.
-    pub fn new(me: SlotReservation, sizes: PoolSizes) -> Dispatcher {
+    pub fn new(me: SlotReservation, draws: Draws, sizes: PoolSizes) -> Dispatcher {
         let mut dispatcher = Dispatcher {
             me,
+            draws,
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
             queues: BTreeMap::new(),
@@ -162,7 +165,7 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((self.me.clone(), SlotLocation::Local(name)))
+        Some((SlotReservation { draw: self.draws.next(), ..self.me.clone() }, SlotLocation::Local(name)))
     }
 
     /// A reserved place was not needed.
@@ -221,7 +224,7 @@ impl Dispatcher {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
         match held.location {
-            SlotLocation::Local(pool) => self.slots(pool).running -= 1,
+            SlotLocation::Local(pool) => self.slots(pool).ended(),
             SlotLocation::Remote(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);
@@ -414,6 +417,7 @@ impl Dispatcher {
 
     /// What time alone brings: rates give way.
     pub fn time_passed(&mut self, now: Timestamp) {
+        self.pools.values_mut().for_each(|pool| pool.time_passed(now));
         let freed = self.parking.free_rates(now);
         self.unpark(freed);
         self.keys.forget_before(now.minus(RATE_PER_MAX));

@@ -3,6 +3,7 @@
 mod choosing;
 pub mod deliveries;
 pub(crate) mod dispatcher;
+mod draws;
 pub mod executors;
 mod keys;
 mod parking;
@@ -14,6 +15,7 @@ mod slots;
 
 pub use dispatcher::Find;
 pub(crate) use dispatcher::{Dispatcher, Overdue};
+pub use draws::Draws;
 pub(crate) use remote::Restored;
 pub use slots::{PoolSize, PoolSizes};
 

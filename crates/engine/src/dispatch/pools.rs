@@ -13,7 +13,7 @@ impl Dispatcher {
         self.pools.iter().map(|(name, pool)| (*name, pool.running, waiting(*name))).collect()
     }
 
-    /// The places of this process.
+    /// The slots of this process.
     pub fn slots_len(&self) -> usize {
         self.pools.values().map(|pool| pool.size.slots).sum()
     }

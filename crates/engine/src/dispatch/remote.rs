@@ -68,7 +68,8 @@ impl RemoteSlots {
     }
 
     pub(super) fn reservation(&self) -> SlotReservation {
-        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools: Some(self.tools.clone()) }
+        let tools = Some(self.tools.clone());
+        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools, draw: 0 }
     }
 
     pub(super) fn candidate(&self) -> Candidate<'_> {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
-use super::{Dispatcher, PoolSize, PoolSizes, Restored};
+use super::{Dispatcher, Draws, PoolSize, PoolSizes, Restored};
 use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 const GROUP: &str = "default";
@@ -36,8 +36,8 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools };
-    let mut dispatcher = Dispatcher::new(reservation, PoolSizes { fast: size, slow: size });
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0 };
+    let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
 }
@@ -196,6 +196,8 @@ fn what_does_not_fit_into_memory_is_asked_for_when_half_of_it_is_gone() {
     for n in 0..2 {
         assert_eq!(carry_out(&mut dispatcher, now()).len(), 1);
         finish(&mut dispatcher, n);
+        // Long enough for nothing to be started ahead.
+        dispatcher.time_passed(now().plus(Millis::from_secs(n as u64 + 1)));
     }
     let find = dispatcher.wants_waiting().expect("half of it is gone");
     assert_eq!(dispatcher.wants_waiting(), None, "one question at a time");

@@ -37,6 +37,8 @@ pub struct IncidentFilter {
     pub severity: Option<Severity>,
     pub assignee: Option<String>,
     pub since: Option<Timestamp>,
+    /// Its title, description or identifier contains this, in capitals or small letters.
+    pub search: Option<String>,
 }
 
 impl IncidentFilter {
@@ -44,7 +46,13 @@ impl IncidentFilter {
         self.status.is_none_or(|status| incident.status == status)
             && self.severity.is_none_or(|severity| incident.severity == severity)
             && self.assignee.as_ref().is_none_or(|name| incident.assignee.as_ref() == Some(name))
+            && self.search.as_ref().is_none_or(|text| contains(incident, &text.to_lowercase()))
     }
+}
+
+fn contains(incident: &Incident, text: &str) -> bool {
+    let texts = [Some(&incident.title), Some(&incident.description), incident.identifier.as_ref()];
+    texts.into_iter().flatten().any(|field| field.to_lowercase().contains(text))
 }
 
 /// One line of a timeline.
@@ -53,6 +61,8 @@ pub struct Happened {
     pub version: Version,
     pub at: Timestamp,
     pub event: IncidentEvent,
+    /// When it was handed on to those who are told; None: not yet, or to nobody.
+    pub published_at: Option<Timestamp>,
 }
 
 impl Engine {
@@ -128,17 +138,35 @@ impl Queries {
     /// What happened to an incident, oldest first, without the bookkeeping.
     pub async fn timeline(&self, id: Uuid) -> Result<Vec<Happened>, Fault> {
         let entity = EntityId { kind: Kind::Incident, id };
-        let (mut timeline, mut from) = (Vec::new(), 0);
+        let (mut timeline, mut from): (Vec<Happened>, _) = (Vec::new(), 0);
+        // Of an ended incident nothing is handed on: what follows the end has no such time.
+        let (mut is_ended, mut handed_on, mut silent) = (false, 0, Vec::new());
         loop {
             let (events, _) = self.history(entity, from, EVENTS_PER_READ).await?;
             for stored in &events {
                 from = stored.version + 1;
                 let event: IncidentEvent = decode_event(stored)?;
-                if event.by().is_some() {
-                    timeline.push(Happened { version: stored.version, at: stored.at, event });
+                if let IncidentEvent::Published { through } = event {
+                    let open = timeline.iter_mut().skip(handed_on).take_while(|happened| happened.version <= through);
+                    open.filter(|happened| happened.published_at.is_none())
+                        .for_each(|happened| happened.published_at = Some(stored.at));
+                    handed_on = timeline.partition_point(|happened| happened.version <= through);
+                } else if event.by().is_some() {
+                    let was_ended = is_ended;
+                    if let IncidentEvent::StatusUpdated { status, .. } = &event {
+                        is_ended = status.is_ended();
+                    }
+                    let happened = Happened { version: stored.version, at: stored.at, event, published_at: None };
+                    if was_ended && is_ended {
+                        silent.push(happened);
+                    } else {
+                        timeline.push(happened);
+                    }
                 }
             }
             if events.len() < EVENTS_PER_READ {
+                timeline.append(&mut silent);
+                timeline.sort_by_key(|happened| happened.version);
                 return Ok(timeline);
             }
         }

@@ -17,9 +17,9 @@ use std::time::Duration;
 use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job, SlotReservation};
 use ordo_model::limits::WAITING_COMMANDS_MAX;
-use ordo_model::{EntityId, Incarnation, JobId, Millis, Timestamp};
+use ordo_model::{ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::{Fault, Store};
-use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -29,26 +29,30 @@ use crate::commit::batcher::{Batcher, BatcherMessage, chain};
 use crate::commit::command::SubmitError;
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
-use crate::dispatch::PoolSizes;
 use crate::dispatch::executors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::dispatch::executors::restore;
+use crate::dispatch::{Draws, PoolSizes};
 use crate::engine::shell::{CoreMessage, CoreShell};
 use crate::engine::tokens::Tokens;
 use crate::maintenance::recovery;
 use crate::maintenance::recovery::{RunningAttempt, Whose};
 use crate::maintenance::retention;
+use crate::maintenance::scrub;
+use crate::maintenance::writable::Writable;
 use crate::notify::reconciler::Reconciler;
 use crate::notify::sender::Senders;
 use crate::read::change_hint::{CHANGE_HINT_BACKLOG, ChangeHint};
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
+use crate::run::gate::Gate;
 use crate::run::log_writer::LogWriter;
 use crate::run::runner::{Runner, Tools};
 use crate::run::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::run::trace::Sampling;
 use crate::time::clock::{SharedClock, StoreClock, new_id};
 use crate::time::partitions::Ownership;
+use crate::time::timekeeper::Projection;
 
 pub use crate::engine::shell::Load;
 
@@ -118,6 +122,7 @@ struct Shared {
     tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
     /// They end by themselves when they are cancelled.
     reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
+    writable: Writable,
 }
 
 impl std::fmt::Debug for Shared {
@@ -174,16 +179,20 @@ impl Engine {
             lines: line_tx,
             flushes: flush_tx,
             sampling: options.sampling,
+            gate: Gate::new(options.pools),
             running: Default::default(),
             ending: Default::default(),
         };
         let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
         let registry = Arc::new(ExecutorRegistry::default());
         let names = Arc::new(tools.keys().cloned().collect());
-        let reservation = SlotReservation { executor: me.clone(), group: options.group.clone(), tools: Some(names) };
-        let core = Core::new(reservation, options.tick_rate, options.pools, clock.now());
+        let (group, tools_here) = (options.group.clone(), Some(names));
+        let reservation = SlotReservation { executor: me.clone(), group, tools: tools_here, draw: 0 };
+        let draws = Draws::secret().map_err(|error| Fault::unavailable("starting", error.to_string()))?;
+        let core = Core::new(reservation, draws, options.tick_rate, options.pools, clock.now());
         let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
         let reviewer = Reviewer::new(store.clone(), runner.clone());
+        let untidy = Arc::new(Notify::new());
         let shell = CoreShell {
             core,
             clock: clock.clone(),
@@ -196,6 +205,7 @@ impl Engine {
             registry: registry.clone(),
             reconcile: attend_tx.clone(),
             drained: None,
+            untidy: untidy.clone(),
         };
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
         let engine = Engine {
@@ -218,12 +228,16 @@ impl Engine {
                 stopping: stopping.clone(),
                 tasks: std::sync::Mutex::new(tasks),
                 reconciler: std::sync::Mutex::default(),
+                writable: Writable::default(),
             }),
         };
         engine.recover().await?;
         let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
-        engine.keep_task(tokio::spawn(maintain(engine.clone())));
+        engine.keep_task(tokio::spawn(maintain(engine.clone(), untidy)));
+        if !store.is_shared() {
+            engine.keep_task(tokio::spawn(scrub::run(engine.clone())));
+        }
         engine.keep_task(tokio::spawn(executors::watch(engine.clone())));
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
@@ -276,6 +290,12 @@ impl Engine {
 
     pub fn clock(&self) -> &SharedClock {
         &self.shared.clock
+    }
+
+    /// Whether the moment has come, or may have: the clock was set since it was laid out.
+    pub(crate) fn is_due(&self, at: Option<Timestamp>, laid: Option<ClockFrame>) -> bool {
+        let moment = self.shared.clock.moment();
+        at.is_some_and(|at| at <= moment.now || moment.frame.moved_from(laid).is_some())
     }
 
     pub fn tools(&self) -> &Tools {
@@ -358,11 +378,23 @@ impl Engine {
         load.await.unwrap_or_default()
     }
 
+    /// What the timekeeper has in mind; None while the engine goes down.
+    pub async fn timekeeper(&self) -> Option<Projection> {
+        let (reply, projection) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Projection(reply)));
+        projection.await.ok()
+    }
+
     /// Whether the core takes its turn: false when its task is gone; never, when it hangs.
     pub async fn is_answering(&self) -> bool {
         let (reply, load) = oneshot::channel();
         drop(self.shared.core.send(CoreMessage::Load(reply)));
         load.await.is_ok()
+    }
+
+    /// Whether a commit would succeed now.
+    pub async fn can_write(&self) -> Result<(), Fault> {
+        self.shared.writable.ask(self.shared.queries.store().as_ref()).await
     }
 
     /// One pass of maintenance.
@@ -419,7 +451,7 @@ impl Engine {
         let shared = self.shared.queries.store().is_shared();
         let there = restore::executors(self).await?;
         let running = recovery::attempts(&self.shared.queries).await?;
-        restore::attempts(self, &running).await;
+        restore::attempts(self, &running).await?;
         self.settle(if shared { Whose::FormerGenerationsOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
     }
 
@@ -460,13 +492,23 @@ async fn sweep(tools: &Tools) {
     }
 }
 
-async fn maintain(engine: Engine) {
+/// Between two passes that somebody asked for: jobs that are trimmed together cost few commits.
+const TIDY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Makes its pass once in a while, and soon after a job was found to keep too much.
+async fn maintain(engine: Engine, untidy: Arc<Notify>) {
     let mut every = tokio::time::interval(MAINTENANCE_EVERY);
     every.tick().await;
     loop {
-        every.tick().await;
-        if let Err(fault) = engine.keep().await {
-            tracing::warn!(error = %chain(&fault), "a maintenance pass failed");
+        tokio::select! {
+            _ = every.tick() => {}
+            () = untidy.notified() => tokio::time::sleep(TIDY_PAUSE).await,
+        }
+        match engine.keep().await {
+            // There may be more than one pass takes.
+            Ok(done) if done >= retention::JOBS_PER_PASS => untidy.notify_one(),
+            Ok(_) => {}
+            Err(fault) => tracing::warn!(error = %chain(&fault), "a maintenance pass could not be made"),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::job::{AttemptReport, Command};
-use ordo_model::{EntityId, JobId};
+use ordo_model::moment::step_in_words;
+use ordo_model::{EntityId, JobId, Kind, Timestamp};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
@@ -20,10 +21,12 @@ use crate::read::queries::waiting_runs;
 use crate::run::runner::Runner;
 use crate::time::clock::SharedClock;
 use crate::time::partitions::Ownership;
-use crate::time::timekeeper::AlarmScan;
+use crate::time::timekeeper::{self, ALARM_PAGE, AlarmScan, Projection};
 
 /// The core is asked at least this often, so that a jump of the wall clock is noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How many inputs the core takes in one step.
+const INPUTS_MAX: usize = 512;
 /// How long a store that could not be read is left alone.
 const FAULT_PAUSE: Duration = Duration::from_millis(500);
 
@@ -31,6 +34,8 @@ const FAULT_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) enum CoreMessage {
     /// How busy the engine is.
     Load(oneshot::Sender<Load>),
+    /// What the timekeeper has in mind.
+    Projection(oneshot::Sender<Projection>),
     /// Stop firing; say when nothing runs any more.
     Drain(oneshot::Sender<()>),
     /// End what still runs.
@@ -66,11 +71,14 @@ pub(crate) struct CoreShell {
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
+    /// Told when history is to be trimmed.
+    pub(crate) untidy: Arc<Notify>,
 }
 
 impl CoreShell {
     pub(crate) async fn run(mut self) {
-        self.step(Input::Time);
+        self.step([Input::Time]);
+        let mut came = Vec::with_capacity(INPUTS_MAX);
         loop {
             let sleep = self.time_to_next();
             tokio::select! {
@@ -78,8 +86,8 @@ impl CoreShell {
                     Some(message) => self.message(message),
                     None => break,
                 },
-                Some(input) = self.inputs.recv() => self.step(input),
-                () = tokio::time::sleep(sleep) => self.step(Input::Time),
+                _ = self.inputs.recv_many(&mut came, INPUTS_MAX) => self.step(came.drain(..)),
+                () = tokio::time::sleep(sleep) => self.step([Input::Time]),
             }
             self.say_if_drained();
         }
@@ -90,9 +98,9 @@ impl CoreShell {
         self.core.next_wake().map_or(LONGEST_SLEEP, |at| at.since(now).to_std().min(LONGEST_SLEEP))
     }
 
-    fn step(&mut self, input: Input) {
-        let now = self.clock.now();
-        for effect in self.core.step(input, now) {
+    fn step(&mut self, inputs: impl IntoIterator<Item = Input>) {
+        let moment = self.clock.moment();
+        for effect in self.core.step(inputs, moment) {
             self.perform(effect);
         }
     }
@@ -128,6 +136,8 @@ impl CoreShell {
                 }
             }
             Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),
+            Effect::TrimHistory => self.untidy.notify_one(),
+            Effect::ClockStepped { by_ms, until } => self.clock_stepped(by_ms, until),
         }
     }
 
@@ -145,6 +155,11 @@ impl CoreShell {
     }
 
     fn look(&self, scan: AlarmScan) {
+        if let Some(damage) = self.store.damage() {
+            tracing::error!(damage, "the store is damaged: nothing fires any more until it is restored");
+            drop(self.input_tx.send(Input::Stop));
+            return;
+        }
         let (store, inputs) = (self.store.clone(), self.input_tx.clone());
         let ours = self.core.ours();
         tokio::spawn(async move {
@@ -156,6 +171,45 @@ impl CoreShell {
                 }
             };
             drop(inputs.send(input));
+        });
+    }
+
+    /// What is measured in elapsed time has its alarm on the wall clock. After a step forward the alarms ring early and
+    /// find that nothing is due; after a step back they would ring late, so all that may be concerned is looked at now.
+    fn clock_stepped(&self, by_ms: i64, until: Timestamp) {
+        let from = self.clock.now();
+        tracing::warn!(
+            now = %from,
+            "the wall clock was set {}: timeouts, leases and retries go on by elapsed time, `every` jobs keep their beat",
+            step_in_words(by_ms)
+        );
+        if by_ms >= 0 {
+            return;
+        }
+        let (store, batcher, reconcile) = (self.store.clone(), self.batcher.clone(), self.reconcile.clone());
+        tokio::spawn(async move {
+            let mut after = Some(timekeeper::edge(from));
+            while let Some(edge) = after {
+                let page = match store.due(until, Some(edge), ALARM_PAGE).await {
+                    Ok(page) => page,
+                    Err(fault) => {
+                        tracing::error!(error = %chain(&fault), "the alarms could not be read after the clock was set");
+                        tokio::time::sleep(FAULT_PAUSE).await;
+                        continue;
+                    }
+                };
+                after = page.last().copied().filter(|_| page.len() == ALARM_PAGE);
+                let (jobs, others): (Vec<EntityId>, Vec<EntityId>) =
+                    page.into_iter().map(|alarm| alarm.entity).partition(|entity| entity.kind == Kind::Job);
+                let wakes = jobs.into_iter().map(|job| Request::new(JobId(job.id), Command::Wake).unanswered());
+                if batcher.send(BatcherMessage::Commands(wakes.collect())).is_err() {
+                    return;
+                }
+                for entity in others {
+                    // Nobody reconciles any more only while the process goes down.
+                    reconcile.send(entity).unwrap_or(());
+                }
+            }
         });
     }
 
@@ -183,9 +237,13 @@ impl CoreShell {
                 let slow = self.core.dispatcher().slow_jobs(SLOW_TOLD);
                 drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow, is_idle: self.core.is_idle() }));
             }
+            CoreMessage::Projection(reply) => {
+                // Whoever asked may have stopped waiting.
+                drop(reply.send(self.core.projection(self.clock.now())));
+            }
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);
-                self.step(Input::Stop);
+                self.step([Input::Stop]);
             }
             CoreMessage::StopRuns => self.runner.stop_all(),
         }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ordo_model::api_token::{ApiToken, ApiTokenCommand, ApiTokenRefusal, NewApiToken};
+use ordo_model::executor_scope::ExecutorScope;
 use ordo_model::{Role, Timestamp};
 use ordo_store::Fault;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,12 @@ pub fn mint(role: Role) -> Result<SecretText, RandomError> {
     Ok(SecretText::new(text))
 }
 
+/// Whether a text looks like a token that was made here: it cannot have been guessed then.
+pub fn is_minted(text: &str) -> bool {
+    let random = Role::ALL.iter().find_map(|role| text.trim().strip_prefix(&format!("ordo_{}_", role.initial())));
+    random.is_some_and(|random| random.len() == DIGITS && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// How a token begins, as far as it may be seen. Of a short one nothing is shown.
 fn beginning(token: &str) -> String {
     let shown = match token.strip_prefix("ordo_") {
@@ -70,6 +77,8 @@ pub struct TokenRequest {
     pub expires_at: Option<Timestamp>,
     /// Who asked for it.
     pub by: String,
+    /// Whom executors that register with it may serve.
+    pub scope: ExecutorScope,
 }
 
 /// Why a token could not be made, found or revoked.
@@ -147,6 +156,12 @@ impl Tokens {
         Ok(self.engine.command::<ApiToken>(id, ApiTokenCommand::Revoke).await?.state)
     }
 
+    /// A browser's session with it ends before its time.
+    pub async fn end_session(&self, id: Uuid, session: Uuid, until: Timestamp) -> Result<(), TokensError> {
+        self.engine.command::<ApiToken>(id, ApiTokenCommand::EndSession { session, until }).await?;
+        Ok(())
+    }
+
     /// It was used. At most once an hour this is written down.
     pub async fn note(&self, id: Uuid) -> Result<(), TokensError> {
         self.engine.command::<ApiToken>(id, ApiTokenCommand::Note).await?;
@@ -155,9 +170,9 @@ impl Tokens {
 }
 
 fn described(wanted: TokenRequest, text: &SecretText) -> NewApiToken {
-    let TokenRequest { name, role, expires_at, by } = wanted;
+    let TokenRequest { name, role, expires_at, by, scope } = wanted;
     let hash = TokenHash::of(text.expose()).0;
-    NewApiToken { name, role, hash, prefix: beginning(text.expose().trim()), created_by: by, expires_at }
+    NewApiToken { name, role, hash, prefix: beginning(text.expose().trim()), created_by: by, expires_at, scope }
 }
 
 #[cfg(test)]
@@ -173,6 +188,7 @@ mod tests {
         assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         assert_eq!(beginning(one.expose()), one.expose()[..13]);
         assert_eq!(beginning("s3cret"), "", "a short token is not shown by half");
+        assert!(is_minted(one.expose()) && !is_minted("s3cret") && !is_minted("ordo_v_short"));
     }
 
     #[test]

@@ -3,3 +3,5 @@
 pub mod check;
 pub mod recovery;
 pub mod retention;
+pub(crate) mod scrub;
+pub(crate) mod writable;

@@ -27,7 +27,13 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
     let Some(notification) = engine.queries().object::<Notification>(id).await? else { return Ok(Reconciled::Done) };
     let now = engine.clock().now();
     match &notification.state {
-        NotificationState::Waiting { next_try } if *next_try > now => Ok(Reconciled::Done),
+        NotificationState::Waiting { next_try } if *next_try > now => {
+            if engine.is_due(Some(*next_try), notification.frame) {
+                // Only its clock is put right by that: it is not settled yet.
+                tell(engine, id, NotificationCommand::Forget).await?;
+            }
+            Ok(Reconciled::Done)
+        }
         NotificationState::Waiting { .. } => {
             if notification.holds_its_place() && first_in_queue(engine, &notification).await? != Some(id) {
                 return Ok(Reconciled::Asleep);

@@ -1,5 +1,6 @@
 //! Executing an attempt in this process: tools, their log lines, results, secrets and traces.
 
+pub(crate) mod gate;
 pub mod log_reader;
 pub mod log_writer;
 pub mod logs;

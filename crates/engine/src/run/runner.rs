@@ -5,17 +5,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ordo_model::job::AttemptReport;
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use ordo_store::Fault;
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::commit::batcher::{BatcherMessage, chain};
-use crate::commit::change::StartedAttempt;
+use crate::commit::change::{SlotLocation, StartedAttempt};
 use crate::core::{FinishedAttempt, Input};
+use crate::run::gate::Gate;
 use crate::run::logs::{LogLine, LogSink};
 use crate::run::result;
 use crate::run::run_log;
@@ -24,6 +26,9 @@ use crate::run::tool::{DeliveryPayload, Failure, Tool, Work};
 use crate::run::trace;
 use crate::run::trace::{RunTrace, Sampling};
 use crate::time::clock::{SharedClock, Stopwatch};
+
+/// How long an attempt that was started ahead waits for a slot before it is given back.
+const BEGIN_WITHIN: Duration = Duration::from_secs(1);
 
 pub type Tools = BTreeMap<String, Arc<dyn Tool>>;
 
@@ -44,6 +49,7 @@ pub(crate) struct Runner {
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
+    pub(crate) gate: Gate,
     pub(crate) running: Arc<Mutex<HashMap<RunId, RunningTool>>>,
     /// Everything was stopped: what still begins is stopped at once.
     pub(crate) ending: Arc<AtomicBool>,
@@ -116,31 +122,60 @@ impl Runner {
     }
 
     async fn attempt(self, assignment: StartedAttempt, cancel: CancellationToken) {
-        run_log::began(&assignment);
+        let report = match self.slot(assignment.location, &cancel).await {
+            Some(_slot) => self.executed(&assignment, cancel).await,
+            None => self.not_begun(&assignment),
+        };
+        let finished =
+            FinishedAttempt { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
+        drop(self.core.send(Input::Finished(finished)));
+    }
+
+    /// A slot to run in; None if the attempt is told to end before there is one, or waits for too long.
+    async fn slot(&self, place: SlotLocation, cancel: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+        let SlotLocation::Local(pool) = place else { return None };
+        if let Some(slot) = self.gate.try_enter(pool) {
+            return Some(slot);
+        }
+        tokio::select! {
+            slot = self.gate.enter(pool) => slot,
+            () = cancel.cancelled() => None,
+            () = tokio::time::sleep(BEGIN_WITHIN) => None,
+        }
+    }
+
+    /// What is reported of an attempt that did nothing.
+    fn not_begun(&self, assignment: &StartedAttempt) -> AttemptReport {
+        match self.ended(assignment) {
+            Some(Stop::Cancelled) => AttemptReport::Cancelled { started_at: None },
+            Some(Stop::Shutdown) => AttemptReport::Unclaimed { reason: "the node went down before it began".into() },
+            None => AttemptReport::Unclaimed { reason: format!("no slot became free within {BEGIN_WITHIN:?}") },
+        }
+    }
+
+    async fn executed(&self, assignment: &StartedAttempt, cancel: CancellationToken) -> AttemptReport {
+        run_log::began(assignment);
         let run_trace = RunTrace::of(assignment.run_id, assignment.traceparent, self.sampling);
-        let span = trace::begin(&assignment, &run_trace);
+        let span = trace::begin(assignment, &run_trace);
         let started_at = self.clock.now();
         let watch = Stopwatch::start();
         let sink =
             LogSink::new(assignment.run_id, self.clock.clone(), self.lines.clone()).for_attempt(assignment.attempt);
-        let (outcome, sink) = self.work_masked(&assignment, run_trace, cancel, sink).await;
+        let (outcome, sink) = self.work_masked(assignment, run_trace, cancel, sink).await;
         sink.finish();
         if sink.has_lines() {
             self.flush(assignment.run_id).await;
         }
-        let why = self.ended(&assignment);
+        let why = self.ended(assignment);
         let report = match (outcome, why) {
-            (Ok(result), _) => self.completed(&assignment, started_at, result).await,
+            (Ok(result), _) => self.completed(assignment, started_at, result).await,
             (Err(_), Some(Stop::Cancelled)) => AttemptReport::Cancelled { started_at: Some(started_at) },
             (Err(_), Some(Stop::Shutdown)) => AttemptReport::Interrupted { started_at: Some(started_at) },
             (Err(failure), None) => AttemptReport::Failed { started_at: Some(started_at), reason: failure.reason },
         };
-        run_log::ended(&assignment, watch.elapsed(), &report);
+        run_log::ended(assignment, watch.elapsed(), &report);
         trace::end(&span, &report);
-        drop(span);
-        let finished =
-            FinishedAttempt { job_id: assignment.job_id, run_id: assignment.run_id, token: assignment.token, report };
-        drop(self.core.send(Input::Finished(finished)));
+        report
     }
 
     /// Why the attempt was stopped, if it was. A newer attempt of the run keeps its own entry.

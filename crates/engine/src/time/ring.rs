@@ -1,19 +1,17 @@
-//! The time ring: which alarms fall due next, in order of time, then rank, then id.
+//! The ring: which alarms fall due next, in order of time, then rank, then id.
 //!
-//! Invariant: the ring is a cache. Losing it costs one scan of the store, never a run. Every entry carries its full
-//! due time, so a horizon longer than a turn of the ring never fires early.
+//! Invariant: the ring is a cache. Losing it costs one scan of the store, never a run. One ordered set, not slots by
+//! the second: what is next is the first entry, whatever the horizon is and however long a thread stalled (ADR 0084).
 
 use std::collections::{BTreeSet, HashMap};
 
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::DueAlarm;
 
-const SLOTS: usize = 60;
-
 #[derive(Debug)]
 pub(super) struct Ring {
-    slots: Vec<BTreeSet<RingEntry>>,
-    /// The one alarm of each entity that counts; entries that differ from it are left over and ignored.
+    ordered: BTreeSet<RingEntry>,
+    /// The one alarm of each entity.
     current: HashMap<EntityId, RingEntry>,
     capacity: usize,
 }
@@ -27,7 +25,7 @@ struct RingEntry {
 
 impl Ring {
     pub(super) fn new(capacity: usize) -> Ring {
-        Ring { slots: vec![BTreeSet::new(); SLOTS], current: HashMap::new(), capacity }
+        Ring { ordered: BTreeSet::new(), current: HashMap::new(), capacity }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -48,16 +46,15 @@ impl Ring {
         if let Some(old) = self.current.insert(entry.entity, entry)
             && old != entry
         {
-            self.slots[slot_of(old.due)].remove(&old);
+            self.ordered.remove(&old);
         }
-        let slot = slot_of(entry.due);
-        self.slots[slot].insert(entry);
+        self.ordered.insert(entry);
         true
     }
 
     pub(super) fn remove(&mut self, entity: EntityId) {
         if let Some(old) = self.current.remove(&entity) {
-            self.slots[slot_of(old.due)].remove(&old);
+            self.ordered.remove(&old);
         }
     }
 
@@ -67,24 +64,26 @@ impl Ring {
         gone.into_iter().for_each(|entity| self.remove(entity));
     }
 
-    /// Takes what is due at `now`, at most `limit`, in order. Every slot is looked at, not only that of this second:
-    /// a thread that stalled, or a clock that jumped, leaves nothing behind.
+    /// Takes what is due at `now`, at most `limit`, in order.
     pub(super) fn take_due(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
-        let mut due: Vec<RingEntry> = Vec::new();
-        for slot in &self.slots {
-            due.extend(slot.iter().take_while(|entry| entry.due <= now).take(limit));
-        }
-        due.sort_unstable();
-        due.truncate(limit);
-        for entry in &due {
+        let mut due = Vec::new();
+        while due.len() < limit
+            && let Some(entry) = self.ordered.first().copied().filter(|entry| entry.due <= now)
+        {
             self.remove(entry.entity);
+            due.push(entry.entity);
         }
-        due.into_iter().map(|entry| entry.entity).collect()
+        due
     }
 
     /// When the next entry falls due.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.slots.iter().filter_map(|slot| slot.first()).map(|entry| entry.due).min()
+        self.ordered.first().map(|entry| entry.due)
+    }
+
+    /// The first entries in order, at most `limit`.
+    pub(super) fn nearest(&self, limit: usize) -> Vec<(Timestamp, EntityId)> {
+        self.ordered.iter().take(limit).map(|entry| (entry.due, entry.entity)).collect()
     }
 
     /// The latest entries give way when something nearer needs their room: they stay in the store.
@@ -93,18 +92,12 @@ impl Ring {
         if self.current.len() <= keep {
             return None;
         }
-        let mut all: Vec<RingEntry> = self.current.values().copied().collect();
-        all.sort_unstable();
-        let cut = all[keep].due;
-        for entry in all.into_iter().filter(|entry| entry.due >= cut) {
-            self.remove(entry.entity);
-        }
+        let cut = self.ordered.iter().nth(keep)?.due;
+        let gone: Vec<EntityId> =
+            self.ordered.iter().rev().take_while(|entry| entry.due >= cut).map(|entry| entry.entity).collect();
+        gone.into_iter().for_each(|entity| self.remove(entity));
         Some(cut)
     }
-}
-
-fn slot_of(due: Timestamp) -> usize {
-    (due.ms() / 1_000).rem_euclid(SLOTS as i64) as usize
 }
 
 #[cfg(test)]

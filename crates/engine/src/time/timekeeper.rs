@@ -37,6 +37,32 @@ pub struct AlarmScan {
     pub limit: usize,
 }
 
+/// What a timekeeper has in mind: a projection of the alarms in the store, which stay the truth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Projection {
+    pub tick_rate: Millis,
+    pub ticks: u64,
+    pub next_tick_at: Timestamp,
+    /// How far ahead a tick looks.
+    pub horizon: Millis,
+    /// Up to here every alarm is in the ring or in flight; None: nothing was looked at yet.
+    pub covered_until: Option<Timestamp>,
+    pub ring: usize,
+    pub ring_capacity: usize,
+    /// The first in the ring.
+    pub nearest: Vec<(Timestamp, EntityId)>,
+    /// Woken, and not yet settled.
+    pub in_flight: usize,
+    /// By how much the first in the ring is late.
+    pub lag: Millis,
+    /// How many partitions it looks after; None: the store has one timekeeper.
+    pub partitions: Option<usize>,
+    pub is_stopped: bool,
+}
+
+/// How many of the nearest alarms a projection tells one by one.
+const NEAREST_TOLD: usize = 20;
+
 #[derive(Debug)]
 pub struct Timekeeper {
     ring: Ring,
@@ -120,6 +146,23 @@ impl Timekeeper {
         self.stopped = true;
     }
 
+    pub fn projection(&self, now: Timestamp) -> Projection {
+        Projection {
+            tick_rate: self.tick_rate,
+            ticks: self.ticks,
+            next_tick_at: self.next_tick,
+            horizon: self.horizon(),
+            covered_until: Some(self.covered).filter(|covered| *covered > Timestamp::MIN),
+            ring: self.ring.len(),
+            ring_capacity: RING_CAPACITY,
+            nearest: self.ring.nearest(NEAREST_TOLD),
+            in_flight: self.in_flight.len(),
+            lag: self.ring.next_due().map_or(Millis::from_ms(0), |due| now.since(due)),
+            partitions: self.ours.map(|ours| ours.partitions.len()),
+            is_stopped: self.stopped,
+        }
+    }
+
     pub fn ring_len(&self) -> usize {
         self.ring.len()
     }
@@ -161,7 +204,7 @@ impl Timekeeper {
         Some(scan)
     }
 
-    fn horizon(&self) -> Millis {
+    pub(crate) fn horizon(&self) -> Millis {
         self.tick_rate.saturating_mul(2).max(HORIZON_MIN)
     }
 
@@ -264,7 +307,7 @@ impl Timekeeper {
 }
 
 /// Where a scan that has seen everything up to `covered` goes on.
-fn edge(covered: Timestamp) -> DueAlarm {
+pub(crate) fn edge(covered: Timestamp) -> DueAlarm {
     DueAlarm { at: covered, rank: u8::MAX, entity: EntityId { kind: Kind::Job, id: Uuid::max() } }
 }
 
@@ -392,6 +435,18 @@ mod tests {
         assert_eq!(timekeeper.take_due(at(200)), []);
         assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
         assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [], "once");
+    }
+
+    #[test]
+    fn its_projection_tells_what_it_has_in_mind_and_how_late_it_is() {
+        let mut timekeeper = after_one_scan(&[alarm(2, 900), alarm(1, 100)]);
+        let projection = timekeeper.projection(at(350));
+        assert_eq!((projection.ring, projection.covered_until), (2, Some(at(5_000))));
+        assert_eq!(projection.nearest, [(at(100), alarm(1, 0).entity), (at(900), alarm(2, 0).entity)]);
+        assert_eq!((projection.lag, projection.ticks, projection.in_flight), (Millis::from_ms(250), 1, 0));
+        timekeeper.take_due(at(350));
+        let projection = timekeeper.projection(at(350));
+        assert_eq!((projection.lag, projection.in_flight), (Millis::from_ms(0), 1));
     }
 
     #[test]

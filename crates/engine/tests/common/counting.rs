@@ -128,4 +128,8 @@ impl Store for CountingStore {
     async fn stats(&self) -> Result<Stats, Fault> {
         self.read().stats().await
     }
+
+    async fn try_write(&self) -> Result<(), Fault> {
+        self.inner.try_write().await
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ordo_engine::clock::SystemClock;
+use ordo_engine::clock::{SharedClock, SystemClock};
 use ordo_engine::log_reader::LogReader;
 use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::{Engine, EngineOptions, Tools};
@@ -24,6 +24,7 @@ pub struct World {
     pub folder: tempfile::TempDir,
     pub engine: Engine,
     pub options: EngineOptions,
+    pub clock: SharedClock,
 }
 
 /// Completes at once.
@@ -157,18 +158,22 @@ impl World {
     }
 
     pub async fn with(options: EngineOptions) -> World {
+        World::on(options, Arc::new(SystemClock)).await
+    }
+
+    pub async fn on(options: EngineOptions, clock: SharedClock) -> World {
         let folder = tempfile::tempdir().unwrap();
-        let engine = start(&folder, &options).await;
-        World { folder, engine, options }
+        let engine = start(&folder, &options, clock.clone()).await;
+        World { folder, engine, options, clock }
     }
 
     /// The process dies without a word and comes back.
     pub async fn restart(self) -> World {
         self.engine.shutdown(Duration::ZERO).await;
-        let World { folder, engine, options } = self;
+        let World { folder, engine, options, clock } = self;
         drop(engine);
-        let engine = start(&folder, &options).await;
-        World { folder, engine, options }
+        let engine = start(&folder, &options, clock.clone()).await;
+        World { folder, engine, options, clock }
     }
 
     pub async fn add(&self, definition: Value) -> Job {
@@ -246,10 +251,10 @@ impl World {
     }
 }
 
-async fn start(folder: &tempfile::TempDir, options: &EngineOptions) -> Engine {
+async fn start(folder: &tempfile::TempDir, options: &EngineOptions, clock: SharedClock) -> Engine {
     let path = folder.path().join("orchestrator.db");
     let store = RedbStore::open(&path, Default::default()).unwrap();
-    Engine::start(Arc::new(store), tools(), Arc::new(SystemClock), options.clone()).await.unwrap()
+    Engine::start(Arc::new(store), tools(), clock, options.clone()).await.unwrap()
 }
 
 pub fn manual(tool: &str, input: &Value) -> Value {

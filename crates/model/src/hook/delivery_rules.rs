@@ -6,7 +6,7 @@ use crate::limits::{
     DELIVERY_CHECK_MAX, DELIVERY_CHECK_MIN, DELIVERY_WAIT_MAX, DELIVERY_WAIT_MIN, SENDER_ID_MAX_BYTES,
 };
 use crate::object::Misplaced;
-use crate::text::shortened;
+use crate::text::{shortened, visible};
 use crate::time::{Millis, Timestamp};
 
 pub(super) fn decide(
@@ -140,7 +140,7 @@ fn lay(bound: &mut [Bound], news: &[Bound]) {
     }
 }
 
-/// What a sender says is shown up to a limit.
+/// What a sender says is shown up to a limit, with what cannot be seen written out.
 fn shown(text: &str) -> String {
-    shortened(text, SENDER_ID_MAX_BYTES).to_owned()
+    shortened(&visible(text), SENDER_ID_MAX_BYTES).to_owned()
 }

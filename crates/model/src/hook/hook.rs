@@ -8,6 +8,7 @@ use super::verify::{Scheme, Verify};
 use crate::id::{EntityId, Kind};
 use crate::limits::{HOOK_MAX_BYTES, PAYLOAD_DEFAULT_BYTES, PAYLOAD_MAX_BYTES};
 use crate::object::{Misplaced, Object};
+use crate::secret::Secret;
 use crate::text::is_default;
 use crate::time::Timestamp;
 
@@ -69,7 +70,7 @@ impl Hook {
 
     /// The name under which a secret that was given with the hook itself is kept.
     pub fn own_secret(slug: &str) -> String {
-        format!("hook-{slug}")
+        Secret::of_hook(slug)
     }
 }
 

@@ -13,5 +13,5 @@ mod verify;
 pub use delivery::{Bound, Delivery, DeliveryCommand, DeliveryEvent, DeliveryOutcome, DeliveryRefusal, Replay};
 pub use filter::{Filter, Test};
 pub use hook::{Hook, HookCommand, HookEvent, HookRefusal, HookTerms, TermsPatch, is_slug};
-pub use sender::{Headers, delivery_id};
+pub use sender::{Headers, delivery_id, replay_mark};
 pub use verify::{Scheme, Unverified, Verify, sign_slack, verify, verify_slack};

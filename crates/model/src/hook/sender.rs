@@ -1,6 +1,7 @@
 //! What a sender says beside its payload: headers, and how it names the delivery.
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::verify::Scheme;
 
@@ -30,6 +31,24 @@ pub fn delivery_id(scheme: Option<&Scheme>, headers: Headers<'_>, payload: &[u8]
     found.filter(|id| !id.is_empty())
 }
 
+/// What two calls have in common of which one is a copy of the other, where the delivery id could be made up: what their
+/// signature covers. None: nothing is signed, or the id is.
+pub fn replay_mark(scheme: Option<&Scheme>, headers: Headers<'_>, payload: &[u8]) -> Option<String> {
+    let signed_with = match scheme? {
+        Scheme::Github | Scheme::Hmac { .. } => "",
+        Scheme::Slack => headers.get("x-slack-request-timestamp")?,
+        Scheme::Stripe => {
+            headers.get("stripe-signature")?.split(',').find_map(|part| part.trim().strip_prefix("t="))?
+        }
+        Scheme::Standard | Scheme::Bearer => return None,
+    };
+    let mut hash = Sha256::new();
+    hash.update(signed_with.as_bytes());
+    hash.update([0]);
+    hash.update(payload);
+    Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn header(headers: Headers<'_>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| headers.get(name)).map(|value| value.trim().to_owned())
 }
@@ -44,6 +63,27 @@ fn field(payload: &[u8], name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_is_known_by_what_its_signature_covers() {
+        let mark = |scheme: Scheme, headers: &[(&str, &str)], payload: &[u8]| {
+            let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            replay_mark(Some(&scheme), Headers(&headers), payload)
+        };
+        for scheme in [Scheme::Github, Scheme::Hmac { header: None }] {
+            let first = mark(scheme.clone(), &[("x-github-delivery", "1")], b"a");
+            assert!(first.is_some());
+            assert_eq!(first, mark(scheme.clone(), &[("x-github-delivery", "2")], b"a"));
+            assert_ne!(first, mark(scheme, &[("x-github-delivery", "1")], b"b"));
+        }
+        let slack = |time: &str| mark(Scheme::Slack, &[("X-Slack-Request-Timestamp", time)], b"a");
+        assert!(slack("1").is_some() && slack("1") == slack("1") && slack("1") != slack("2"));
+        let stripe = |signature: &str| mark(Scheme::Stripe, &[("Stripe-Signature", signature)], b"a");
+        assert!(stripe("t=1,v1=x").is_some() && stripe("t=1,v1=x") == stripe("v1=y, t=1"));
+        assert_eq!(mark(Scheme::Standard, &[], b"a"), None, "the id itself is signed");
+        assert_eq!(mark(Scheme::Bearer, &[], b"a"), None);
+        assert_eq!(replay_mark(None, Headers(&[]), b"a"), None);
+    }
 
     #[test]
     fn each_sender_names_its_deliveries_in_its_own_way() {

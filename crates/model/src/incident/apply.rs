@@ -1,4 +1,7 @@
 //! How events move an incident. Only this file changes one.
+//!
+//! Invariant: resolved and declined end the workflow. What happens to an ended incident is recorded and told to nobody,
+//! until it is opened again.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +13,16 @@ use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
 pub(super) fn apply(before: Option<Incident>, event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
+    let was_ended = before.as_ref().is_some_and(|incident| incident.status.is_ended());
     let mut incident = match before {
         Some(incident) => moved(incident, event, at)?,
         None => begun(event, at)?,
     };
     if event.by().is_some() {
         incident.updated_at = at;
-        incident.outbox.put(incident.version, at, incident.card());
+        if !was_ended || !incident.status.is_ended() {
+            incident.outbox.put(incident.version, at, incident.card());
+        }
     }
     Ok(incident)
 }
@@ -56,6 +62,7 @@ fn begun(event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
         version: 1,
         outbox: Outbox::default(),
         published: None,
+        frame: None,
     })
 }
 
@@ -94,6 +101,12 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
         IncidentEvent::Linked { link, .. } => incident.links.push(*link),
         IncidentEvent::Remembered { sender, value } => {
             incident.remembered.insert(sender.clone(), value.clone());
+        }
+        IncidentEvent::ClockStepped { by_ms, frame } => {
+            incident.frame = Some(*frame);
+            let step = incident.escalation.as_mut().and_then(|escalating| escalating.due_at.as_mut());
+            let expiry = incident.acknowledged.as_mut().and_then(|ack| ack.expires_at.as_mut());
+            step.into_iter().chain(expiry).for_each(|at| *at = at.moved(*by_ms));
         }
         IncidentEvent::Published { through } => {
             incident.outbox.publish(*through);

@@ -5,7 +5,7 @@ use super::event::IncidentEvent;
 use super::words::{By, IncidentSource, IncidentStatus, Link};
 use super::{Escalating, Incident};
 use crate::job::Invalid;
-use crate::job::definition::text;
+use crate::job::definition::{name, text};
 use crate::limits::{
     ACTOR_MAX_BYTES, IDENTIFIER_MAX_BYTES, INCIDENT_LINKS_MAX, INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES,
     REMEMBERED_MAX_BYTES,
@@ -31,7 +31,7 @@ pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: T
         }
         IncidentCommand::SetAssignee { assignee, by } => {
             check_by(&by)?;
-            assignee.as_ref().map_or(Ok(()), |name| text("assignee", name, ACTOR_MAX_BYTES))?;
+            assignee.as_ref().map_or(Ok(()), |given| name("assignee", given, ACTOR_MAX_BYTES))?;
             Ok(changed(assignee != incident.assignee, IncidentEvent::AssigneeSet { assignee, by }))
         }
         IncidentCommand::UpdateStatus { status, message, by } => update_status(incident, status, message, by, now),
@@ -56,7 +56,7 @@ fn changed(is_change: bool, event: IncidentEvent) -> Vec<IncidentEvent> {
 }
 
 fn check_by(by: &By) -> Result<(), Invalid> {
-    text("actor", &by.actor, ACTOR_MAX_BYTES)
+    name("actor", &by.actor, ACTOR_MAX_BYTES)
 }
 
 fn begin(start: StartIncident, now: Timestamp) -> Decision {
@@ -66,7 +66,7 @@ fn begin(start: StartIncident, now: Timestamp) -> Decision {
     if !description.is_empty() {
         text("description", &description, INCIDENT_TEXT_MAX_BYTES)?;
     }
-    identifier.as_ref().map_or(Ok(()), |name| text("identifier", name, IDENTIFIER_MAX_BYTES))?;
+    identifier.as_ref().map_or(Ok(()), |given| name("identifier", given, IDENTIFIER_MAX_BYTES))?;
     escalation.as_ref().map_or(Ok(()), super::Escalation::validate)?;
     if links.len() > INCIDENT_LINKS_MAX {
         return Err(IncidentRefusal::TooManyLinks);

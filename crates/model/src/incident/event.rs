@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::escalation::Escalation;
 use super::words::{By, IncidentStatus, Link, Severity};
+use crate::moment::ClockFrame;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,6 +82,11 @@ pub enum IncidentEvent {
         sender: String,
         value: Value,
     },
+    /// The wall clock was set: what is waited for moves with it.
+    ClockStepped {
+        by_ms: i64,
+        frame: ClockFrame,
+    },
     /// What happened up to this version was handed on to the senders.
     Published {
         through: u64,
@@ -100,6 +106,7 @@ impl IncidentEvent {
             IncidentEvent::Linked { .. } => "Linked",
             IncidentEvent::Escalated { .. } => "Escalated",
             IncidentEvent::Remembered { .. } => "Remembered",
+            IncidentEvent::ClockStepped { .. } => "ClockStepped",
             IncidentEvent::Published { .. } => "Published",
         }
     }
@@ -116,7 +123,9 @@ impl IncidentEvent {
             | IncidentEvent::NoteAdded { by, .. }
             | IncidentEvent::Linked { by, .. }
             | IncidentEvent::Escalated { by, .. } => Some(by),
-            IncidentEvent::Remembered { .. } | IncidentEvent::Published { .. } => None,
+            IncidentEvent::Remembered { .. } | IncidentEvent::ClockStepped { .. } | IncidentEvent::Published { .. } => {
+                None
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::id::{EntityId, Kind};
+use crate::moment::ClockFrame;
 use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
@@ -61,6 +62,9 @@ pub struct Incident {
     pub outbox: Outbox<Card>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// How the clock stood when its escalation was laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<ClockFrame>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +154,14 @@ impl Object for Incident {
 
     fn next_wake(&self) -> Option<Timestamp> {
         self.next_turn().into_iter().chain(self.outbox.next_wake()).min()
+    }
+
+    fn clock(&self) -> Option<ClockFrame> {
+        self.frame
+    }
+
+    fn clock_stepped(by_ms: i64, frame: ClockFrame) -> Option<IncidentEvent> {
+        Some(IncidentEvent::ClockStepped { by_ms, frame })
     }
 
     fn is_urgent(&self) -> bool {

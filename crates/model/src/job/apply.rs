@@ -48,6 +48,8 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             arrived: Vec::new(),
             outbox: Outbox::default(),
             pace: Pace::default(),
+            frame: None,
+            set_back_ms: 0,
         }),
         other => Err(Unfoldable::NoBeginning(other.name())),
     }
@@ -57,7 +59,10 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
 pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>, Unfoldable> {
     job.version += 1;
     // Forgetting old runs and handing on news is housekeeping: it does not make a finished job younger.
-    if !matches!(event, Event::HistoryTrimmed { .. } | Event::JobFollowed {} | Event::Published { .. }) {
+    if !matches!(
+        event,
+        Event::HistoryTrimmed { .. } | Event::JobFollowed {} | Event::Published { .. } | Event::ClockStepped { .. }
+    ) {
         job.updated_at = at;
     }
     outbox::note(job, event, at);
@@ -190,6 +195,19 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             }
             view(job, *run_id)
         }
+        Event::AttemptExtended { run_id, deadline } => {
+            if let Stage::Running(attempt) = &mut active(job, event, *run_id)?.stage {
+                attempt.deadline = *deadline;
+            }
+            view(job, *run_id)
+        }
+        Event::ClockStepped { by_ms, frame, set_back_ms, next } => {
+            job.active.iter_mut().for_each(|run| move_lengths(run, *by_ms));
+            job.frame = Some(*frame);
+            job.set_back_ms = *set_back_ms;
+            job.next = next.or(job.next);
+            Ok(None)
+        }
         Event::BackfillRequested { to, next, .. } => {
             job.backfills.push(Backfill { next: *next, to: *to });
             Ok(None)
@@ -211,6 +229,19 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
         Event::Published { through } => {
             job.outbox.publish(*through);
             Ok(None)
+        }
+    }
+}
+
+/// What of a run is measured in elapsed time moves with the clock.
+fn move_lengths(run: &mut ActiveRun, by_ms: i64) {
+    run.clock_moved_ms += by_ms;
+    match &mut run.stage {
+        Stage::Queued | Stage::Broadcast { .. } => {}
+        Stage::Backoff { until } => *until = until.moved(by_ms),
+        Stage::Running(attempt) => {
+            attempt.deadline = attempt.deadline.moved(by_ms);
+            attempt.settle_at = attempt.settle_at.map(|at| at.moved(by_ms));
         }
     }
 }
@@ -319,5 +350,6 @@ fn new_run(job: &Job, id: RunId, cause: Cause, at: Timestamp) -> ActiveRun {
         errors: Vec::new(),
         cancelling: None,
         overran: false,
+        clock_moved_ms: 0,
     }
 }

@@ -28,6 +28,8 @@ pub struct SlotReservation {
     pub group: String,
     /// What the executor can do; None: whatever is asked.
     pub tools: Option<Arc<BTreeSet<String>>>,
+    /// What nobody else knows: the fencing token of the attempt follows from it.
+    pub draw: u64,
 }
 
 impl SlotReservation {
@@ -99,6 +101,10 @@ pub enum Command {
     Orphan {
         executor: Incarnation,
         settle_after: Millis,
+    },
+    /// The server was away while this executor went on: what it has gets its whole time again.
+    Readopt {
+        executor: Incarnation,
     },
     /// Finished runs that began before version `below` are being forgotten, `runs` of them; the oldest that stays
     /// ended at `oldest`.

@@ -16,6 +16,7 @@ use crate::limits::{
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
 use crate::strict::{self, Misread};
+use crate::text::{is_deceptive, is_of_prose};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -150,9 +151,9 @@ impl Definition {
     }
 
     fn validate_texts(&self) -> Result<(), Invalid> {
-        text("label", &self.label, LABEL_MAX_BYTES)?;
-        text("tool_name", &self.tool_name, TOOL_NAME_MAX_BYTES)?;
-        text("group", &self.group, GROUP_MAX_BYTES)?;
+        name("label", &self.label, LABEL_MAX_BYTES)?;
+        name("tool_name", &self.tool_name, TOOL_NAME_MAX_BYTES)?;
+        name("group", &self.group, GROUP_MAX_BYTES)?;
         if let Some(description) = &self.description {
             text("description", description, NOTE_MAX_BYTES)?;
         }
@@ -160,7 +161,7 @@ impl Definition {
             link("description_url", url)?;
         }
         match &self.trigger {
-            Trigger::Webhook { hook } => text("trigger.hook", hook, HOOK_MAX_BYTES),
+            Trigger::Webhook { hook } => name("trigger.hook", hook, HOOK_MAX_BYTES),
             Trigger::Scheduled(_) | Trigger::Manual => Ok(()),
         }
     }
@@ -240,10 +241,26 @@ pub(crate) fn text(field: &str, value: &str, max_bytes: usize) -> Result<(), Inv
     if value.len() > max_bytes {
         return Err(Invalid::new(field, format!("is {} bytes long, at most {max_bytes} are allowed", value.len())));
     }
-    if value.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
-        return Err(Invalid::new(field, "must not contain control characters"));
+    check_visible(field, value, is_of_prose)
+}
+
+/// The same for what names something: on one line.
+pub(crate) fn name(field: &str, value: &str, max_bytes: usize) -> Result<(), Invalid> {
+    text(field, value, max_bytes)?;
+    check_visible(field, value, |_| false)
+}
+
+fn check_visible(field: &str, value: &str, may_stand: impl Fn(char) -> bool) -> Result<(), Invalid> {
+    match value.chars().find(|character| is_deceptive(*character) && !may_stand(*character)) {
+        None => Ok(()),
+        Some(hidden) => {
+            let shown = hidden.escape_default();
+            Err(Invalid::new(
+                field,
+                format!("must not contain {shown}: control characters and such that hide or turn text"),
+            ))
+        }
     }
-    Ok(())
 }
 
 fn merge(old: &mut Value, change: &Value) {

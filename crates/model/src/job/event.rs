@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::after::UpstreamEnd;
 use super::definition::Definition;
 use crate::id::{FencingToken, Incarnation, RunId};
+use crate::moment::ClockFrame;
 use crate::schedule::{Gap, Occurrence};
 use crate::text::is_default;
 use crate::time::Timestamp;
@@ -132,6 +133,22 @@ pub enum Event {
         run_id: RunId,
         settle_at: Timestamp,
     },
+    /// The server was away while the executor went on: the attempt has its whole time again.
+    AttemptExtended {
+        run_id: RunId,
+        deadline: Timestamp,
+    },
+    /// The wall clock was set: what is measured in elapsed time moves with it.
+    ClockStepped {
+        by_ms: i64,
+        frame: ClockFrame,
+        /// How far the clock is behind the beat of an `every` schedule by now.
+        #[serde(default, skip_serializing_if = "is_default")]
+        set_back_ms: u64,
+        /// Where the beat goes on; none: where it would have gone on anyway.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Occurrence>,
+    },
     BackfillRequested {
         from: Timestamp,
         to: Timestamp,
@@ -180,6 +197,8 @@ impl Event {
             Event::RunBroadcast { .. } => "RunBroadcast",
             Event::ShardTriggered { .. } => "ShardTriggered",
             Event::RunOrphaned { .. } => "RunOrphaned",
+            Event::AttemptExtended { .. } => "AttemptExtended",
+            Event::ClockStepped { .. } => "ClockStepped",
             Event::BackfillRequested { .. } => "BackfillRequested",
             Event::HistoryTrimmed { .. } => "HistoryTrimmed",
             Event::JobFollowed {} => "JobFollowed",

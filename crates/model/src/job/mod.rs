@@ -1,5 +1,6 @@
 //! A job: what was asked, what it is doing now, and the rules between the two.
 
+pub mod action;
 mod after;
 mod apply;
 mod command;

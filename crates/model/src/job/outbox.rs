@@ -143,6 +143,8 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
         | Event::RunBroadcast { .. }
         | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
+        | Event::AttemptExtended { .. }
+        | Event::ClockStepped { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::JobFollowed {}

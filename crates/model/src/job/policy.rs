@@ -27,6 +27,17 @@ pub enum Misfire {
     },
 }
 
+impl Misfire {
+    /// Its word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Misfire::FireOnceNow => "fire_once_now",
+            Misfire::DoNothing => "do_nothing",
+            Misfire::FireAll { .. } => "fire_all",
+        }
+    }
+}
+
 fn cap_default() -> u32 {
     CATCH_UP_MAX as u32
 }

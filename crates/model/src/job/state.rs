@@ -17,11 +17,12 @@ use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd, ShardPosition};
 use super::trigger::Trigger;
 use crate::id::{FencingToken, Incarnation, JobId, RunId};
-use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK};
+use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK, RETENTION_SLACK_MIN};
+use crate::moment::ClockFrame;
 use crate::outbox::Outbox;
-use crate::schedule::Occurrence;
+use crate::schedule::{Occurrence, Rule};
 use crate::text::is_default;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,12 @@ pub struct Job {
     pub outbox: Outbox<Notice>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub pace: Pace,
+    /// How the clock stood when the lengths of the active runs were laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<ClockFrame>,
+    /// How far the wall clock was set back behind the beat of an `every` schedule: its nominal times run ahead by that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub set_back_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -150,6 +157,9 @@ pub struct ActiveRun {
     /// It was still running when the next occurrence came, and that was announced.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overran: bool,
+    /// By how much the wall clock was set since the run came to be.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock_moved_ms: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -277,7 +287,18 @@ impl Job {
     /// When a run that never found an executor is given up.
     pub fn expires_at(&self, run: &ActiveRun) -> Option<Timestamp> {
         let length = self.definition.expire_after.filter(|_| run.attempts == 0 && run.shard.is_none())?;
-        Some(run.since().plus(length))
+        Some(run.since().plus(length).moved(run.clock_moved_ms))
+    }
+
+    /// How far the nominal times of `trigger` run ahead of the clock: whole beats of an interval that has begun to beat
+    /// and whose clock was set back since. So it goes on beating, and no nominal time is given out twice.
+    pub fn beat_ahead(&self, trigger: &Trigger) -> Millis {
+        match trigger.schedule().map(|schedule| &schedule.rule) {
+            Some(Rule::Every { every }) if self.accounted_to.is_some() => {
+                Millis::from_ms(self.set_back_ms - self.set_back_ms % every.ms().max(1))
+            }
+            Some(Rule::Every { .. } | Rule::At { .. } | Rule::Cron { .. }) | None => Millis::from_ms(0),
+        }
     }
 
     /// Where a waiting run stands among all others: by the time it has waited since, each step of priority being worth
@@ -295,6 +316,13 @@ impl Job {
         self.active.iter().find(|run| run.id == id)
     }
 
+    /// Whether it keeps more runs than it was told to, by so many that trimming is worth a commit.
+    pub fn is_overfull(&self) -> bool {
+        let runs = self.definition.retention.runs;
+        let slack = (runs / 10).clamp(RETENTION_SLACK_MIN, RETENTION_SLACK);
+        self.history.kept > runs.saturating_add(slack)
+    }
+
     /// When the job's history is to be trimmed, or the whole job forgotten.
     pub fn retention_due(&self) -> Option<Timestamp> {
         let retention = self.definition.retention;
@@ -304,7 +332,7 @@ impl Job {
             }
             JobState::Active | JobState::Paused | JobState::Held | JobState::Finished | JobState::Cancelled => None,
         };
-        if self.history.kept > retention.runs.saturating_add(RETENTION_SLACK) {
+        if self.is_overfull() {
             return Some(Timestamp::MIN);
         }
         // A tenth of the age is slack: old runs are trimmed together, not one by one.
@@ -375,7 +403,8 @@ impl ActiveRun {
         let jittered = job.definition.trigger.schedule().is_some_and(|schedule| schedule.jitter.is_some());
         match self.cause {
             Cause::Schedule { occurrence, .. } if jittered => Some(occurrence.due),
-            Cause::Schedule { occurrence, .. } => Some(occurrence.nominal),
+            // A beat that goes on after the clock was set back is due before its nominal time.
+            Cause::Schedule { occurrence, .. } => Some(occurrence.nominal.min(occurrence.due)),
             Cause::Backfill { .. }
             | Cause::Manual
             | Cause::Retry { .. }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::id::{EntityId, Kind};
 use crate::job::Invalid;
+use crate::moment::ClockFrame;
 use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
 use crate::text::is_default;
@@ -44,6 +45,9 @@ pub struct Monitor {
     pub outbox: Outbox<MonitorNotice>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub removed: bool,
+    /// How the clock stood when `due_at` was laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<ClockFrame>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +169,11 @@ pub enum MonitorEvent {
     Published {
         through: u64,
     },
+    /// The wall clock was set.
+    ClockStepped {
+        by_ms: i64,
+        frame: ClockFrame,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -179,6 +188,11 @@ impl Monitor {
     /// The one monitor of this name.
     pub fn id(name: &str) -> Uuid {
         EntityId::named(Kind::Monitor, name).id
+    }
+
+    /// Whether it waits for so long, and not for a time of its calendar.
+    fn waits_a_length(&self) -> bool {
+        self.settings.every.is_some() || self.started_at.is_some()
     }
 }
 
@@ -241,6 +255,7 @@ impl Object for Monitor {
                 version: 1,
                 outbox: Outbox::default(),
                 removed: false,
+                frame: None,
             }),
             (MonitorEvent::MonitorAdded { .. }, Some(_)) => Err(Misplaced { event: "MonitorAdded" }),
             (_, None) => Err(Misplaced { event: "an event before MonitorAdded" }),
@@ -254,6 +269,14 @@ impl Object for Monitor {
 
     fn next_wake(&self) -> Option<Timestamp> {
         self.due_at.into_iter().chain(self.outbox.next_wake()).min()
+    }
+
+    fn clock(&self) -> Option<ClockFrame> {
+        self.frame
+    }
+
+    fn clock_stepped(by_ms: i64, frame: ClockFrame) -> Option<MonitorEvent> {
+        Some(MonitorEvent::ClockStepped { by_ms, frame })
     }
 
     fn is_urgent(&self) -> bool {
@@ -292,6 +315,12 @@ fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {
         }
         MonitorEvent::MonitorRemoved {} => monitor.removed = true,
         MonitorEvent::Published { through } => monitor.outbox.publish(*through),
+        MonitorEvent::ClockStepped { by_ms, frame } => {
+            monitor.frame = Some(*frame);
+            if monitor.waits_a_length() {
+                monitor.due_at = monitor.due_at.map(|at| at.moved(*by_ms));
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::incident::Severity;
 use crate::job::Invalid;
-use crate::job::definition::text;
+use crate::job::definition::{name, text};
 use crate::limits::{
     EVERY_MAX, INCIDENT_TEXT_MAX_BYTES, LABEL_MAX_BYTES, MONITOR_GRACE_MAX, MONITOR_NAME_MAX_BYTES, MONITOR_PERIOD_MIN,
 };
@@ -49,7 +49,7 @@ impl MonitorSettings {
             return Err(Invalid::new("name", "must be letters, digits, '.', '_' or '-'"));
         }
         self.description.as_ref().map_or(Ok(()), |given| text("description", given, INCIDENT_TEXT_MAX_BYTES))?;
-        self.escalation.as_ref().map_or(Ok(()), |name| text("escalation", name, LABEL_MAX_BYTES))?;
+        self.escalation.as_ref().map_or(Ok(()), |given| name("escalation", given, LABEL_MAX_BYTES))?;
         if self.grace > MONITOR_GRACE_MAX {
             return Err(Invalid::new("grace", format!("must be at most {MONITOR_GRACE_MAX}")));
         }

@@ -133,6 +133,7 @@ impl Message {
             | IncidentEvent::NoteAdded { .. }
             | IncidentEvent::Linked { .. }
             | IncidentEvent::Remembered { .. }
+            | IncidentEvent::ClockStepped { .. }
             | IncidentEvent::Published { .. } => None,
         }
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::id::{EntityId, Kind};
 use crate::limits::{DEAD_LETTER_RETENTION, NOTIFICATION_ATTEMPTS_MAX, NOTIFICATION_RETENTION, REASON_MAX_BYTES};
+use crate::moment::ClockFrame;
 use crate::object::{Misplaced, Object};
 use crate::text::{is_default, shortened};
 use crate::time::Timestamp;
@@ -29,6 +30,9 @@ pub struct Notification {
     /// It was given up once and is tried again out of its turn.
     #[serde(default, skip_serializing_if = "is_default")]
     pub replayed: bool,
+    /// How the clock stood when its next try was laid out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<ClockFrame>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +124,8 @@ pub enum NotificationEvent {
     NotificationReplayed {},
     #[serde(alias = "LetterForgotten")]
     NotificationForgotten {},
+    /// The wall clock was set.
+    ClockStepped { by_ms: i64, frame: ClockFrame },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -208,6 +214,7 @@ impl Object for Notification {
                 last_error: None,
                 written_at: at,
                 replayed: false,
+                frame: None,
             }),
             (NotificationEvent::NotificationQueued { .. }, Some(_)) => Err(Misplaced { event: "NotificationQueued" }),
             (_, None) => Err(Misplaced { event: "an event before NotificationQueued" }),
@@ -223,6 +230,14 @@ impl Object for Notification {
             NotificationState::DeadLettered { at } => Some(at.plus(DEAD_LETTER_RETENTION)),
             NotificationState::Forgotten => None,
         }
+    }
+
+    fn clock(&self) -> Option<ClockFrame> {
+        self.frame
+    }
+
+    fn clock_stepped(by_ms: i64, frame: ClockFrame) -> Option<NotificationEvent> {
+        Some(NotificationEvent::ClockStepped { by_ms, frame })
     }
 
     fn is_urgent(&self) -> bool {
@@ -255,6 +270,12 @@ fn moved(mut notification: Notification, event: &NotificationEvent, at: Timestam
             notification.state = NotificationState::Waiting { next_try: at };
         }
         NotificationEvent::NotificationForgotten {} => notification.state = NotificationState::Forgotten,
+        NotificationEvent::ClockStepped { by_ms, frame } => {
+            notification.frame = Some(*frame);
+            if let NotificationState::Waiting { next_try } = &mut notification.state {
+                *next_try = next_try.moved(*by_ms);
+            }
+        }
     }
     notification
 }

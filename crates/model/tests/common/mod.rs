@@ -10,7 +10,7 @@ use ordo_model::job::{
     self, AttemptReport, Command, Decided, Definition, Event, Job, JobState, Refusal, Run, RunStatus, SkipReason,
     SlotReservation, SlottedCommand,
 };
-use ordo_model::{FencingToken, Incarnation, JobId, Millis, RunId, Timestamp};
+use ordo_model::{ClockFrame, FencingToken, Incarnation, JobId, Millis, Moment, RunId, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -84,13 +84,14 @@ pub(crate) fn generation(number: u128) -> Incarnation {
 }
 
 pub(crate) fn reservation() -> Option<SlotReservation> {
-    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None })
+    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None, draw: 0 })
 }
 
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) job: Job,
     pub(crate) now: Timestamp,
+    pub(crate) frame: ClockFrame,
     /// All events so far, with their moments.
     pub(crate) stream: Vec<(Timestamp, Event)>,
     /// Every run so far, as it looks now.
@@ -111,6 +112,7 @@ impl Story {
         let mut story = Story {
             job: decided.job.clone(),
             now,
+            frame: ClockFrame::STEADY,
             stream: Vec::new(),
             runs: BTreeMap::new(),
             last: Vec::new(),
@@ -139,8 +141,22 @@ impl Story {
         self
     }
 
+    /// Somebody sets the wall clock by so much, and the process sees it: no time passes.
+    pub(crate) fn set_clock(&mut self, by_ms: i64) -> &mut Story {
+        self.now = self.now.moved(by_ms);
+        self.frame.ahead_ms += by_ms;
+        self
+    }
+
+    /// Another process goes on with the job; its measuring begins now.
+    pub(crate) fn restart(&mut self) -> &mut Story {
+        self.frame = ClockFrame { since: self.now, ahead_ms: 0 };
+        self
+    }
+
     pub(crate) fn order(&mut self, command: Command, reservation: Option<SlotReservation>) -> Result<(), Refusal> {
-        let decided = job::decide(JOB, Some(self.job.clone()), SlottedCommand { command, reservation }, self.now)?;
+        let moment = Moment { now: self.now, frame: self.frame };
+        let decided = job::decide(JOB, Some(self.job.clone()), SlottedCommand { command, reservation }, moment)?;
         self.note(decided);
         Ok(())
     }

@@ -390,7 +390,9 @@ impl Oracle {
                 assert_eq!(self.runs.insert(*run_id, LifePhase::Over), Some(LifePhase::Waiting { attempts: 0 }));
             }
             Event::RunReady { run_id } => assert!(matches!(self.runs[run_id], LifePhase::Waiting { .. })),
-            Event::RunCancelRequested { run_id, .. } | Event::RunOrphaned { run_id, .. } => {
+            Event::RunCancelRequested { run_id, .. }
+            | Event::RunOrphaned { run_id, .. }
+            | Event::AttemptExtended { run_id, .. } => {
                 assert!(matches!(self.runs[run_id], LifePhase::Running { .. }));
             }
             _ => {}

@@ -10,6 +10,8 @@ pub(crate) enum ImportCommand {
     Crontab(CrontabArgs),
     /// Jobs from CronJobs of Kubernetes, in YAML
     Cronjob(CronjobArgs),
+    /// Jobs from actions in JSON: label, tool_name, tool_input, trigger with next_tick_at, status, recurrence
+    Actions(ActionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -35,6 +37,12 @@ pub(crate) struct CrontabArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CronjobArgs {
+    #[command(flatten)]
+    pub(crate) common: ImportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ActionsArgs {
     #[command(flatten)]
     pub(crate) common: ImportArgs,
 }

@@ -79,6 +79,9 @@ pub(crate) struct IncidentListArgs {
     /// Only incidents assigned to this name
     #[arg(long, value_name = "NAME")]
     pub(crate) assignee: Option<String>,
+    /// Only incidents whose title, description or identifier contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
     /// Only incidents started since: a time, or a duration before now (2h)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,

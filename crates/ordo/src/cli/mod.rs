@@ -131,3 +131,10 @@ pub(crate) enum OrdoCommand {
     /// Measure this machine
     Bench(ordo_bench::BenchArgs),
 }
+
+impl OrdoCommand {
+    /// Whether it stays and starts what others ask for.
+    pub(crate) fn is_daemon(&self) -> bool {
+        matches!(self, OrdoCommand::Serve(_) | OrdoCommand::Orchestrate(_) | OrdoCommand::Executor(_))
+    }
+}

@@ -27,6 +27,12 @@ pub(crate) struct TokenAddArgs {
     /// When it ends by itself: 90d, 12h [default: never]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) expires: Option<Millis>,
+    /// A group that executors with this token may serve; may be repeated [default: any]
+    #[arg(long = "group", value_name = "GROUP")]
+    pub(crate) groups: Vec<String>,
+    /// A tool that executors with this token may offer; may be repeated [default: any]
+    #[arg(long = "tool", value_name = "TOOL")]
+    pub(crate) tools: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use crate::config::{Config, Path, Setting};
 use crate::error::{Exit, Result};
 use crate::output::style::Paint;
 use crate::output::{self, table};
-use crate::store_location::without_password;
+use crate::store_location::{without_credentials, without_password};
 
 pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit> {
     let config = Config::load(file, &[])?;
@@ -19,13 +19,15 @@ pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Of what may be a secret only that it is set is shown; variables of tools are as often as not. URLs lose their
-/// password.
+/// Of what may be a secret only that it is set is shown; variables of tools are as often as not. Addresses lose user,
+/// password and query.
 fn item(path: &Path, setting: &Setting) -> Value {
     let value = if path.is_secret() {
         json!("(set)")
     } else if let Some(url) = setting.value.as_str().filter(|text| ordo_store_postgres::is_url(text)) {
         json!(without_password(url))
+    } else if let Some(url) = setting.value.as_str().filter(|text| text.contains("://")) {
+        json!(without_credentials(url))
     } else {
         serde_json::to_value(&setting.value).unwrap_or_default()
     };

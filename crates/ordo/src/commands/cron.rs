@@ -43,7 +43,7 @@ fn schedule(args: &ExplainArgs) -> Result<Schedule> {
     let dst = Dst { skipped: args.dst_skipped.unwrap_or_default(), repeated: args.dst_repeated.unwrap_or_default() };
     let rule = Rule::Cron { expr: args.expr.clone(), timezone: args.tz.clone(), dst };
     let schedule = Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };
-    let refuse = |why: String| Error::failed("the expression is refused").detail(why);
+    let refuse = |why: String| Error::misused("the expression is refused").detail(why);
     schedule.validate().map_err(|error| refuse(error.to_string()))?;
     Ok(schedule)
 }

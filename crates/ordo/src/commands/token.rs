@@ -9,7 +9,7 @@ use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
 use crate::cli::Format;
-use crate::cli::token::{TokenAddArgs, TokenCommand};
+use crate::cli::token::{RoleName, TokenAddArgs, TokenCommand};
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
@@ -23,14 +23,21 @@ pub(crate) async fn run(talk: &CommandSession, command: TokenCommand) -> Result<
 
 /// The token alone goes to standard output, so that it can be piped to where it belongs.
 async fn add(talk: &CommandSession, args: &TokenAddArgs) -> Result<Exit> {
-    let form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
+    let mut form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
+    for (field, names) in [("groups", &args.groups), ("tools", &args.tools)] {
+        if !names.is_empty() {
+            form[field] = json!(names);
+        }
+    }
     let made = talk.post("/v1/tokens", Some(&form)).await?;
     if talk.format == Format::Table {
         let until = time::of(&made["expires_at"]).map(|end| format!(", until {}", time::absolute(end, &talk.zone)));
+        let serves = made["serves"].as_str().filter(|_| args.role == RoleName::Executor);
         output::note(&format!(
-            "{} is {}{}; this is shown once:",
+            "{} is {}{}{}; this is shown once:",
             args.name,
             text(&made, "role"),
+            serves.map(|scope| format!(" for {scope}")).unwrap_or_default(),
             until.unwrap_or_default()
         ));
     }
@@ -48,6 +55,7 @@ async fn list(talk: &CommandSession) -> Result<Exit> {
             vec![
                 text(item, "name"),
                 text(item, "role"),
+                item["serves"].as_str().unwrap_or("-").to_owned(),
                 state(talk, &text(item, "state")),
                 text(item, "prefix"),
                 when(item, "created_at", ""),
@@ -55,7 +63,7 @@ async fn list(talk: &CommandSession) -> Result<Exit> {
                 when(item, "last_used_at", "never"),
             ]
         };
-        let names = ["NAME", "ROLE", "STATE", "BEGINS", "CREATED", "EXPIRES", "USED"];
+        let names = ["NAME", "ROLE", "SERVES", "STATE", "BEGINS", "CREATED", "EXPIRES", "USED"];
         table::rows(&names, items.iter().map(row).collect(), talk.paint)
     })?;
     Ok(Exit::Done)

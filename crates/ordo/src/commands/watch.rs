@@ -66,7 +66,13 @@ async fn ping_path(talk: &CommandSession, name: &str) -> Option<String> {
         Err(_) => Err(Error::failed(format!("no answer within {PATIENCE:?}"))),
     };
     match signalled {
-        Ok(monitor) => monitor["ping_path"].as_str().map(str::to_owned),
+        Ok(monitor) => {
+            let path = monitor["ping_path"].as_str().map(str::to_owned);
+            if path.is_none() {
+                unreported(name, &Error::failed("the token may only read; pinging a monitor needs the role operator"));
+            }
+            path
+        }
         Err(error) => {
             unreported(name, &error);
             None

@@ -34,6 +34,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     // Not the host's name: a container has a new one with every start, and its former generation would not be recognised.
     key("node", ValueKind::Text, Some(DEFAULT_NODE)),
     key("orchestrate.tick_rate", ValueKind::Text, Some("60s")),
+    // Within this time what waits in an outbox is handed on, however the process went on.
+    key("outbox.flush_delay_ms", ValueKind::Number, Some("100")),
     key("pools.fast.queue", ValueKind::Number, Some("2000")),
     key("pools.fast.slots", ValueKind::Number, Some("200")),
     key("pools.slow.queue", ValueKind::Number, Some("5000")),
@@ -65,6 +67,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key("time.zones", ValueKind::Text, Some("bundled")),
     key("tools.http.allow", ValueKind::List, Some("")),
     key("tools.shell.allow", ValueKind::List, None),
+    // Variables of the server's environment that commands see besides PATH, HOME and their like.
+    key("tools.shell.environment", ValueKind::List, Some("")),
     key("tools.shell.enabled", ValueKind::Bool, Some("true")),
     key("webhooks.allow", ValueKind::List, Some("")),
 ];

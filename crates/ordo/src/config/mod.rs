@@ -12,6 +12,7 @@ pub(crate) use keys::DEFAULT_NODE;
 pub(crate) use layers::{Layers, Path, Setting, SettingOrigin};
 pub(crate) use settings::{LogStyle, Settings};
 
+use crate::environment as environment_of_process;
 use crate::error::{Error, Result};
 
 const FILE: &str = "ordo.toml";
@@ -28,8 +29,9 @@ pub(crate) struct Config {
 impl Config {
     /// Of this process: its folder, its environment.
     pub(crate) fn load(file: Option<&FilePath>, flags: &[Flag]) -> Result<Config> {
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        let variables = environment_of_process::all()
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
             .collect();
         Config::from(file, &variables, flags)
     }
@@ -73,7 +75,7 @@ fn settings(layers: &Layers) -> Result<Settings> {
 }
 
 fn refused(why: impl Into<String>) -> Error {
-    Error::failed("the configuration is refused").detail(why)
+    Error::misused("the configuration is refused").detail(why)
 }
 
 /// Whether the configuration has this key.

@@ -9,6 +9,7 @@ use ordo_egress_guard::Allowed;
 use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::incident::Escalation;
+use ordo_model::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY_MAX};
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
 use serde::{Deserialize, Deserializer};
 
@@ -26,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) store: StoreSettings,
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
+    pub(crate) outbox: Outbox,
     pub(crate) pools: Pools,
     pub(crate) tools: ToolSettings,
     pub(crate) slack: SlackOptions,
@@ -38,6 +40,26 @@ pub(crate) struct Settings {
     /// Chains of escalation by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,
+}
+
+/// What has happened and is still to be told.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Outbox {
+    #[serde(deserialize_with = "flush_delay")]
+    pub(crate) flush_delay_ms: Millis,
+}
+
+fn flush_delay<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
+    let delay = Millis::from_ms(u64::deserialize(deserializer)?);
+    match (OUTBOX_BEAT..=OUTBOX_FLUSH_DELAY_MAX).contains(&delay) {
+        true => Ok(delay),
+        false => Err(serde::de::Error::custom(format!(
+            "must be from {} to {} milliseconds",
+            OUTBOX_BEAT.ms(),
+            OUTBOX_FLUSH_DELAY_MAX.ms()
+        ))),
+    }
 }
 
 /// The senders of notifications.

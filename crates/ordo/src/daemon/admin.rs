@@ -47,7 +47,13 @@ fn unkept(error: impl std::fmt::Display) -> Error {
 }
 
 fn wanted(node: &str) -> TokenRequest {
-    TokenRequest { name: name(node), role: Role::Admin, expires_at: None, by: "serve".into() }
+    TokenRequest {
+        name: name(node),
+        role: Role::Admin,
+        expires_at: None,
+        by: "serve".into(),
+        scope: Default::default(),
+    }
 }
 
 /// `admin@node`; what a name of a token cannot hold becomes `-`.

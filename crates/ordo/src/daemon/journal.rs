@@ -10,6 +10,8 @@ use ordo_engine::{OutgoingMessage, SendError, Sender, Sent};
 use ordo_model::notification::Message;
 use serde_json::json;
 
+use crate::private_file;
+
 #[derive(Debug)]
 pub(super) struct NotificationFile {
     pub(super) path: PathBuf,
@@ -31,7 +33,7 @@ impl Sender for NotificationFile {
         line["stream"] = outgoing.message.entity().to_string().into();
         let path = self.path.clone();
         let written = tokio::task::spawn_blocking(move || {
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+            let mut file = private_file::append_to(&path)?;
             // In one write: lines of notifications that go out at the same time are not mixed.
             file.write_all(format!("{line}\n").as_bytes())
         });

@@ -1,7 +1,7 @@
 //! The lifecycle of a daemon: take the folder and the store, start the engine, serve, and end in order.
 //!
 //! Invariant: nothing fires before everything it needs is there; nothing is let go before what runs has come to its
-//! end or was recorded as ended.
+//! end or was recorded as ended. The engine has threads of its own: however many ask and read, what is due begins.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,6 +12,7 @@ use ordo_engine::trace::Sampling;
 use ordo_engine::{Engine, EngineOptions, Senders};
 use ordo_server::{App, Auth, NodeIdentity};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::senders::ConfiguredSenders;
@@ -31,18 +32,39 @@ pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
         tracing::warn!("{warning}");
     }
+    ordo_model::outbox::set_flush_delay(plan.settings.outbox.flush_delay_ms);
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))?;
-    runtime.block_on(begin(plan, exporter))
+    let work = threads("ordo-engine", Some(ENGINE_THREADS))?;
+    let edge = threads("ordo-edge", None)?;
+    edge.block_on(begin(plan, exporter, work.handle()))
 }
 
-async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
+/// Threads for the timekeeper, the batcher, the dispatcher and the tools; the store's writer has one of its own besides.
+const ENGINE_THREADS: usize = 2;
+
+/// Threads of this name: so many, or as many as the machine has processors.
+fn threads(name: &'static str, count: Option<usize>) -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(count) = count {
+        builder.worker_threads(count);
+    }
+    let built = builder.thread_name(name).enable_all().build();
+    built.map_err(|error| Error::failed("the system gives no resources").detail(error.to_string()))
+}
+
+/// Begins something on other threads, where all that it spawns stays.
+async fn on<T: Send + 'static>(work: &Handle, begun: impl Future<Output = T> + Send + 'static) -> T {
+    let ended = work.spawn(begun).await;
+    ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
     let folder = StateFolder::here();
     folder.make()?;
-    let store = parts::store(settings).await?;
+    let (of_store, beside) = (settings.clone(), folder.clone());
+    let store = on(work, async move { parts::store(&of_store, &beside).await }).await?;
     let _taken = folder.take()?;
     // Before the socket is there: as long as it is, the address is this daemon's.
     folder.forget_address()?;
@@ -70,7 +92,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>) -> Result<Exit> {
         senders: outside.senders.clone(),
         escalations: parts::escalations(settings)?,
     };
-    let engine = parts::engine(store.store(), tools, options).await?;
+    let engine = on(work, parts::engine(store.store(), tools, options)).await?;
     // Before anybody is answered: no address is served without a token.
     let token = admin::admit(&engine, &folder, &name).await?;
     if let Some(address) = address {

@@ -17,7 +17,7 @@ use crate::telemetry::Spans;
 pub(crate) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
     let level = &settings.log.level;
     let filter = EnvFilter::try_new(level).map_err(|error| {
-        Error::failed(format!("log.level: {level:?} is not a filter"))
+        Error::misused(format!("log.level: {level:?} is not a filter"))
             .detail(error.to_string())
             .hint("use error, warn, info, debug, trace, or a filter like ordo_engine=debug")
     })?;

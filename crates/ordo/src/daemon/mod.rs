@@ -82,7 +82,7 @@ fn refuse_split_roles(roles: Roles, settings: &Settings) -> Result<()> {
     if roles == Roles::default() || matches!(StoreLocation::of(&settings.store.path), StoreLocation::Database(_)) {
         return Ok(());
     }
-    Err(Error::failed("roles cannot be split on the embedded store")
+    Err(Error::misused("roles cannot be split on the embedded store")
         .detail("one process has the file, so it does all of api, timekeeper and executor")
         .hint("leave out --roles, or share a database: --store postgres://…"))
 }

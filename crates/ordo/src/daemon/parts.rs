@@ -12,15 +12,36 @@ use ordo_tools::{Environment, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
+use crate::environment;
 use crate::error::{Error, Result};
-use crate::folder::{StateFolder, shown};
+use crate::folder::{self, StateFolder, shown};
 use crate::store_location::{OpenStore, StoreLocation};
 
-pub(super) async fn store(settings: &Settings) -> Result<OpenStore> {
+pub(super) async fn store(settings: &Settings, folder: &StateFolder) -> Result<OpenStore> {
     let place = StoreLocation::of(&settings.store.path);
-    let opened = place.open(settings.store.cache_bytes).await?;
+    if let StoreLocation::File(path) = &place {
+        folder::make_for(path)?;
+        refuse_emptied(path, folder)?;
+    }
+    let opened = place.open(settings.store.cache_bytes).await.map_err(|error| error.at_start(&place))?;
+    // What would be refused later is refused now: a disk without room, a reindex that was killed.
+    opened.store().try_write().await.map_err(|fault| Error::from(fault).at_start(&place))?;
     tracing::info!(store = %place.shown(), "store open");
     Ok(opened)
+}
+
+/// A store that was in use and is empty now was not new: whoever emptied it must say that it is to begin anew.
+fn refuse_emptied(path: &Path, folder: &StateFolder) -> Result<()> {
+    let is_empty = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
+    if !is_empty || folder.read_token().is_none() {
+        return Ok(());
+    }
+    Err(Error::failed(format!("{} is empty, and it was not before", shown(path)))
+        .detail(format!(
+            "there is a token in {}, so a store was in use here; 0 bytes are left of it",
+            shown(folder.path())
+        ))
+        .hint("restore a backup in its place; to begin anew without what was in it, remove the empty file"))
 }
 
 /// A name that was not given must still be one node's among those that share a database: the machine's.
@@ -37,7 +58,7 @@ pub(super) fn node_name(settings: &Settings, store: &OpenStore) -> String {
 const SKEW: &str = "ORDO_TEST_CLOCK_SKEW_MS";
 
 fn clock() -> SharedClock {
-    let skew = std::env::var(SKEW).ok().and_then(|text| text.parse().ok());
+    let skew = environment::var(SKEW).and_then(|text| text.parse().ok());
     match skew {
         Some(ms) => Arc::new(SkewedClock::new(ms)),
         None => Arc::new(SystemClock),
@@ -52,8 +73,10 @@ pub(super) fn toolbox(settings: &Settings, folder: &StateFolder) -> Result<Toolb
 pub(crate) fn toolbox_in(settings: &Settings, processes: &Path) -> Result<Toolbox> {
     let book = ProcessBook::open(processes, new_id())
         .map_err(|error| Error::failed(format!("cannot use {}", shown(processes))).detail(error.to_string()))?;
-    Toolbox::builtin(settings.tools.clone().into(), book, Environment::of_this_process()).map_err(|error| {
-        Error::failed("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
+    let inherited = environment::all().iter().map(|(name, value)| (name.clone(), value.clone()));
+    let inherited = Environment::of(inherited, &settings.tools.shell.environment);
+    Toolbox::builtin(settings.tools.clone().into(), book, inherited).map_err(|error| {
+        Error::misused("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
 }
 
@@ -61,7 +84,7 @@ pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escala
     for (name, escalation) in &settings.escalation {
         escalation.validate().map_err(|invalid| {
             let field = invalid.field.replacen("escalation", &format!("escalation.{name}"), 1);
-            Error::failed("the configuration is refused").detail(format!("{field}: {}", invalid.message))
+            Error::misused("the configuration is refused").detail(format!("{field}: {}", invalid.message))
         })?;
     }
     Ok(settings.escalation.clone())
@@ -76,7 +99,13 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
             std::io::ErrorKind::PermissionDenied => "ports below 1024 need more rights: choose another with --listen",
             _ => "write it as 127.0.0.1:7070",
         };
-        Error::failed(format!("cannot listen on {listen}")).detail(error.to_string()).hint(advice)
+        let said = format!("cannot listen on {listen}");
+        let refused = match error.kind() {
+            // Not an address at all.
+            std::io::ErrorKind::InvalidInput => Error::misused(said),
+            _ => Error::failed(said),
+        };
+        refused.detail(error.to_string()).hint(advice)
     })?;
     if bound.local_addr().is_ok_and(|address| !address.ip().is_loopback()) {
         tracing::warn!(

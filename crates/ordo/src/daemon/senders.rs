@@ -39,7 +39,7 @@ impl ConfiguredSenders {
         store: Arc<dyn Store>,
         keys: Arc<dyn Keyring>,
     ) -> Result<ConfiguredSenders> {
-        let refused = |why: String| Error::failed("the configuration is refused").detail(why);
+        let refused = |why: String| Error::misused("the configuration is refused").detail(why);
         if let Some(sender) = settings.slack.sender().map_err(|error| refused(error.to_string()))? {
             tracing::info!(channel = sender.channel, "incidents are posted to Slack");
             senders.register(Arc::new(sender));

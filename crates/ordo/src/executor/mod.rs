@@ -59,7 +59,7 @@ async fn tools(settings: &Settings, name: &str, wanted: &[String]) -> Result<Too
         Err(error) => tracing::error!(%error, "could not look for what a former generation left running"),
     }
     if let Some(unknown) = wanted.iter().find(|tool| toolbox.get(tool).is_none()) {
-        return Err(Error::failed("--tools: not a tool of this executor").detail(toolbox.unknown(unknown)));
+        return Err(Error::misused("--tools: not a tool of this executor").detail(toolbox.unknown(unknown)));
     }
     let mut tools = toolbox.into_tools();
     tools.retain(|tool, _| wanted.is_empty() || wanted.contains(tool));

@@ -4,15 +4,16 @@
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::environment;
 use crate::error::{Error, Result};
 
 const VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 pub(super) fn of_this_process() -> Result<HeaderMap> {
-    let written = std::env::var(VARIABLE).unwrap_or_default();
+    let written = environment::var(VARIABLE).unwrap_or_default();
     // The value itself may be a secret: it is not repeated.
     parse(&written)
-        .ok_or_else(|| Error::failed(format!("{VARIABLE} cannot be read")).hint("write it as name=value,name=value"))
+        .ok_or_else(|| Error::misused(format!("{VARIABLE} cannot be read")).hint("write it as name=value,name=value"))
 }
 
 /// `name=value,name=value`; values are written as in a URL.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::config::Settings;
 use crate::error::{Error, Result};
+use crate::store_location::without_credentials;
 
 pub(crate) use export::Exporter;
 pub(crate) use layer::Spans;
@@ -41,7 +42,8 @@ pub(crate) fn prepare(settings: &Settings) -> Result<Option<(Spans, Exporter)>> 
 
 fn traces_url(endpoint: &str) -> Result<reqwest::Url> {
     let refuse = |why: String| {
-        Error::failed(format!("telemetry.otlp_endpoint: {endpoint:?} is no address of a collector"))
+        let shown = without_credentials(endpoint);
+        Error::misused(format!("telemetry.otlp_endpoint: {shown:?} is no address of a collector"))
             .detail(why)
             .hint("write it as http://127.0.0.1:4318")
     };

@@ -31,16 +31,16 @@ fn a_wrong_key_is_refused_with_what_was_meant() {
     let world = World::new();
     world.write("ordo.toml", "[serve]\nlisen = 'x'\n");
     let said = ["ordo.toml", "serve.lisen", "did you mean \"serve.listen\"?"];
-    world.ordo(&["config"]).refused(1, &said);
-    world.ordo(&["serve"]).refused(1, &said);
+    world.ordo(&["config"]).refused(2, &said);
+    world.ordo(&["serve"]).refused(2, &said);
     assert!(!world.file(".ordo").exists(), "nothing was begun");
     world.write("ordo.toml", "[serve]\ntick_rate = 'soon'\n");
-    world.ordo(&["config"]).refused(1, &["ordo.toml", "serve.tick_rate", "soon"]);
+    world.ordo(&["config"]).refused(2, &["ordo.toml", "serve.tick_rate", "soon"]);
     world.write("ordo.toml", "[serve\n");
-    world.ordo(&["config"]).refused(1, &["ordo.toml", "line 1"]);
-    world.ordo(&["config", "--config", "nowhere.toml"]).refused(1, &["nowhere.toml"]);
+    world.ordo(&["config"]).refused(2, &["ordo.toml", "line 1"]);
+    world.ordo(&["config", "--config", "nowhere.toml"]).refused(2, &["nowhere.toml"]);
     let slip = world.command(&["config", "--config", "/dev/null"]).env("ORDO_SERVE_LISTEN", "x").output().unwrap();
-    Ran::from(slip).refused(1, &["ORDO_SERVE__LISTEN"]);
+    Ran::from(slip).refused(2, &["ORDO_SERVE__LISTEN"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn pools_and_node_come_from_the_configuration() {
     world.write("bad.toml", "[tools.shell]\nallow = ['./x']\n");
     World::new()
         .ordo(&["serve", "--config", world.file("bad.toml").to_str().unwrap()])
-        .refused(1, &["tools.shell.allow"]);
+        .refused(2, &["tools.shell.allow"]);
 }
 
 #[test]

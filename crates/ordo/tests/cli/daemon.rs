@@ -126,13 +126,12 @@ fn what_cannot_be_a_store_is_refused() {
     world.write("notification.txt", &"Dear Sir or Madam. ".repeat(500));
     world.ordo(&["serve", "--store", "notification.txt"]).refused(1, &["notification.txt", "not an Ordo store"]);
     assert!(world.read("notification.txt").starts_with("Dear Sir"), "it is untouched");
-    world.ordo(&["serve", "--store", "no/such/folder.db"]).refused(1, &["folder does not exist"]);
     world.ordo(&["serve", "--store", "postgres://127.0.0.1:1/x"]).refused(1, &["unavailable", "database"]);
-    world.ordo(&["serve", "--roles", "api,executor"]).refused(1, &["roles"]);
+    world.ordo(&["serve", "--roles", "api,executor"]).refused(2, &["roles"]);
     world.ordo(&["serve", "--roles", "cook"]).refused(2, &["cook"]);
-    world.ordo(&["serve", "--tick-rate", "soon"]).refused(1, &["--tick-rate", "soon"]);
-    world.ordo(&["serve", "--listen", "nowhere"]).refused(1, &["cannot listen on nowhere"]);
-    world.ordo(&["serve", "--log-level", "ordo=shout"]).refused(1, &["log.level"]);
+    world.ordo(&["serve", "--tick-rate", "soon"]).refused(2, &["--tick-rate", "soon"]);
+    world.ordo(&["serve", "--listen", "nowhere"]).refused(2, &["cannot listen on nowhere"]);
+    world.ordo(&["serve", "--log-level", "ordo=shout"]).refused(2, &["log.level"]);
 }
 
 #[test]
@@ -208,5 +207,68 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+#[test]
+fn what_the_daemon_was_started_with_is_not_shown_to_its_tools() {
+    let world = World::new();
+    let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command
+        .env("ORDO_SLACK__BOT_TOKEN", "xoxb-hunter2")
+        .env("ORDO_SLACK__CHANNEL", "C1")
+        .env("AWS_SECRET_ACCESS_KEY", "hunter2")
+        .env("JAVA_HOME", "/jdk");
+    command.env("ORDO_TOOLS__SHELL__ENVIRONMENT", "JAVA_HOME").env("ORDO_NODE", "handed-over");
+    let _daemon = Daemon::start(command);
+    let script = "tr '\\0' '\\n' < /proc/$PPID/environ > parent; env > own; cat /proc/$PPID/comm > name";
+    world.ordo(&["job", "add", "peek", "--", "sh", "-c", script]).done();
+    world.ordo(&["job", "trigger", "peek"]).done();
+    assert_eq!(world.over("peek")["status"]["type"], "completed");
+    let (parent, own) = (world.read("parent"), world.read("own"));
+    assert!(parent.contains("PATH="), "{parent}");
+    assert!(!parent.contains("hunter2") && !own.contains("hunter2"), "{parent}{own}");
+    assert!(own.contains("JAVA_HOME=/jdk"), "{own}");
+    assert_eq!(world.read("name").trim(), "ordo");
+    assert_eq!(world.json(&["status"])["node"], "handed-over", "it is configured by it all the same");
+}
+
+#[test]
+fn a_store_that_was_emptied_is_not_taken_for_a_new_one() {
+    let world = World::new();
+    assert_eq!(world.serve().stop().0, 0);
+    std::fs::write(world.file(".ordo/orchestrator.db"), "").unwrap();
+    world
+        .ordo(&["serve", "--listen", "127.0.0.1:0"])
+        .refused(1, &["is empty, and it was not before", "restore a backup"]);
+    std::fs::remove_file(world.file(".ordo/orchestrator.db")).unwrap();
+    assert_eq!(world.serve().stop().0, 0);
+}
+
+#[test]
+fn the_folder_of_a_named_store_is_made() {
+    let world = World::new();
+    let daemon = world.serve_with(&["--store", "data/deep/orders.db"]);
+    assert_eq!(daemon.stop().0, 0);
+    assert_eq!(world.read("data/deep/.gitignore"), "*\n");
+    let mode = |name: &str| std::fs::metadata(world.file(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("data/deep"), mode("data/deep/orders.db")), (0o700, 0o600));
+}
+
+#[test]
+fn misuse_exits_with_two() {
+    let world = World::new();
+    for args in [
+        &["serve", "--listen", "nowhere"][..],
+        &["serve", "--tick-rate", "soon"],
+        &["serve", "--roles", "api"],
+        &["cron", "explain", "61 * * * *"],
+        &["cron", "explain", "* * * * *", "--tz", "Mars/Base"],
+        &["store", "copy", "a.db", "a.db"],
+        &["job"],
+        &["--no-such-flag"],
+    ] {
+        let ran = world.ordo(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
     }
 }

@@ -93,15 +93,15 @@ fn a_call_must_be_signed_with_the_secret_that_was_given_and_is_never_shown() {
     assert_eq!(call(&daemon, "/hooks/push", SIGNED, "Hello, World!").0, 202);
     assert_eq!(world.over("greet")["status"]["result"]["output"], "Hello, World!");
     let shown = world.ordo(&["hook", "show", "push", "-o", "json"]).done().out;
-    assert!(shown.contains("hook-push") && !shown.contains(SECRET), "{shown}");
+    assert!(shown.contains("hook/push") && !shown.contains(SECRET), "{shown}");
     // The secret is there after a restart, and gone with its hook.
     daemon.kill();
     daemon = world.serve();
     assert_eq!(call(&daemon, "/hooks/push", SIGNED, "Hello, World!").0, 202);
     let secrets = || world.ordo(&["secret", "list"]).done().out;
-    assert!(secrets().contains("hook-push"));
+    assert!(secrets().contains("hook/push"));
     world.ordo(&["hook", "remove", "push"]).done();
-    assert!(!secrets().contains("hook-push"));
+    assert!(!secrets().contains("hook/push"));
     world.ordo(&["hook", "add", "x", "--verify", "github"]).refused(2, &["--secret"]);
     world.ordo(&["hook", "add", "x", "--verify", "github", "--secret-name", "none"]).refused(1, &["verify.secret"]);
 }

@@ -197,3 +197,24 @@ metadata: { name: settings }
     world.write("bad.yaml", "a: [");
     world.ordo(&["import", "cronjob", "bad.yaml"]).refused(1, &["no YAML"]);
 }
+
+#[test]
+fn actions_become_jobs_or_a_line_that_says_why_not() {
+    let world = World::new();
+    let _daemon = world.serve();
+    let action = |label: &str, status: &str, recurrence: &str| {
+        format!(
+            r#"{{"id": "6f0c9c9e-6d3b-4c0e-9a52-0f7d0a7d3c11", "label": "{label}", "tool_name": "noop", "tool_input": {{}},
+            "trigger": {{"type": "scheduled", "next_tick_at": "2035-01-01T00:00:00Z"}}, "status": {status},
+            "recurrence": {recurrence}, "created_at": "2026-11-01T00:00:00Z", "updated_at": "2026-11-01T00:00:00Z"}}"#
+        )
+    };
+    let pending = r#"{"type": "pending"}"#;
+    let done = r#"{"type": "completed", "result": 1}"#;
+    let list = [action("once", pending, "null"), action("often", pending, "90"), action("done", done, "null")];
+    world.write("actions.json", &format!("[{}]", list.join(",")));
+    let ran = world.ordo(&["import", "actions", "actions.json"]).done();
+    assert!(ran.out.contains("2 new") && ran.err.contains("has completed"), "{}{}", ran.out, ran.err);
+    assert_eq!(world.json(&["job", "show", "often"])["trigger"]["every"], "1m30s");
+    assert!(world.ordo(&["import", "actions", "actions.json"]).done().out.contains("2 same"));
+}

@@ -258,3 +258,15 @@ fn a_label_that_several_jobs_have_is_refused_with_their_ids() {
     assert_eq!(world.json(&["job", "show", "twin"])["id"], json!(second));
     world.ordo(&["job", "show", "triplet"]).refused(1, &["no job is called \"triplet\""]);
 }
+
+#[test]
+fn another_expression_keeps_the_zone_of_the_one_before() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.ordo(&["job", "add", "report", "--cron", "0 2 * * *", "--tz", "Europe/Berlin", "--", "true"]).done();
+    let zone = || world.json(&["job", "show", "report"])["trigger"]["timezone"].clone();
+    world.ordo(&["job", "update", "report", "--cron", "0 3 * * *"]).done();
+    assert_eq!(zone(), "Europe/Berlin");
+    world.ordo(&["job", "update", "report", "--cron", "0 4 * * *", "--tz", "Asia/Tokyo"]).done();
+    assert_eq!(zone(), "Asia/Tokyo");
+}

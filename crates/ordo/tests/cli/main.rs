@@ -19,6 +19,7 @@ mod jobs;
 mod log_lines;
 mod notifications;
 mod postgres;
+mod readers;
 mod refusals;
 mod runs;
 mod secrets;

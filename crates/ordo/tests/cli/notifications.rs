@@ -128,5 +128,5 @@ fn secrets_of_the_configuration_are_not_shown_and_half_of_one_is_refused() {
     world.write("ordo.toml", "[slack]\nbot_token = 'xoxb-1'\n[smtp]\nurl = 'smtp://u:p4ss@localhost'");
     let shown = world.ordo(&["config"]).done().out;
     assert!(shown.contains("slack.bot_token") && !shown.contains("xoxb-1") && !shown.contains("p4ss"), "{shown}");
-    world.ordo(&["serve", "--listen", "127.0.0.1:0"]).refused(1, &["slack.channel"]);
+    world.ordo(&["serve", "--listen", "127.0.0.1:0"]).refused(2, &["slack.channel"]);
 }

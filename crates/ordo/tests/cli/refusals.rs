@@ -16,7 +16,7 @@ fn what_can_never_work_is_refused_and_leaves_nothing_behind() {
         (&["bad", "--cron", "0 2 * * *", "--tz", "Mars/Base", "--", "true"], 1, &["Mars/Base", "Europe/Berlin"]),
         (&["bad", "--at", "2020-01-01T00:00:00Z", "--", "true"], 1, &["trigger.at", "in the past"]),
         (&["bad", "--at", "soon", "--", "true"], 2, &["--at", "2026-12-24"]),
-        (&["bad", "--at", "2126-01-01 00:00", "--tz", "Mars/Base", "--", "true"], 1, &["Mars/Base"]),
+        (&["bad", "--at", "2126-01-01 00:00", "--tz", "Mars/Base", "--", "true"], 2, &["Mars/Base"]),
         (&["bad", "--every", "0s", "--", "true"], 1, &["trigger.every"]),
         (&["bad", "--every", "10", "--", "true"], 2, &["10s"]),
         (&["bad", "--every", "1s", "--cron", "* * * * *", "--", "true"], 2, &["cannot be used with"]),

@@ -141,12 +141,14 @@ fn output_that_is_no_text_is_kept_readable() {
 fn a_command_sees_its_attempt_but_no_secret_of_the_daemon() {
     let world = World::new();
     let mut serve = world.command(&["serve", "--listen", "127.0.0.1:0"]);
-    serve.env("ORDO_TOKEN", "hunter2").env("ORDO_SERVE__GRACE", "1s").env("PLAIN", "kept");
+    serve.env("ORDO_TOKEN", "hunter2").env("ORDO_SERVE__GRACE", "1s").env("PLAIN", "kept").env("HIDDEN", "away");
+    serve.env("ORDO_TOOLS__SHELL__ENVIRONMENT", "PLAIN");
     let _daemon = crate::common::Daemon::start(serve);
     let job = world.json(&["job", "add", "env", "--", "env"]);
     world.ordo(&["job", "trigger", "env", "--wait"]).done();
     let seen = world.ordo(&["run", "logs", "env"]).done().out;
     assert!(!seen.contains("hunter2") && !seen.contains("ORDO_TOKEN") && !seen.contains("ORDO_SERVE"), "{seen}");
+    assert!(!seen.contains("HIDDEN"), "only what is named is handed on: {seen}");
     for expected in
         [format!("ORDO_JOB_ID={}", job["id"].as_str().unwrap()), "ORDO_ATTEMPT=1".into(), "PLAIN=kept".into()]
     {

@@ -226,6 +226,6 @@ fn a_collector_that_cannot_be_one_is_refused_at_once() {
     let serve = |name: &str, value: &str| -> crate::common::Ran {
         world.command(&["serve", "--listen", "127.0.0.1:0"]).env(name, value).output().unwrap().into()
     };
-    serve("ORDO_TELEMETRY__OTLP_ENDPOINT", "collector:4318").refused(1, &["telemetry.otlp_endpoint", "http://"]);
-    serve("ORDO_TELEMETRY__SAMPLE", "2").refused(1, &["telemetry.sample", "0 to 1"]);
+    serve("ORDO_TELEMETRY__OTLP_ENDPOINT", "collector:4318").refused(2, &["telemetry.otlp_endpoint", "http://"]);
+    serve("ORDO_TELEMETRY__SAMPLE", "2").refused(2, &["telemetry.sample", "0 to 1"]);
 }

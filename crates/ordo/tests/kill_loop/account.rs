@@ -106,6 +106,8 @@ fn note(event: Event, stream: &mut StreamAccount, account: &mut Account) {
         | Event::RunBroadcast { .. }
         | Event::ShardTriggered { .. }
         | Event::RunOrphaned { .. }
+        | Event::AttemptExtended { .. }
+        | Event::ClockStepped { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::JobFollowed {}

@@ -22,7 +22,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Proble
     if !app.is_ready() {
         return Err(Problem::new(Code::NotReady, "the server is starting or going down"));
     }
-    match tokio::time::timeout(STORE_PATIENCE, app.engine.queries().store().ping()).await {
+    match tokio::time::timeout(STORE_PATIENCE, app.engine.can_write()).await {
         Ok(Ok(())) => Ok(Json(Health { status: HealthStatus::Ready })),
         Ok(Err(fault)) => Err(Problem::new(Code::NotReady, error_chain(&fault))),
         Err(_) => Err(Problem::new(Code::NotReady, "the store does not answer")),

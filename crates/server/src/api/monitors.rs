@@ -1,26 +1,36 @@
 //! Monitors: what is expected, and the pings that say it happened.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ordo_api::monitors::{MonitorView, PingHeard};
 use ordo_api::{Code, Page};
-use ordo_engine::CommitExtras;
 use ordo_engine::clock::new_id;
+use ordo_engine::{CommitExtras, Versioned};
+use ordo_model::Kind;
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
 use ordo_store::Chunk;
 
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
 
 const TOKEN_BYTES: usize = 16;
 
+fn view(caller: &Caller, monitor: &Versioned<Monitor>) -> MonitorView {
+    MonitorView::of(monitor.id, monitor, caller.sees_credentials(Kind::Monitor))
+}
+
 /// Adds a monitor, or gives the one of that name other settings.
-pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Result<Response, Problem> {
     let settings: MonitorSettings = body.parse()?;
     let mut random = [0; TOKEN_BYTES];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
@@ -29,19 +39,27 @@ pub(crate) async fn create(State(app): State<App>, body: Body) -> Result<Respons
         app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(random) }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(MonitorView::of(committed.state.id, &committed.state))).into_response())
+    Ok((status, Json(view(&caller, &committed.state))).into_response())
 }
 
-pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    mut params: Params,
+) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
     let found = app.engine.queries().monitors(after.as_ref(), limit).await?;
-    let items = found.items.iter().map(|kept| MonitorView::of(kept.id, kept)).collect();
+    let items = found.items.iter().map(|kept| view(&caller, kept)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
-pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
+pub(crate) async fn show(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
     let found = app.engine.queries().object::<Monitor>(Monitor::id(&name)).await?;
     let kept = found.ok_or_else(|| none(&name))?;
     let last_said = match kept.pings.iter().rev().find_map(|ping| ping.body) {
@@ -51,14 +69,17 @@ pub(crate) async fn show(State(app): State<App>, Path(name): Path<String>) -> Re
         }
         None => None,
     };
-    let view =
-        MonitorView { pings: Some(kept.pings.clone()), last_said: Some(last_said), ..MonitorView::of(kept.id, &kept) };
-    Ok(Json(view).into_response())
+    let pings = Some(kept.pings.clone());
+    Ok(Json(MonitorView { pings, last_said: Some(last_said), ..view(&caller, &kept) }).into_response())
 }
 
-pub(crate) async fn remove(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
+pub(crate) async fn remove(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
     let committed = app.engine.command::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
-    Ok(Json(MonitorView::of(committed.state.id, &committed.state)).into_response())
+    Ok(Json(view(&caller, &committed.state)).into_response())
 }
 
 fn none(name: &str) -> Problem {

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Page;
 use ordo_api::access::{Resealed, SecretValue, SecretView};
 use ordo_engine::secrets::SecretText;
+use ordo_model::secret::{SecretRefusal, is_shared_name};
 
 use crate::app::App;
 use crate::http::body::Body;
@@ -30,6 +31,9 @@ pub(crate) async fn put(
     body: Body,
 ) -> Result<Response, Problem> {
     let SecretValue { value } = body.parse()?;
+    if !is_shared_name(&name) {
+        return Err(SecretRefusal::BadName { name }.into());
+    }
     let kept = app.engine.secrets().put(&name, &SecretText::new(value)).await?;
     let status = if kept.version == 1 { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(SecretView::of(&kept))).into_response())

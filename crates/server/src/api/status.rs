@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use ordo_api::upkeep::{PoolView, StatusView, TimeZones};
+use ordo_api::Code;
+use ordo_api::upkeep::{NearAlarm, PoolView, RingView, StatusView, TimeZones, TimekeeperView};
 use ordo_engine::metrics::Metrics;
 use ordo_model::zones;
 
 use crate::app::App;
+use crate::http::problem::Problem;
 
 pub(crate) async fn show(State(app): State<App>) -> Json<StatusView> {
     let load = app.engine.load().await;
@@ -33,6 +35,34 @@ pub(crate) async fn show(State(app): State<App>) -> Json<StatusView> {
         tools: app.engine.tools().keys().cloned().collect(),
         counters: counters(app.engine.metrics()),
     })
+}
+
+pub(crate) async fn timekeeper(State(app): State<App>) -> Result<Json<TimekeeperView>, Problem> {
+    let projection = app.engine.timekeeper().await;
+    let projection = projection.ok_or_else(|| Problem::new(Code::NotReady, "the server is going down"))?;
+    let nearest = projection.nearest.iter();
+    let nearest = nearest.map(|(due_at, entity)| NearAlarm { due_at: *due_at, stream: entity.to_string() });
+    Ok(Json(TimekeeperView {
+        node: app.node.name.clone(),
+        now: app.now(),
+        tick_rate: projection.tick_rate,
+        ticks: projection.ticks,
+        next_tick_at: projection.next_tick_at,
+        horizon: projection.horizon,
+        horizon_ms: projection.horizon.ms(),
+        covered_until: projection.covered_until,
+        ring: RingView {
+            entries: projection.ring,
+            capacity: projection.ring_capacity,
+            next_due_at: projection.nearest.first().map(|(due_at, _)| *due_at),
+            nearest: nearest.collect(),
+        },
+        in_flight: projection.in_flight,
+        lag_ms: projection.lag.ms(),
+        partitions: projection.partitions.unwrap_or(usize::from(u8::MAX) + 1),
+        firing: !projection.is_stopped,
+        clock_set_ms: app.engine.clock().frame().ahead_ms,
+    }))
 }
 
 fn counters(metrics: &Metrics) -> BTreeMap<String, u64> {

@@ -19,6 +19,9 @@ pub(crate) async fn backup(State(app): State<App>, body: Body) -> Result<Json<St
         // The server's folder is not the client's.
         return Err(Problem::field(Code::InvalidBody, "to", "must be an absolute path on the server's machine"));
     }
+    if to.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(Problem::field(Code::InvalidBody, "to", "must not contain the character NUL: no path does"));
+    }
     Ok(Json(app.maintenance.backup(to).await?))
 }
 

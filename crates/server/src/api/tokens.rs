@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::access::{NewToken, TokenView};
 use ordo_api::{Code, Page};
 use ordo_engine::tokens::TokenRequest;
+use ordo_model::executor_scope::ExecutorScope;
 use ordo_model::{Role, Timestamp};
 
 use crate::app::App;
@@ -36,7 +37,8 @@ fn wanted(asked: NewToken, by: &Caller, now: Timestamp) -> Result<TokenRequest, 
         (at, None) => at,
         (None, Some(length)) => Some(now.plus(length)),
     };
-    Ok(TokenRequest { name: asked.name, role, expires_at, by: by.name.clone() })
+    let scope = ExecutorScope { groups: asked.groups, tools: asked.tools };
+    Ok(TokenRequest { name: asked.name, role, expires_at, by: by.name.clone(), scope })
 }
 
 /// The only answer that ever holds the text of a token.

@@ -6,6 +6,7 @@ use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
+use ordo_engine::tokens::is_minted;
 
 use crate::app::App;
 use crate::auth;
@@ -53,8 +54,15 @@ pub(crate) async fn by_form(
     enter(&app, remote, &headers, &token.ok_or_else(missing)?, next).await
 }
 
-pub(crate) async fn leave(State(app): State<App>, headers: HeaderMap) -> Response {
-    redirect(&format!("{}/login", app.base_path), session::forgotten(&headers))
+/// The session is over from now on, also for whoever has a copy of the cookie.
+pub(crate) async fn leave(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    if let Some(cookie) = session::sent(&headers)
+        && let Some((session, token)) = auth::of_session(&app, &cookie).await?
+    {
+        app.engine.tokens().end_session(token.id, session.browser.id, session.until).await?;
+        app.auth.known.forget_all();
+    }
+    Ok(redirect(&format!("{}/login", app.base_path), session::forgotten(&headers)))
 }
 
 async fn enter(
@@ -66,10 +74,16 @@ async fn enter(
 ) -> Result<Response, Response> {
     let address = remote.map(|Extension(RemoteAddress(address))| address);
     let share = address.and_then(|address| app.rates.of_login(address));
-    if let Some(refusal) = share.and_then(|share| share.refusal()) {
+    let refusal = share.and_then(|share| share.refusal());
+    // Many may come through one proxy, and one of them may be guessing: who has a token that nobody can guess gets in.
+    if let Some(refusal) = refusal.filter(|_| !is_minted(token)) {
         return Err(refusal);
     }
-    let cookie = cookie(app, headers, token).await.map_err(Problem::into_response)?;
+    let cookie = match (cookie(app, headers, token).await, share.and_then(|share| share.refusal())) {
+        (Ok(cookie), _) => cookie,
+        (Err(_), Some(refusal)) => return Err(refusal),
+        (Err(problem), None) => return Err(problem.into_response()),
+    };
     address.into_iter().for_each(|address| app.rates.logged_in(address));
     let home = format!("{}/", app.base_path);
     Ok(redirect(next.as_deref().filter(|next| is_here(next)).unwrap_or(&home), Some(cookie)))

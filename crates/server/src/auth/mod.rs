@@ -12,10 +12,9 @@ pub(crate) mod session;
 
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::Need;
@@ -32,9 +31,6 @@ use crate::auth::session::Session;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
 use crate::http::rate::Allowance;
-
-/// Where hooks come in.
-const HOOK_ROUTE: &str = "/hooks/{slug}";
 
 /// Routes for callers that are no users: signed, or known by a secret in the path.
 const CALLED_BY_OTHERS: [&str; 3] = ["/hooks/", "/ping/", "/slack/"];
@@ -70,16 +66,20 @@ struct Admitted {
     allowance: Option<Allowance>,
 }
 
-pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard<F: Future<Output = Response>>(
+    app: &App,
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
     let (mut parts, body) = request.into_parts();
-    let Admitted { caller, allowance } = match admit(&app, &parts).await {
+    let Admitted { caller, allowance } = match admit(app, &parts).await {
         Ok(admitted) => admitted,
         Err(refusal) => return *refusal,
     };
     if let Some(caller) = caller {
         parts.extensions.insert(caller);
     }
-    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let mut response = next(Request::from_parts(parts, body)).await;
     if let Some(allowance) = allowance {
         allowance.tell(response.headers_mut());
     }
@@ -102,28 +102,24 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
         return Ok(Admitted { caller: Some(Caller::socket()), allowance: None });
     }
     if need == Some(Need::Open) {
-        let allowance = within(hook_share(app, route, request.uri.path()))?;
-        return Ok(Admitted { caller: None, allowance });
+        return Ok(Admitted { caller: None, allowance: None });
     }
     let shown = show(app, headers).await.map_err(answer)?;
-    if shown.by_cookie && !method.is_safe() {
+    if shown.session.is_some() && !method.is_safe() {
         origin::require_own(method, headers).map_err(answer)?;
     }
     let is_local = app.auth.is_local(&shown.token);
     let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
-    let caller = Caller::with(&shown.token);
+    let caller = Caller::with(&shown.token, shown.session.as_ref());
     match need {
         // A missing route may be named to whoever was let in.
         Some(Need::Open) | None => {}
         Some(Need::Right(right)) => check_right(&caller, right).map_err(answer)?,
+        // Of what it has a run is judged where that is known.
+        Some(Need::RightOrHolder(_)) if caller.may(Right::Execute) => {}
+        Some(Need::RightOrHolder(right)) => check_right(&caller, right).map_err(answer)?,
     }
     Ok(Admitted { caller: Some(caller), allowance })
-}
-
-/// Each hook has a share of its own.
-fn hook_share(app: &App, route: Option<&str>, path: &str) -> Option<Allowance> {
-    let slug = path.rsplit('/').next().filter(|_| route == Some(HOOK_ROUTE))?;
-    app.rates.of_hook(slug)
 }
 
 fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, AccessRefusal> {
@@ -148,7 +144,8 @@ fn check_right(caller: &Caller, right: Right) -> Result<(), Problem> {
 /// A token that lets somebody in, and how it was shown.
 struct PresentedToken {
     token: Arc<Versioned<ApiToken>>,
-    by_cookie: bool,
+    /// By the cookie of this session; None: in the clear.
+    session: Option<Session>,
 }
 
 /// A token that was sent counts before a cookie: whoever sends one means it.
@@ -156,15 +153,16 @@ async fn show(app: &App, headers: &HeaderMap) -> Result<PresentedToken, Problem>
     if headers.contains_key(header::AUTHORIZATION) {
         let token = bearer(headers).ok_or_else(|| refuse("send the token as `Authorization: Bearer <token>`"))?;
         let token = find(app, token).await?.ok_or_else(|| refuse("the token is not one of this server's, or ended"))?;
-        return Ok(PresentedToken { token, by_cookie: false });
+        return Ok(PresentedToken { token, session: None });
     }
     let Some(cookie) = session::sent(headers) else {
         return Err(refuse(
             "send the token as `Authorization: Bearer <token>`; the server keeps its own in .ordo/token",
         ));
     };
-    let token = of_session(app, &cookie).await?.ok_or_else(|| refuse("the session has ended: log in again"))?;
-    Ok(PresentedToken { token, by_cookie: true })
+    let found = of_session(app, &cookie).await?;
+    let (session, token) = found.ok_or_else(|| refuse("the session has ended: log in again"))?;
+    Ok(PresentedToken { token, session: Some(session) })
 }
 
 fn refuse(text: &str) -> Problem {
@@ -177,11 +175,15 @@ pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Versioned<A
     Ok(app.auth.known.find(app.engine.tokens(), key, app.now()).await?)
 }
 
-async fn of_session(app: &App, cookie: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
+/// The session in a cookie with its token, if both let somebody in.
+pub(crate) async fn of_session(
+    app: &App,
+    cookie: &str,
+) -> Result<Option<(Session, Arc<Versioned<ApiToken>>)>, Problem> {
     let keys = app.engine.secrets().keyring().keys().map_err(ordo_engine::secrets::SecretsError::from)?;
     let Some(session) = Session::opened(cookie, &keys, app.now()) else { return Ok(None) };
     let found = app.auth.known.find(app.engine.tokens(), TokenKey::Id(session.token), app.now()).await?;
-    Ok(found.filter(|token| session.is_of(token)))
+    Ok(found.filter(|token| session.is_of(token)).map(|token| (session, token)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -1,14 +1,16 @@
 //! The cookie of a browser: a sealed note that says which token was shown, and until when that counts.
 //!
-//! Invariant: the cookie does not hold the token. It is worth nothing once the token is revoked, replaced or expired,
-//! and it survives a restart, because it is sealed with the key file and nothing is kept on the server.
+//! Invariant: the cookie does not hold the token. It is worth nothing once the token is revoked, replaced or expired, or
+//! the session was ended; and it survives a restart, because it is sealed with the key file. The server keeps nothing but
+//! which sessions were ended, with their token.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use ordo_engine::Versioned;
+use ordo_engine::clock::new_id;
 use ordo_engine::secrets::{SealingKey, SecretsError, open};
-use ordo_model::api_token::ApiToken;
+use ordo_model::api_token::{ApiToken, BrowserSession};
 use ordo_model::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -25,14 +27,17 @@ pub(crate) struct Session {
     pub(crate) token: Uuid,
     /// Of the token that was shown: another one of the same name is not meant.
     hash: String,
-    until: Timestamp,
+    #[serde(flatten)]
+    pub(crate) browser: BrowserSession,
+    pub(crate) until: Timestamp,
 }
 
 impl Session {
     pub(crate) fn of(token: &Versioned<ApiToken>, now: Timestamp) -> Session {
         let until = now.plus(LIFE);
         let until = token.expires_at.map_or(until, |end| until.min(end));
-        Session { token: token.id, hash: token.hash.clone(), until }
+        let browser = BrowserSession { id: new_id(), begun_at: now };
+        Session { token: token.id, hash: token.hash.clone(), browser, until }
     }
 
     pub(crate) fn sealed(&self, key: &SealingKey) -> Result<String, SecretsError> {
@@ -47,8 +52,9 @@ impl Session {
         (now < session.until).then_some(session)
     }
 
+    /// Whether it is a session of this token, and was not ended.
     pub(crate) fn is_of(&self, token: &ApiToken) -> bool {
-        self.hash == token.hash
+        self.hash == token.hash && !token.is_session_over(self.browser)
     }
 
     /// The header with which the browser keeps it.
@@ -99,7 +105,8 @@ mod tests {
     }
 
     fn session(until: i64) -> Session {
-        Session { token: Uuid::from_u128(7), hash: "abc".into(), until: at(until) }
+        let browser = BrowserSession { id: Uuid::from_u128(1), begun_at: at(0) };
+        Session { token: Uuid::from_u128(7), hash: "abc".into(), browser, until: at(until) }
     }
 
     #[test]

@@ -14,4 +14,5 @@ pub(crate) mod rate;
 pub(crate) mod request_span;
 pub(crate) mod security_headers;
 pub(crate) mod sse;
+pub(crate) mod streams;
 pub(crate) mod trace;

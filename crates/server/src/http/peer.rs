@@ -55,10 +55,17 @@ impl Peer {
 }
 
 fn is_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, "")) => (address, None),
+            Some((address, rest)) if rest.starts_with(':') => (address, Some(&rest[1..])),
+            Some(_) | None => return false,
+        },
+        None => host.rsplit_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
     };
+    if !port.unwrap_or_default().bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
@@ -72,7 +79,10 @@ mod tests {
         for host in ["localhost", "LOCALHOST:7070", "127.0.0.1:7070", "127.1.2.3", "[::1]:7070", "ordo.localhost"] {
             assert!(is_this_machine(host), "{host}");
         }
-        for host in ["evil.example", "evil.example:7070", "10.0.0.1", "localhost.evil.example", "", "[::2]"] {
+        let others = ["evil.example", "evil.example:7070", "10.0.0.1", "localhost.evil.example", "", "[::2]"];
+        let bent =
+            ["[::1].evil.example", "[::1]evil:80", "[::1", "[::1]:80x", "localhost:80.evil.example", "localhost:x"];
+        for host in others.into_iter().chain(bent) {
             assert!(!is_this_machine(host), "{host}");
         }
     }

@@ -181,6 +181,7 @@ impl From<ApiTokenRefusal> for Problem {
             ApiTokenRefusal::Exists { .. } => Problem::field(Code::TokenExists, "name", text),
             ApiTokenRefusal::BadName { .. } => Problem::field(Code::InvalidToken, "name", text),
             ApiTokenRefusal::BadExpiry => Problem::field(Code::InvalidToken, "expires_at", text),
+            ApiTokenRefusal::BadScope(refusal) => Problem::field(Code::InvalidToken, refusal.field(), text),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Shares of requests: so many in a minute for each token, each hook, each address that tries to log in.
 //!
 //! Invariant: a share is a bucket that fills evenly. A bounded number of them is kept: one that is full again is
-//! forgotten, and while all places are taken newcomers go unlimited rather than push out those that are limited.
+//! forgotten, and while all places are taken newcomers have one share together rather than push out those that are limited.
+//! Nothing that a stranger can make up is the name of a share: hooks and tokens are there before they have one.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -68,6 +69,7 @@ impl Rates {
         self.hooks.take(slug.to_owned(), self.since.elapsed())
     }
 
+    /// How a wrong token counts.
     pub(crate) fn of_login(&self, address: IpAddr) -> Option<Allowance> {
         self.logins.take(network(address), self.since.elapsed())
     }
@@ -136,6 +138,8 @@ struct Limiter<K> {
 #[derive(Debug)]
 struct Buckets<K> {
     map: HashMap<K, Bucket>,
+    /// Of all for whom there was no place.
+    rest: Bucket,
     swept_at: Millis,
 }
 
@@ -148,7 +152,8 @@ struct Bucket {
 
 impl<K: Hash + Eq> Limiter<K> {
     fn new(name: &'static str, per_minute: u32) -> Limiter<K> {
-        let buckets = Buckets { map: HashMap::new(), swept_at: Millis::ZERO };
+        let rest = Bucket { filled: u64::from(per_minute) * WINDOW.ms(), at: Millis::ZERO };
+        let buckets = Buckets { map: HashMap::new(), rest, swept_at: Millis::ZERO };
         Limiter { name, per_minute, buckets: Mutex::new(buckets) }
     }
 
@@ -158,24 +163,27 @@ impl<K: Hash + Eq> Limiter<K> {
             return None;
         }
         let mut guard = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let Buckets { map, swept_at } = &mut *guard;
+        let Buckets { map, rest, swept_at } = &mut *guard;
         if map.len() >= BUCKETS_MAX && !map.contains_key(&key) {
             if now.ms().saturating_sub(swept_at.ms()) >= SWEEP_EVERY.ms() {
                 *swept_at = now;
                 map.retain(|_, bucket| self.filled(*bucket, now) < self.whole());
             }
             if map.len() >= BUCKETS_MAX {
-                return Some(self.allowance(self.whole() - WINDOW.ms(), true));
+                return Some(self.take_from(rest, now));
             }
         }
-        let bucket = map.entry(key).or_insert(Bucket { filled: self.whole(), at: now });
+        Some(self.take_from(map.entry(key).or_insert(Bucket { filled: self.whole(), at: now }), now))
+    }
+
+    fn take_from(&self, bucket: &mut Bucket, now: Millis) -> Allowance {
         bucket.filled = self.filled(*bucket, now);
         bucket.at = now;
         let has_one = bucket.filled >= WINDOW.ms();
         if has_one {
             bucket.filled -= WINDOW.ms();
         }
-        Some(self.allowance(bucket.filled, has_one))
+        self.allowance(bucket.filled, has_one)
     }
 
     /// The last request of this share does not count.
@@ -248,9 +256,10 @@ mod tests {
     #[test]
     fn the_memory_is_bounded_and_newcomers_push_nobody_out() {
         let limiter = Limiter::new("login", 1);
-        for n in 0..2 * BUCKETS_MAX {
+        for n in 0..=BUCKETS_MAX {
             assert_eq!(limiter.take(n, at(0)).unwrap().wait, None);
         }
+        assert!(limiter.take(BUCKETS_MAX + 1, at(0)).unwrap().wait.is_some(), "newcomers share");
         let count = || limiter.buckets.lock().unwrap().map.len();
         assert_eq!(count(), BUCKETS_MAX);
         assert!(limiter.take(0, at(0)).unwrap().wait.is_some(), "whoever used up a share stays limited");

@@ -1,11 +1,10 @@
 //! Headers that restrict what browsers do with an answer.
 //!
 //! Invariant: a page may use only what comes from this server, run no script written into it, and stand in no frame;
-//! what the API answers is kept nowhere.
+//! nothing that is answered is kept anywhere unless the answer says so.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::Response;
 
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -13,7 +12,9 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 
 const ALWAYS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Not `no-referrer`: beyond loopback and without TLS a browser would send the forms of our own pages with
+    // `Origin: null`, which nobody can tell from a stranger's.
+    (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
@@ -22,17 +23,22 @@ const PAGE: [(HeaderName, &str); 2] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-pub(crate) async fn put_on(request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let is_private = path.contains("/v1/") || path.ends_with("/login") || path.ends_with("/logout");
-    let mut response = next.run(request).await;
+pub(crate) async fn put_on<F: Future<Output = Response>>(
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
+    let mut response = next(request).await;
     let headers = response.headers_mut();
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let is_page = kind.starts_with("text/html");
+    let (is_page, is_stream) = (kind.starts_with("text/html"), kind.starts_with("text/event-stream"));
     for (name, value) in ALWAYS.into_iter().chain(PAGE.into_iter().filter(|_| is_page)) {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if (is_private || is_page) && !headers.contains_key(header::CACHE_CONTROL) {
+    if is_stream {
+        // nginx gathers what it is not told to pass on.
+        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response

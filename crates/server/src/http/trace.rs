@@ -2,9 +2,8 @@
 //!
 //! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::Response;
 use ordo_engine::clock::{Stopwatch, new_id};
 use tracing::Instrument;
@@ -17,7 +16,11 @@ const REQUEST_ID_MAX_BYTES: usize = 128;
 /// Asked every few seconds by machines.
 const QUIET: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-pub(crate) async fn request(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn request<F: Future<Output = Response>>(
+    app: &App,
+    mut request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
     let (watch, id) = (Stopwatch::start(), id_of(&request));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -26,23 +29,24 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     let request_span = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
     request.extensions_mut().insert(request_span.as_ref().map_or(caller, |span| caller.through(span)));
+    // Not below debug: a span costs more than the rest of this, and what fails is told with the request's id below.
     let trace_id = caller.0.map(|caller| format!("{:032x}", caller.trace_id));
-    let span = tracing::info_span!("request", request_id, trace_id);
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let span = tracing::debug_span!("request", request_id, trace_id);
+    let mut response = next(request).instrument(span.clone()).await;
     if let Some(request_span) = request_span {
         request_span.end(response.status());
     }
-    span.in_scope(|| tell(method.as_str(), route, response.status(), watch.elapsed_micros()));
+    span.in_scope(|| tell(method.as_str(), route, response.status(), watch.elapsed_micros(), request_id));
     response.headers_mut().insert(REQUEST_ID, id);
     response
 }
 
-fn tell(method: &str, route: &str, status: StatusCode, micros: u64) {
+fn tell(method: &str, route: &str, status: StatusCode, micros: u64, request_id: &str) {
     let (status, latency_ms) = (status.as_u16(), micros as f64 / 1e3);
     match status {
         // While it starts or stops, 503 is the right answer.
         _ if QUIET.contains(&route) => tracing::trace!(method, route, status, latency_ms, "answered"),
-        500.. => tracing::warn!(method, route, status, latency_ms, "answered"),
+        500.. => tracing::warn!(method, route, status, latency_ms, request_id, "answered"),
         _ => tracing::debug!(method, route, status, latency_ms, "answered"),
     }
 }

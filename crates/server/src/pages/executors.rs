@@ -112,7 +112,7 @@ fn slow_row(ctx: &PageContext, job: &Job) -> SlowRow {
     SlowRow {
         label: job.definition.label.clone(),
         href: ctx.link(&format!("/jobs/{}", job.id)),
-        reason: pool_reason(job),
+        reason: pool_reason(job, ctx.now),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, job, text};
 
 /// A job for executors of the group `gpu`.
-fn render(fields: &Value) -> Value {
+pub(crate) fn render(fields: &Value) -> Value {
     let mut form = json!({ "tool_name": "render", "group": "gpu" });
     form.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     form

@@ -1,6 +1,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use hmac::{Hmac, KeyInit, Mac};
+use ordo_model::Role;
 use ordo_model::hook::Hook;
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -52,7 +53,7 @@ async fn a_hook_is_added_shown_changed_and_removed_and_its_secret_stays_hidden()
     let created = world.post("/v1/hooks", form.clone()).await;
     assert_eq!(created.header("location"), "/v1/hooks/push");
     let hook = created.expect(201);
-    assert_eq!(hook["verify"], json!({ "type": "github", "secret": { "secret": "hook-push" } }));
+    assert_eq!(hook["verify"], json!({ "type": "github", "secret": { "secret": "hook/push" } }));
     assert_eq!((&hook["path"], &hook["filter"]), (&json!("/hooks/push"), &form["filter"]));
     let job = listener(&world, "push", "echo").await;
     let shown = world.get("/v1/hooks/push").await.expect(200);
@@ -60,7 +61,7 @@ async fn a_hook_is_added_shown_changed_and_removed_and_its_secret_stays_hidden()
     assert_eq!(world.get("/v1/hooks").await.expect(200)["items"], json!([shown]));
     world.post("/v1/hooks", form).await.refused(409, "hook_exists");
     let secrets = world.engine.secrets();
-    assert_eq!(secrets.reveal("hook-push").await.unwrap().unwrap().expose(), SECRET);
+    assert_eq!(secrets.reveal("hook/push").await.unwrap().unwrap().expose(), SECRET);
 
     let bearer = json!({ "verify": { "type": "bearer", "secret": "b" } });
     let changed = world.patch("/v1/hooks/push", None, bearer).await.expect(200);
@@ -71,7 +72,7 @@ async fn a_hook_is_added_shown_changed_and_removed_and_its_secret_stays_hidden()
     }
     let open = world.patch("/v1/hooks/push", None, json!({ "verify": null })).await.expect(200);
     assert_eq!((&open["verify"], &open["max_bytes"]), (&json!(null), &json!(10)));
-    assert!(secrets.reveal("hook-push").await.unwrap().is_none(), "nobody needs it any more");
+    assert!(secrets.reveal("hook/push").await.unwrap().is_none(), "nobody needs it any more");
 
     let stream = world.get(&format!("/v1/streams/{}", Hook::id("push"))).await.expect(200);
     assert!(!stream.to_string().contains(SECRET));
@@ -155,7 +156,7 @@ async fn a_secret_that_is_gone_is_our_fault_and_the_sender_may_try_again() {
     world.post("/v1/hooks", form).await.expect(201);
     let headers = [("authorization", "Bearer s")];
     call(&world, "push", &headers, "").await.expect(202);
-    world.engine.secrets().remove("hook-push").await.unwrap();
+    world.engine.secrets().remove("hook/push").await.unwrap();
     call(&world, "push", &headers, "").await.refused(503, "hook_secret_unavailable");
 }
 
@@ -288,4 +289,78 @@ async fn a_hook_with_a_key_is_added_once() {
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.expect(201), first);
     add("pull").await.refused(422, "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn the_secrets_of_hooks_are_apart_from_those_of_admins() {
+    let world = World::new().await;
+    world.put("/v1/secrets/hook-deploy", json!({ "value": "of an admin" })).await.expect(201);
+    let manager = world.token("m", Role::HookManager).await;
+    let form = |secret: Value| json!({ "slug": "deploy", "verify": { "type": "github", "secret": secret } });
+    let send_request =
+        async |method: &str, path: &str, body: Option<Value>| world.request_as(&manager, method, path, body).await;
+
+    // Whether a secret is there or not is answered alike.
+    for name in ["hook-deploy", "no-such-secret", "hook/other"] {
+        let refused =
+            send_request("POST", "/v1/hooks", Some(form(json!({ "secret": name })))).await.refused(403, "forbidden");
+        assert!(!refused.to_string().contains(name), "{refused}");
+    }
+    send_request("POST", "/v1/hooks", Some(form(json!(SECRET)))).await.expect(201);
+    for name in ["hook-deploy", "no-such-secret"] {
+        let change = json!({ "verify": { "type": "github", "secret": { "secret": name } } });
+        send_request("PATCH", "/v1/hooks/deploy", Some(change)).await.refused(403, "forbidden");
+    }
+    let shown = send_request("GET", "/v1/hooks/deploy", None).await.expect(200)["verify"].clone();
+    send_request("PATCH", "/v1/hooks/deploy", Some(json!({ "verify": shown }))).await.expect(200);
+    send_request("DELETE", "/v1/hooks/deploy", None).await.expect(200);
+    let kept = world.engine.secrets().reveal("hook-deploy").await.unwrap();
+    assert_eq!(kept.unwrap().expose(), "of an admin", "neither overwritten nor removed");
+    assert!(world.engine.secrets().reveal("hook/deploy").await.unwrap().is_none());
+
+    world.post("/v1/hooks", form(json!({ "secret": "hook-deploy" }))).await.expect(201);
+    world.delete("/v1/hooks/deploy").await.expect(200);
+    world.put("/v1/secrets/hook%2Fdeploy", json!({ "value": "x" })).await.refused(422, "invalid_secret");
+}
+
+#[tokio::test]
+async fn a_job_does_not_get_the_secret_of_a_hook() {
+    let world = World::new().await;
+    world.post("/v1/hooks", json!({ "slug": "a", "verify": { "type": "bearer", "secret": SECRET } })).await.expect(201);
+    let input = json!({ "text": { "secret": "hook/a" } });
+    let asked = crate::world::job(json!({ "tool_name": "echo", "tool_input": input }));
+    world.post("/v1/jobs", asked).await.refused(422, "unknown_secret");
+}
+
+#[tokio::test]
+async fn a_copy_of_a_signed_call_is_a_duplicate_whatever_id_it_bears() {
+    let world = World::new().await;
+    for kind in ["github", "hmac"] {
+        world
+            .post("/v1/hooks", json!({ "slug": kind, "verify": { "type": kind, "secret": SECRET } }))
+            .await
+            .expect(201);
+        let body = r#"{"pay": 100}"#;
+        let signature = format!("sha256={}", sign(SECRET, body));
+        let header = if kind == "github" { "x-hub-signature-256" } else { "x-signature-256" };
+        let send = async |id: &str, body: &'static str, signature: &str| {
+            call(&world, kind, &[(header, signature), ("x-github-delivery", id)], body).await.expect(202)
+        };
+        let first = send("1", body, &signature).await;
+        let copy = send("2", body, &signature).await;
+        assert_eq!(copy, json!({ "id": first["id"], "duplicate": true }), "{kind}");
+        let nameless = call(&world, kind, &[(header, &signature)], body).await.expect(202);
+        assert_eq!(nameless["duplicate"], true, "{kind}");
+        let other = format!("sha256={}", sign(SECRET, "{}"));
+        assert_eq!(send("3", "{}", &other).await.get("duplicate"), None, "{kind}: another payload is new");
+        assert_eq!(deliveries(&world, kind).await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_id_is_shown_as_it_is() {
+    let world = World::new().await;
+    world.post("/v1/hooks", json!({ "slug": "push" })).await.expect(201);
+    call(&world, "push", &[("x-delivery-id", "a\u{202e}b\u{9b}31m")], "").await.expect(202);
+    assert_eq!(deliveries(&world, "push").await[0]["sender_id"], "a\\u{202e}b\\u{9b}31m");
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use serde_json::json;
 
-use crate::world::{World, request};
+use crate::world::{World, request, text};
 
 async fn start(world: &World, title: &str) -> String {
     let made = world.post("/v1/incidents", json!({ "title": title, "severity": "high" })).await.expect(201);
@@ -129,4 +129,35 @@ async fn notifications_are_listed_and_only_what_is_settled_is_replayed() {
     world.order(&format!("/v1/notifications/{id}/replay")).await.refused(404, "notification_not_found");
     let about = world.get(&format!("/v1/notifications?stream=ordo-incident-{id}")).await.expect(200);
     assert_eq!(about["items"], json!([]));
+}
+
+#[tokio::test]
+async fn incidents_are_found_by_their_text() {
+    let world = World::new().await;
+    for (title, description) in [("Checkout is down", "the gateway"), ("Disk full", "on DB-1"), ("Slow pages", "")] {
+        world.post("/v1/incidents", json!({ "title": title, "description": description })).await.expect(201);
+    }
+    let titles = async |query: &str| {
+        let found = world.get(&format!("/v1/incidents?search={query}")).await.expect(200);
+        found["items"].as_array().unwrap().iter().map(|one| text(&one["title"])).collect::<Vec<_>>()
+    };
+    assert_eq!(titles("checkout").await, ["Checkout is down"]);
+    assert_eq!(titles("db-1").await, ["Disk full"]);
+    assert!(titles("nothing").await.is_empty());
+}
+
+#[tokio::test]
+async fn each_entry_tells_when_it_was_published_and_what_follows_the_end_is_told_to_nobody() {
+    let world = World::new().await;
+    let made = world.post("/v1/incidents", json!({ "title": "down" })).await.expect(201);
+    let path = format!("/v1/incidents/{}", text(&made["id"]));
+    world.post(&format!("{path}/status"), json!({ "status": "resolved" })).await.expect(200);
+    let published = |shown: &serde_json::Value| -> Vec<bool> {
+        shown["timeline"].as_array().unwrap().iter().map(|entry| entry["published_at"].is_string()).collect()
+    };
+    world.eventually(async || published(&world.get(&path).await.expect(200)) == [true, true]).await;
+    world.post(&format!("{path}/notes"), json!({ "text": "too late" })).await.expect(200);
+    world.post(&format!("{path}/status"), json!({ "status": "open" })).await.expect(200);
+    let wanted = [true, true, false, true];
+    world.eventually(async || published(&world.get(&path).await.expect(200)) == wanted).await;
 }

@@ -181,3 +181,20 @@ async fn a_missing_job_is_not_found_on_every_route() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_name_that_looks_like_another_is_refused_and_a_reason_shows_what_is_in_it() {
+    let world = World::new().await;
+    for hidden in ["a\nb", "a\u{1b}[2Jb", "pay\u{202e}lort", "a\u{200b}b", "\u{2066}a"] {
+        for field in ["label", "group", "tool_name"] {
+            let mut asked = job(json!({ "group": "gpu" }));
+            asked[field] = json!(hidden);
+            let refused = world.post("/v1/jobs", asked).await.refused(422, "invalid_job");
+            assert_eq!(refused["errors"][0]["field"], field, "{hidden:?}: {refused}");
+        }
+    }
+    let made = world.job(json!({ "label": "Größe 日本 👩‍🚀", "description": "two\nlines" })).await;
+    let path = format!("/v1/jobs/{}/pause", text(&made["id"]));
+    let paused = world.post(&path, json!({ "reason": "no\u{1b}[8m\u{202e}w" })).await.expect(200);
+    assert!(paused.to_string().contains(r"no\\u{1b}[8m\\u{202e}w"), "{paused}");
+}

@@ -29,9 +29,13 @@ async fn pages_of_jobs_hold_each_job_once_while_others_are_added() {
     for n in 0..25 {
         made.push(text(&world.job(json!({ "label": format!("j{n}") })).await["id"]));
     }
-    let listed = ids(&pages(&world, "/v1/jobs?limit=10", async || drop(world.job(json!({})).await)).await);
+    let list = async |path: &str| ids(&pages(&world, path, async || drop(world.job(json!({})).await)).await);
+    let listed = list("/v1/jobs?limit=10&order=oldest").await;
     assert_eq!(listed[..25], made);
     assert_eq!(listed.iter().collect::<BTreeSet<_>>().len(), listed.len());
+    let newest = list("/v1/jobs?limit=10").await;
+    assert!(newest.is_sorted_by(|newer, older| newer > older), "newest first");
+    assert!(made.iter().all(|id| newest.contains(id)));
 }
 
 #[tokio::test]
@@ -127,7 +131,10 @@ async fn pages_by_label_and_state_lose_no_job() {
             paused.push(id);
         }
     }
-    assert_eq!(ids(&pages(&world, "/v1/jobs?label=same&state=paused&limit=2", async || {}).await), paused);
+    let path = "/v1/jobs?label=same&state=paused&limit=2";
+    assert_eq!(ids(&pages(&world, &format!("{path}&order=oldest"), async || {}).await), paused);
+    paused.reverse();
+    assert_eq!(ids(&pages(&world, path, async || {}).await), paused, "newest first");
 }
 
 #[tokio::test]
@@ -142,7 +149,7 @@ async fn jobs_are_found_by_trigger_and_by_a_part_of_their_label() {
         world.job(json!({ "label": label, "trigger": trigger })).await;
     }
     for (query, expected) in [
-        ("trigger=manual", vec!["the GRÜN one", "z-backup"]),
+        ("trigger=manual", vec!["z-backup", "the GRÜN one"]),
         ("trigger=webhook", vec!["backup-hook"]),
         ("trigger=scheduled", vec!["Backup nightly"]),
         ("trigger=manual&label=z-backup", vec!["z-backup"]),

@@ -10,7 +10,13 @@ use tokio::net::TcpStream;
 use crate::world::{TOKEN, TestResponse, World, job, text};
 
 /// A request without a token, with these headers.
-async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+pub(crate) async fn browse(
+    world: &World,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> TestResponse {
     let mut request = Request::builder().method(method).uri(path).header("host", "ordo.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -20,7 +26,7 @@ async fn browse(world: &World, method: &str, path: &str, headers: &[(&str, &str)
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 const JSON: (&str, &str) = ("content-type", "application/json");
-const OWN: (&str, &str) = ("origin", "http://ordo.example");
+pub(crate) const OWN: (&str, &str) = ("origin", "http://ordo.example");
 const FOREIGN: (&str, &str) = ("origin", "http://evil.example");
 
 /// `name=value` of the cookie that an answer sets.
@@ -28,7 +34,7 @@ fn cookie(answer: &TestResponse) -> String {
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
-async fn login(world: &World, token: &str) -> String {
+pub(crate) async fn login(world: &World, token: &str) -> String {
     let answer = browse(world, "POST", "/login", &[FORM, OWN], &format!("token={token}&next=%2Fjobs")).await;
     assert_eq!((answer.status.as_u16(), answer.header("location")), (303, "/jobs"));
     cookie(&answer)
@@ -42,7 +48,7 @@ async fn a_link_or_a_form_gives_a_cookie_that_does_not_hold_the_token() {
     let set = answer.header("set-cookie");
     assert!(set.starts_with("ordo_session=") && set.contains("; HttpOnly; SameSite=Strict; Path=/; Max-Age="), "{set}");
     assert!(!set.contains("Secure") && !set.contains(TOKEN), "{set}");
-    assert_eq!((answer.header("cache-control"), answer.header("referrer-policy")), ("no-store", "no-referrer"));
+    assert_eq!((answer.header("cache-control"), answer.header("referrer-policy")), ("no-store", "same-origin"));
     let session = cookie(&answer);
     browse(&world, "GET", "/v1/jobs", &[("cookie", &session)], "").await.expect(200);
     let session = login(&world, TOKEN).await;
@@ -141,7 +147,28 @@ async fn whoever_guesses_is_slowed_down_by_address() {
     for _ in 0..20 {
         assert!(send_request("wrong").await.starts_with("HTTP/1.1 401"));
     }
-    let refused = send_request(TOKEN).await;
-    assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("rate_limited"), "{refused}");
+    for guess in ["wrong", TOKEN] {
+        let refused = send_request(guess).await;
+        assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("rate_limited"), "{refused}");
+    }
+    let refused = send_request(&format!("ordo_v_{}", "0".repeat(43))).await;
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
     assert!(refused.to_lowercase().contains("retry-after: "), "{refused}");
+    // Others come from the same address when they come through a proxy: a token that cannot be guessed lets them in.
+    let ann = world.token("ann", Role::Viewer).await;
+    assert!(send_request(&ann).await.starts_with("HTTP/1.1 303"));
+}
+
+#[tokio::test]
+async fn whoever_logs_out_is_out_with_every_copy_of_the_cookie() {
+    let world = World::new().await;
+    let token = world.token("eve", Role::Viewer).await;
+    let (session, other) = (login(&world, &token).await, login(&world, &token).await);
+    let asks = async |cookie: &str| browse(&world, "GET", "/v1/jobs", &[("cookie", cookie)], "").await;
+    asks(&session).await.expect(200);
+    assert_eq!(browse(&world, "POST", "/logout", &[OWN, ("cookie", &session)], "").await.status, 303);
+    asks(&session).await.refused(401, "unauthorized");
+    asks(&other).await.expect(200);
+    assert_eq!(browse(&world, "POST", "/logout", &[OWN, ("cookie", &session)], "").await.status, 303, "twice is once");
+    world.request_as(&token, "GET", "/v1/jobs", None).await.expect(200);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod actions;
 mod batch;
 mod chains;
 mod compression;
@@ -10,6 +11,7 @@ mod contract;
 mod errors;
 mod events;
 mod executor_gifts;
+mod executor_identity;
 mod executors;
 mod exposition;
 mod hooks;
@@ -19,6 +21,7 @@ mod jobs;
 mod lists;
 mod login;
 mod logs;
+mod matrix;
 mod metrics;
 mod monitors;
 mod openapi;
@@ -29,6 +32,7 @@ mod secrets;
 mod slack;
 mod status;
 mod store;
+mod stream_ends;
 mod streams;
 mod strictness;
 mod subscriptions;

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
+use ordo_model::Role;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -64,4 +65,26 @@ async fn settings_that_make_no_sense_are_refused() {
     world.post("/v1/monitors", json!({ "name": "a b", "every": "1h" })).await.refused(422, "invalid_monitor");
     world.post("/v1/monitors", json!({ "name": "a" })).await.refused(422, "invalid_monitor");
     world.post("/v1/monitors", json!({ "every": "1h" })).await.refused(422, "invalid_body");
+}
+
+#[tokio::test]
+async fn the_path_of_a_ping_is_for_those_who_may_ping() {
+    let world = World::new().await;
+    let made = world.post("/v1/monitors", json!({ "name": "backup", "every": "1d", "grace": "1h" })).await.expect(201);
+    let secret = made["ping_path"].as_str().unwrap().strip_prefix("/ping/").unwrap().to_owned();
+    let (viewer, manager, operator) = (
+        world.token("v", Role::Viewer).await,
+        world.token("h", Role::HookManager).await,
+        world.token("o", Role::Operator).await,
+    );
+    let stream = format!("/v1/streams/ordo-monitor-{}", ordo_model::monitor::Monitor::id("backup"));
+    for path in ["/v1/monitors", "/v1/monitors/backup", "/v1/events", &stream] {
+        for token in [&viewer, &manager] {
+            let answer = world.request_as(token, "GET", path, None).await;
+            assert_eq!(answer.status, 200, "{path}");
+            assert!(!answer.text.contains(&secret) && answer.text.contains("backup"), "{path}: {}", answer.text);
+        }
+        let answer = world.request_as(&operator, "GET", path, None).await;
+        assert!(answer.text.contains(&secret), "{path}: {}", answer.text);
+    }
 }

@@ -31,3 +31,38 @@ async fn the_status_shows_how_busy_the_server_is() {
     assert_eq!(status["pools"][0]["name"], "fast");
     assert_eq!((&status["counters"]["triggered"], &status["counters"]["completed"]), (&json!(1), &json!(1)));
 }
+
+#[tokio::test]
+async fn the_timekeeper_shows_its_ring_its_horizon_and_its_lag() {
+    let world = World::new().await;
+    let job = world.job(json!({ "trigger": { "type": "scheduled", "every": "3s" } })).await;
+    let stream = format!("ordo-job-{}", job["id"].as_str().unwrap());
+    let status = async || world.get("/v1/timekeeper").await.expect(200);
+    world.eventually(async || status().await["ring"]["entries"] == 1).await;
+    let status = status().await;
+    assert_eq!(status["ring"]["nearest"][0]["stream"], stream.as_str());
+    assert_eq!(status["ring"]["next_due_at"], status["ring"]["nearest"][0]["due_at"]);
+    assert_eq!(
+        (&status["horizon_ms"], &status["firing"], &status["node"]),
+        (&json!(5_000), &json!(true), &json!("test"))
+    );
+    assert!(status["lag_ms"].as_u64().unwrap() < 3_000 && status["ticks"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_write_is_not_ready() {
+    let world = World::new().await;
+    world.app.set_ready(true);
+    let open = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+    world.send(open("/readyz")).await.expect(200);
+    // What is written to find out lies beside the store: a folder of that name is in its way.
+    let room = world.folder.path().join("ordo.db.room");
+    std::fs::create_dir(&room).unwrap();
+    // An answer is good for two seconds.
+    let a_while = std::time::Duration::from_millis(2_200);
+    tokio::time::sleep(a_while).await;
+    world.send(open("/readyz")).await.refused(503, "not_ready");
+    std::fs::remove_dir(&room).unwrap();
+    tokio::time::sleep(a_while).await;
+    world.send(open("/readyz")).await.expect(200);
+}

@@ -20,6 +20,7 @@ async fn work_on_the_store_that_fails_says_how() {
         ("/damaged", 500, "store_damaged"),
         ("/misuse", 500, "internal"),
         ("relative", 422, "invalid_body"),
+        ("/tmp/a\0b", 422, "invalid_body"),
     ] {
         world.post("/v1/store/backup", json!({ "to": to })).await.refused(status, code);
     }

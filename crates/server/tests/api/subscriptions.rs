@@ -11,6 +11,7 @@ use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::clock::SystemClock;
 use ordo_engine::secrets::Vault;
 use ordo_engine::sender::Senders;
+use ordo_model::Role;
 use ordo_server::Adapters;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -118,4 +119,24 @@ async fn a_test_says_how_it_went() {
     assert!(failed["delivered"] == false && text(&failed["error"]).contains("404"), "{failed}");
     let private = test("http://10.0.0.1/".to_owned()).await;
     assert!(text(&private["error"]).contains("webhooks.allow"), "{private}");
+}
+
+#[tokio::test]
+async fn the_address_of_a_receiver_is_for_admins() {
+    let (world, _) = world().await;
+    let made = add(&world, "https://me:s3cret@hooks.example.com/services/T0/B0?key=k1").await;
+    let id = text(&made["id"]);
+    assert_eq!(made["url"], "https://me:s3cret@hooks.example.com/services/T0/B0?key=k1");
+    let one = format!("{PATH}/{id}");
+    let stream = format!("/v1/streams/ordo-subscription-{id}");
+    for role in [Role::Viewer, Role::Operator, Role::HookManager] {
+        let token = world.token(role.name(), role).await;
+        for path in [PATH, &one, &stream, "/v1/events"] {
+            let answer = world.request_as(&token, "GET", path, None).await;
+            assert!(answer.text.contains("https://hooks.example.com/***"), "{role} at {path}: {}", answer.text);
+            let shown = ["s3cret", "T0/B0", "k1"].iter().any(|part| answer.text.contains(part));
+            assert!(!shown, "{role} at {path}: {}", answer.text);
+        }
+    }
+    assert!(world.get(&stream).await.text.contains("s3cret"), "an admin sees it");
 }

@@ -36,7 +36,7 @@ pub(crate) const TOKEN: &str = "s3cret";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
     pub(crate) engine: Engine,
     pub(crate) app: App,
     router: Router,
@@ -118,7 +118,8 @@ impl World {
             ..EngineOptions::default()
         };
         let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
-        let admin = TokenRequest { name: "admin@test".into(), role: Role::Admin, expires_at: None, by: "test".into() };
+        let (name, by, scope) = ("admin@test".into(), "test".into(), Default::default());
+        let admin = TokenRequest { name, role: Role::Admin, expires_at: None, by, scope };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
         let node = NodeIdentity { name: "test".into(), tick_rate: Millis::from_ms(200) };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);

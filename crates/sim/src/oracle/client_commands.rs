@@ -113,6 +113,8 @@ impl ClientCommands {
             | Event::RunBroadcast { .. }
             | Event::ShardTriggered { .. }
             | Event::RunOrphaned { .. }
+            | Event::AttemptExtended { .. }
+            | Event::ClockStepped { .. }
             | Event::HistoryTrimmed { .. }
             | Event::JobFollowed {}
             | Event::UpstreamEnded { .. }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{AttemptReport, Cause, Event, Timeliness};
-use ordo_model::{FencingToken, JobId, RunId, Timestamp};
+use ordo_model::{JobId, RunId, Timestamp};
 use ordo_sim::History;
 use ordo_sim::history::{Fact, FactKind, Reply};
 use uuid::Uuid;
@@ -68,7 +68,8 @@ fn run_of(event: &Event) -> Option<RunId> {
         | Event::RunExpired { run_id }
         | Event::RunBroadcast { run_id, .. }
         | Event::ShardTriggered { run_id, .. }
-        | Event::RunOrphaned { run_id, .. } => Some(*run_id),
+        | Event::RunOrphaned { run_id, .. }
+        | Event::AttemptExtended { run_id, .. } => Some(*run_id),
         _ => None,
     }
 }
@@ -281,11 +282,19 @@ fn overlap_attempts(history: &mut History) -> Option<()> {
     Some(())
 }
 
+/// The second attempt that a job starts has the token of the first.
 fn repeat_a_token(history: &mut History) -> Option<()> {
-    let place = find_event(history, |event| matches!(event, Event::JobStarted { token, .. } if token.0 > 1))?;
-    let (_, event) = event_mut(history, place);
-    let Event::JobStarted { token, .. } = event else { return None };
-    *token = FencingToken(token.0 - 1);
+    let mut given = BTreeMap::new();
+    let again = history.facts.iter().enumerate().find_map(|(place, fact)| match &fact.what {
+        FactKind::Logged { job, event, acked: true, .. } => match **event {
+            Event::JobStarted { token, .. } => given.insert(*job, token).map(|earlier| (place, earlier)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (place, earlier) = again?;
+    let (_, Event::JobStarted { token, .. }) = event_mut(history, place) else { return None };
+    *token = earlier;
     Some(())
 }
 

@@ -8,7 +8,6 @@ use super::{Journal, JournalTail};
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pending_bytes: AtomicU64,
     allocated_bytes: AtomicU64,
     checkpoints: AtomicU64,
     checkpoint_micros_max: AtomicU64,
@@ -19,7 +18,6 @@ pub(crate) struct Counters {
 
 impl Counters {
     pub(crate) fn holds(&self, journal: &Journal) {
-        self.pending_bytes.store(journal.pending_bytes(), Relaxed);
         self.allocated_bytes.store(journal.allocated_bytes(), Relaxed);
     }
 
@@ -28,8 +26,12 @@ impl Counters {
         self.allocated_bytes.store(0, Relaxed);
     }
 
-    pub(crate) fn checkpointed(&self, micros: u64) {
+    pub(crate) fn checkpointed(&self) {
         self.checkpoints.fetch_add(1, Relaxed);
+    }
+
+    /// Commits waited for redb.
+    pub(crate) fn waited(&self, micros: u64) {
         self.checkpoint_micros_max.fetch_max(micros, Relaxed);
     }
 
@@ -39,9 +41,9 @@ impl Counters {
         self.recovery_micros.store(micros, Relaxed);
     }
 
-    pub(crate) fn stats(&self) -> JournalStats {
+    pub(crate) fn stats(&self, pending_bytes: u64) -> JournalStats {
         JournalStats {
-            pending_bytes: self.pending_bytes.load(Relaxed),
+            pending_bytes,
             allocated_bytes: self.allocated_bytes.load(Relaxed),
             checkpoints: self.checkpoints.load(Relaxed),
             checkpoint_micros_max: self.checkpoint_micros_max.load(Relaxed),

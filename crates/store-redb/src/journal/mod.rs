@@ -1,7 +1,7 @@
 //! The journal: a commit is durable when its record is appended here and synced; redb follows.
 //!
 //! Invariants: records are numbered without a gap, and one is written only after the one before it is durable. A
-//! segment is used again only when redb holds all of its records durably. After an error nothing more is appended:
+//! segment is used again only when redb holds all of its records durably; meanwhile records go into the next. After an error nothing more is appended:
 //! the journal is opened anew, which makes durable again what it finds before anybody sees it.
 
 mod counters;
@@ -19,9 +19,9 @@ use ordo_store::{Batch, Fault};
 use redb::StorageError;
 
 use crate::fault::during;
-use crate::source::BackendSource;
+use crate::files::source::BackendSource;
 pub(crate) use counters::Counters;
-pub(crate) use opening::{Journaling, open};
+pub(crate) use opening::{Journaling, Opened, open};
 use payload::write_batches;
 use record::{BLOCK, SegmentHeader, write_record};
 pub(crate) use recovery::JournalTail;
@@ -29,17 +29,19 @@ use recovery::recover;
 use segment::Segment;
 use syncer::Syncer;
 
-/// The journal alternates between this many segments.
-pub(crate) const SEGMENTS: usize = 2;
-/// After about this many bytes redb is made durable, and the journal begins anew. A recovery replays no more.
-pub const JOURNAL_BYTES_DEFAULT: usize = 32 * 1024 * 1024;
+/// The journal goes round so many segments: while redb is made durable, commits go on in the others.
+pub(crate) const SEGMENTS: usize = 4;
+/// Commits wait for redb when about this many bytes are not durable there. A recovery replays no more.
+pub const JOURNAL_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+/// A record at least as large is synced by a thread of its own, while its rows go into the overlay.
+const SYNCED_BESIDE_BYTES: usize = 128 * 1024;
 
 /// How a journal is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keeping {
     /// Of all segments together.
     pub(crate) bytes_max: u64,
-    /// Whether a thread of its own waits for the disk, so that redb takes the batches meanwhile.
+    /// Whether a thread of its own may wait for the disk.
     pub(crate) threaded: bool,
 }
 
@@ -57,9 +59,9 @@ pub(crate) struct Journal {
     /// The number of the last record.
     last: u64,
     /// redb holds the records up to this one durably.
-    checkpointed: u64,
-    /// How many bytes of records redb does not hold durably.
-    pending_bytes: u64,
+    durable: u64,
+    /// How many bytes of records it took since it was opened, and those it was opened with.
+    written_bytes: u64,
     /// The header of a segment, then a record.
     blocks: Vec<u8>,
     syncer: Syncer,
@@ -89,16 +91,11 @@ impl Journal {
         let segments = segments.try_into().map_err(|_| Fault::damaged("a journal without segments"))?;
         let syncer = Syncer::new(keeping.threaded)?;
         let blocks = vec![0; BLOCK];
-        Ok(Journal { id, segments, active: 0, last, checkpointed: last, pending_bytes: 0, blocks, syncer })
+        Ok(Journal { id, segments, active: 0, last, durable: last, written_bytes: 0, blocks, syncer })
     }
 
-    /// The number of the last record.
-    pub(crate) fn last(&self) -> u64 {
-        self.last
-    }
-
-    pub(crate) fn pending_bytes(&self) -> u64 {
-        self.pending_bytes
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes
     }
 
     pub(crate) fn allocated_bytes(&self) -> u64 {
@@ -107,19 +104,20 @@ impl Journal {
 
     /// Whether there is no room for another record before redb is made durable.
     pub(crate) fn is_full(&self) -> bool {
-        self.segments[self.active].is_full() && !self.is_free(self.other())
+        self.segments[self.active].is_full() && !self.is_free(self.next())
     }
 
-    /// redb holds all records durably.
-    pub(crate) fn checkpointed(&mut self) {
-        (self.checkpointed, self.pending_bytes) = (self.last, 0);
+    /// redb holds the records up to `durable` durably.
+    pub(crate) fn freed(&mut self, durable: u64) {
+        assert!((self.durable..=self.last).contains(&durable), "redb holds other records than were written");
+        self.durable = durable;
     }
 
     /// Appends one record and begins to make it durable; [`Journal::synced`] returns when it is.
     pub(crate) fn append(&mut self, batches: &[Batch]) -> Result<u64, Fault> {
         if self.segments[self.active].is_full() {
-            assert!(self.is_free(self.other()), "a segment is used again before redb holds its records");
-            self.active = self.other();
+            assert!(self.is_free(self.next()), "a segment is used again before redb holds its records");
+            self.active = self.next();
             self.segments[self.active].restart();
             self.begin_segment();
         }
@@ -130,8 +128,8 @@ impl Journal {
         let segment = &mut self.segments[self.active];
         let blocks = if segment.needs_header() { &self.blocks[..] } else { &self.blocks[record.clone()] };
         segment.append(blocks, number).map_err(|error| failed("writing the journal", error))?;
-        (self.last, self.pending_bytes) = (number, self.pending_bytes + record.len() as u64);
-        self.syncer.begin(self.segments[self.active].file());
+        (self.last, self.written_bytes) = (number, self.written_bytes + record.len() as u64);
+        self.syncer.begin(self.segments[self.active].file(), record.len() >= SYNCED_BESIDE_BYTES);
         Ok(number)
     }
 
@@ -144,12 +142,13 @@ impl Journal {
         SegmentHeader { id: self.id, first: self.last + 1 }.write(&mut self.blocks[..BLOCK]);
     }
 
-    fn other(&self) -> usize {
+    /// The segment after the active one.
+    fn next(&self) -> usize {
         (self.active + 1) % SEGMENTS
     }
 
     fn is_free(&self, segment: usize) -> bool {
-        self.segments[segment].last() <= self.checkpointed
+        self.segments[segment].last() <= self.durable
     }
 }
 

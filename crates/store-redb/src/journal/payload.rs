@@ -8,7 +8,7 @@ use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, RowWrite, Trim, View};
 use uuid::Uuid;
 
-use crate::keys::{entity_key, entity_of, number_of, time_bytes, time_of, uuid_of};
+use crate::tables::keys::{entity_key, entity_of, number_of, time_bytes, time_of, uuid_of};
 
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;

@@ -9,7 +9,7 @@ use super::payload::read_batches;
 use super::record::{BLOCK, JournalRecord};
 use super::segment::SegmentContents;
 use super::{Journal, Keeping, SEGMENTS, damaged, failed};
-use crate::source::BackendSource;
+use crate::files::source::BackendSource;
 
 /// The records behind the last one redb holds, in order.
 #[derive(Debug, Default)]
@@ -20,25 +20,39 @@ pub(crate) struct JournalTail {
 
 impl JournalTail {
     pub(crate) fn records(&self) -> u64 {
-        self.payloads().count() as u64
+        self.records_after_applied().count() as u64
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.records_after_applied().map(|(_, record)| record.whole.len() as u64).sum()
     }
 
-    /// The number of each record, and its batches.
-    pub(crate) fn batches(&self) -> impl Iterator<Item = Result<(u64, Vec<Batch>), Fault>> {
-        self.payloads().map(|(number, payload)| Ok((number, read_batches(payload)?)))
-    }
-
-    fn payloads(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.records_after_applied().map(|(found, record)| (record.number, &found.bytes[record.payload.clone()]))
+    /// The records redb lacks, in order.
+    pub(crate) fn replayed(&self) -> impl Iterator<Item = Replayed<'_>> {
+        self.records_after_applied().map(|(found, record)| Replayed {
+            number: record.number,
+            bytes: record.whole.len() as u64,
+            payload: &found.bytes[record.payload.clone()],
+        })
     }
 
     fn records_after_applied(&self) -> impl Iterator<Item = (&SegmentContents, &JournalRecord)> {
         let all = self.segments.iter().flat_map(|found| found.records.iter().map(move |record| (found, record)));
         all.filter(|(_, record)| record.number > self.applied)
+    }
+}
+
+/// A record that is to be applied.
+#[derive(Debug)]
+pub(crate) struct Replayed<'t> {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    payload: &'t [u8],
+}
+
+impl Replayed<'_> {
+    pub(crate) fn batches(&self) -> Result<Vec<Batch>, Fault> {
+        read_batches(self.payload)
     }
 }
 
@@ -58,20 +72,23 @@ pub(crate) fn recover(
         segments.extend(SegmentContents::read(index, &**segment.file(), id, applied)?);
     }
     segments.sort_by_key(|found| found.first);
-    refuse_gaps(source, &segments, applied)?;
+    refuse_gaps(source, &segments, id, applied)?;
     let tail = JournalTail { segments, applied };
     journal.go_on_after(&tail)?;
     Ok((journal, tail))
 }
 
 /// The segments must lead from what redb holds to the last record without a gap.
-fn refuse_gaps(source: &BackendSource, segments: &[SegmentContents], applied: u64) -> Result<(), Fault> {
+fn refuse_gaps(source: &BackendSource, segments: &[SegmentContents], id: u64, applied: u64) -> Result<(), Fault> {
     let mut next = applied + 1;
     for found in segments {
         if found.first > next {
             return Err(damaged(next, found.first));
         }
         next = next.max(found.next());
+    }
+    if let Some(stray) = segments.iter().filter_map(|found| found.stray(id)).find(|stray| *stray > next) {
+        return Err(damaged(next, stray));
     }
     // The newest segment holds the last record redb knows of, or begins behind it.
     match segments.last() {
@@ -98,7 +115,7 @@ impl Journal {
             self.active = found.index;
             self.last = self.last.max(last);
         }
-        self.pending_bytes = tail.bytes();
+        self.written_bytes = tail.bytes();
         self.make_durable_again(tail)
     }
 

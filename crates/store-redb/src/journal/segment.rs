@@ -133,17 +133,84 @@ impl SegmentContents {
         self.records.last().map_or(BLOCK, |record| record.whole.end)
     }
 
-    /// A record is written after the one before it is durable: behind one that is cut short by a crash there is none,
-    /// but for those of an earlier use of the segment, which redb holds.
+    /// A record is written after the one before it is durable: where the next one belongs, and behind, there is none,
+    /// but for those of an earlier use of the segment, whose numbers lie before its first. One that redb holds is no
+    /// loss, wherever it lies.
     fn refuse_a_hole(&self, id: u64, applied: u64) -> Result<(), Fault> {
-        let known = self.next().max(applied);
-        let later = (self.end() + BLOCK..self.bytes.len())
+        let later = (self.end()..self.bytes.len())
             .step_by(BLOCK)
+            .filter(|start| *start != BLOCK)
             .filter_map(|start| read_record(&self.bytes, start, id))
-            .find(|record| record.number > known);
+            .find(|record| record.number >= self.first && record.number > applied);
         match later {
             None => Ok(()),
             Some(later) => Err(super::damaged(self.next(), later.number)),
         }
+    }
+
+    /// The number of a record that stands in the place of the first one, though the header names another. A crash
+    /// leaves it when it keeps what was written of a new use of the segment, but for its header: then it follows the
+    /// last record of the journal and was never acknowledged.
+    pub(crate) fn stray(&self, id: u64) -> Option<u64> {
+        let first = read_record(&self.bytes, BLOCK, id)?;
+        (first.number > self.first).then_some(first.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::record::write_record;
+    use redb::backends::InMemoryBackend;
+
+    const ID: u64 = 77;
+
+    /// A segment whose header says `first`, with records of these numbers one behind the other.
+    fn found(first: u64, numbers: &[u64], applied: u64) -> Result<SegmentContents, Fault> {
+        let mut bytes = vec![0; BLOCK];
+        SegmentHeader { id: ID, first }.write(&mut bytes);
+        for number in numbers {
+            write_record(&mut bytes, ID, *number, |out| out.extend_from_slice(b"payload")).unwrap();
+        }
+        let file = InMemoryBackend::new();
+        file.set_len(bytes.len() as u64).unwrap();
+        file.write(0, &bytes).unwrap();
+        SegmentContents::read(0, &file, ID, applied).map(Option::unwrap)
+    }
+
+    fn taken(first: u64, numbers: &[u64], applied: u64) -> Vec<u64> {
+        found(first, numbers, applied).unwrap().records.iter().map(|record| record.number).collect()
+    }
+
+    #[test]
+    fn records_are_taken_as_long_as_their_numbers_follow() {
+        assert_eq!(taken(10, &[10, 11, 12], 9), [10, 11, 12]);
+        assert_eq!(taken(10, &[], 9), [0; 0]);
+    }
+
+    #[test]
+    fn records_of_an_earlier_use_of_the_segment_are_none_of_this_one() {
+        assert_eq!(taken(10, &[10, 11, 4, 5], 9), [10, 11]);
+        assert_eq!(taken(10, &[3, 4, 5], 9), [0; 0]);
+    }
+
+    #[test]
+    fn a_record_with_a_wrong_number_is_refused_not_taken() {
+        for numbers in [[10, 12], [10, 10], [11, 12], [10, 9_999]] {
+            assert!(matches!(found(10, &numbers, 9), Err(Fault::Damaged { .. })), "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_in_the_place_of_the_first_is_not_taken_for_it() {
+        let alone = found(10, &[12], 9).unwrap();
+        assert_eq!((alone.records.len(), alone.stray(ID)), (0, Some(12)));
+        assert_eq!(found(10, &[10], 9).unwrap().stray(ID), None);
+        assert_eq!(found(10, &[4], 9).unwrap().stray(ID), None);
+    }
+
+    #[test]
+    fn a_hole_that_redb_has_behind_it_is_no_loss() {
+        assert_eq!(taken(10, &[10, 12, 13], 13), [10]);
     }
 }

@@ -1,5 +1,5 @@
-//! Who waits for the disk: a thread of its own, so that redb takes a batch while its record is synced; or nobody else,
-//! where everything must happen in one thread.
+//! Who waits for the disk: whoever commits; or, for a large record, a thread of its own, so that its rows go into the
+//! overlay meanwhile. Handing a sync over costs more than the work on a small record.
 //!
 //! Invariant: at most one sync is under way.
 
@@ -12,26 +12,58 @@ use ordo_store::Fault;
 use redb::StorageBackend;
 
 #[derive(Debug)]
-pub(super) enum Syncer {
-    /// What became of the last sync, until it is asked for.
-    Inline(io::Result<()>),
-    Threaded(Thread),
+pub(super) struct Syncer {
+    /// None where everything must happen in one thread.
+    thread: Option<Thread>,
+    under_way: UnderWay,
 }
 
 #[derive(Debug)]
-pub(super) struct Thread {
+enum UnderWay {
+    Nothing,
+    /// It is over, and nobody has asked what became of it.
+    Done(io::Result<()>),
+    Beside,
+}
+
+#[derive(Debug)]
+struct Thread {
     /// None once the thread is to end.
     files: Option<SyncSender<Arc<dyn StorageBackend>>>,
     synced: Receiver<io::Result<()>>,
-    under_way: bool,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Syncer {
     pub(super) fn new(threaded: bool) -> Result<Syncer, Fault> {
-        if !threaded {
-            return Ok(Syncer::Inline(Ok(())));
+        let thread = if threaded { Some(Thread::start()?) } else { None };
+        Ok(Syncer { thread, under_way: UnderWay::Nothing })
+    }
+
+    /// `beside`: in the other thread, where there is one.
+    pub(super) fn begin(&mut self, file: &Arc<dyn StorageBackend>, beside: bool) {
+        assert!(!matches!(self.under_way, UnderWay::Beside), "two syncs at once");
+        self.under_way = match self.thread.as_ref().filter(|_| beside) {
+            Some(thread) => thread.begin(file),
+            None => UnderWay::Done(file.sync_data()),
+        };
+    }
+
+    /// Waits for the sync that was begun.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.under_way, UnderWay::Nothing) {
+            UnderWay::Done(became) => became,
+            UnderWay::Beside => {
+                let synced = self.thread.as_ref().and_then(|thread| thread.synced.recv().ok());
+                synced.unwrap_or_else(|| Err(gone()))
+            }
+            UnderWay::Nothing => Err(io::Error::other("no sync was begun")),
         }
+    }
+}
+
+impl Thread {
+    fn start() -> Result<Thread, Fault> {
         let (files, asked) = sync_channel::<Arc<dyn StorageBackend>>(1);
         let (tell, synced) = sync_channel(1);
         let thread = std::thread::Builder::new()
@@ -44,31 +76,12 @@ impl Syncer {
                 }
             })
             .map_err(|error| Fault::unavailable("starting the journal", error))?;
-        Ok(Syncer::Threaded(Thread { files: Some(files), synced, under_way: false, thread: Some(thread) }))
+        Ok(Thread { files: Some(files), synced, thread: Some(thread) })
     }
 
-    pub(super) fn begin(&mut self, file: &Arc<dyn StorageBackend>) {
-        match self {
-            Syncer::Inline(became) => *became = file.sync_data(),
-            Syncer::Threaded(thread) => {
-                assert!(!thread.under_way, "two syncs at once");
-                // A thread that is gone is noticed by whoever waits for it.
-                thread.under_way = thread.files.as_ref().is_some_and(|files| files.send(Arc::clone(file)).is_ok());
-            }
-        }
-    }
-
-    /// Waits for the sync that was begun.
-    pub(super) fn end(&mut self) -> io::Result<()> {
-        match self {
-            Syncer::Inline(became) => std::mem::replace(became, Ok(())),
-            Syncer::Threaded(thread) => {
-                if !std::mem::take(&mut thread.under_way) {
-                    return Err(gone());
-                }
-                thread.synced.recv().unwrap_or_else(|_| Err(gone()))
-            }
-        }
+    fn begin(&self, file: &Arc<dyn StorageBackend>) -> UnderWay {
+        let sent = self.files.as_ref().is_some_and(|files| files.send(Arc::clone(file)).is_ok());
+        if sent { UnderWay::Beside } else { UnderWay::Done(Err(gone())) }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-use crate::source::{Disk, StoreFile};
+use crate::files::source::{Disk, StoreFile};
 
 mod platter;
 mod rng;

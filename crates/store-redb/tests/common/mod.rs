@@ -27,10 +27,13 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Journals so small that a workload meets checkpoints and new segments, some at every batch, some hardly ever.
+/// Journals and overlays so small that a workload meets checkpoints, new segments and transactions of redb that are not
+/// durable, some at every batch, some hardly ever.
 pub fn small_journal(seed: u64) -> RedbOptions {
-    const BYTES: [usize; 6] = [8 * 1024, 16 * 1024, 32 * 1024, 64 * 1024, 128 * 1024, 1024 * 1024];
-    RedbOptions { journal_bytes: BYTES[(seed % 6) as usize], ..RedbOptions::default() }
+    const JOURNAL: [usize; 6] = [8 * 1024, 16 * 1024, 32 * 1024, 64 * 1024, 128 * 1024, 1024 * 1024];
+    const OVERLAY: [usize; 5] = [8, 16 * 1024, 64 * 1024, 256 * 1024, 1024 * 1024];
+    let (journal_bytes, overlay_bytes) = (JOURNAL[(seed % 6) as usize], OVERLAY[(seed / 6 % 5) as usize]);
+    RedbOptions { journal_bytes, overlay_bytes, ..RedbOptions::default() }
 }
 
 /// Everything a store holds.

@@ -179,3 +179,14 @@ async fn misuse(store: &dyn Store, item: Item) {
     let answer = store.commit(Batch { items: vec![item], chunks: Vec::new() }).await;
     assert!(matches!(answer, Err(Fault::Misuse { .. })), "{answer:?}");
 }
+
+pub async fn trying_to_write_leaves_nothing_behind(place: &dyn StoreUnderTest) {
+    let store = place.open().await;
+    store.try_write().await.unwrap();
+    accept(&*store, item(job(1), 0)).await;
+    let before = store.stats().await.unwrap();
+    store.try_write().await.unwrap();
+    store.try_write().await.unwrap();
+    let after = store.stats().await.unwrap();
+    assert_eq!((after.events, after.entities, after.rows), (before.events, before.entities, before.rows));
+}

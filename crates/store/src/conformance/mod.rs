@@ -75,6 +75,7 @@ macro_rules! conformance_cases {
                 many_concurrent_commits_to_many_entities_all_succeed
                 large_values_come_back_whole
                 a_batch_of_thousands_of_items_is_committed
+                trying_to_write_leaves_nothing_behind
             }
             dedup {
                 a_second_item_with_a_key_is_a_duplicate_and_gets_the_first_value

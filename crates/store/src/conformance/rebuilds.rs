@@ -35,6 +35,7 @@ pub async fn between_clearing_and_the_end_of_a_rebuild_nothing_is_committed(plac
     refuses(&*store).await;
     store.end_rebuild().await.unwrap();
     accept(&*store, item(job(2), 0)).await;
+    store.try_write().await.unwrap();
 }
 
 pub async fn an_interrupted_rebuild_is_remembered_and_can_be_repeated(place: &dyn StoreUnderTest) {
@@ -81,4 +82,6 @@ fn rebuilt() -> Rebuilt {
 async fn refuses(store: &dyn Store) {
     let answer = store.commit(Batch { items: vec![item(job(9), 0)], chunks: Vec::new() }).await;
     assert!(matches!(answer, Err(Fault::Damaged { .. })), "{answer:?}");
+    let tried = store.try_write().await;
+    assert!(matches!(&tried, Err(Fault::Damaged { what }) if what.contains("reindex")), "{tried:?}");
 }

@@ -1,7 +1,7 @@
 //! One request and the redirects it leads to.
 //!
-//! Invariant: every hop is checked like the first; to another origin go only headers that carry no secret, and a
-//! request never falls from https to http.
+//! Invariant: every hop is checked like the first; to another origin go only headers that carry no secret and no body, and
+//! a request never falls from https to http.
 
 use ordo_egress_guard::{Guarded, explain, shown};
 use ordo_engine::logs::LogSink;
@@ -63,13 +63,18 @@ fn redirected(mut input: HttpInput, status: StatusCode, location: &str) -> Resul
     if input.url.scheme() == "https" && next.scheme() == "http" {
         return Err(format!("redirected from https to {}: not followed", shown(&next)));
     }
-    if next.origin() != input.url.origin() {
+    let is_elsewhere = next.origin() != input.url.origin();
+    if is_elsewhere {
         keep_harmless_headers(&mut input);
     }
     if becomes_get(status, &input.method) {
         input.method = Method::GET;
         input.body = None;
         input.headers.remove(CONTENT_TYPE);
+    }
+    if is_elsewhere && input.body.is_some() {
+        let why = "the body is not sent to another origin, give the address that it leads to";
+        return Err(format!("redirected with {status} to {}: {why}", shown(&next)));
     }
     input.url = next;
     Ok(input)

@@ -82,7 +82,15 @@ impl ProcessBook {
         let mut records = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
             let path = file?.path();
-            match std::fs::read_to_string(&path).and_then(|text| ProcessRecord::read(&text)) {
+            let text = match std::fs::read_to_string(&path) {
+                // Its executor died before it wrote what was about to start, so nothing was.
+                Ok(text) if text.is_empty() => {
+                    std::fs::remove_file(&path)?;
+                    continue;
+                }
+                read => read,
+            };
+            match text.and_then(|text| ProcessRecord::read(&text)) {
                 Ok(record) => records.push((path, record)),
                 Err(error) => tracing::warn!(path = %path.display(), %error, "not a record of a process: left alone"),
             }

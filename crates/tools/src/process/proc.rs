@@ -19,6 +19,8 @@ pub(crate) struct ProcessIdentity {
 pub(crate) struct ProcessStat {
     pub(crate) id: ProcessIdentity,
     pub(crate) pgid: i32,
+    /// Whose child it is.
+    pub(crate) parent: i32,
     pub(crate) alive: bool,
 }
 
@@ -63,7 +65,8 @@ fn parse_stat(pid: i32, stat: &str) -> Option<ProcessStat> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
     let id = ProcessIdentity { pid, started_ticks: fields.get(19)?.parse().ok()? };
-    Some(ProcessStat { id, pgid: fields.get(2)?.parse().ok()?, alive: !matches!(state, "Z" | "X" | "x") })
+    let (parent, pgid) = (fields.get(1)?.parse().ok()?, fields.get(2)?.parse().ok()?);
+    Some(ProcessStat { id, pgid, parent, alive: !matches!(state, "Z" | "X" | "x") })
 }
 
 fn parse_mark(environ: &[u8]) -> Option<AttemptMark> {
@@ -85,7 +88,7 @@ mod tests {
             let seen = parse_stat(80, &format!("80 {name} {tail}")).unwrap();
             assert_eq!(
                 seen,
-                ProcessStat { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, alive: true },
+                ProcessStat { id: ProcessIdentity { pid: 80, started_ticks: 4242 }, pgid: 77, parent: 1, alive: true },
                 "command name {name}"
             );
         }

@@ -73,11 +73,29 @@ impl ProcessBook {
 }
 
 impl OpenRecord {
-    /// Kills what the attempt started outside its process group. Returns how many groups and processes that were.
-    pub(crate) async fn kill_strays(&self) -> usize {
+    /// All that descends from the command now: once it is dead, nobody knows whose children those were that have
+    /// thrown away their environment.
+    pub(crate) async fn descendants(&self) -> Vec<ProcessIdentity> {
         let record = self.record().clone();
-        let targets = tokio::task::spawn_blocking(move || ProcessTable::take(record.generation).left_of(&record)).await;
-        targets.unwrap_or_default().iter().filter(|target| target.is_alive() && target.kill()).count()
+        let roots: Vec<ProcessIdentity> = record.leader.into_iter().collect();
+        let found =
+            tokio::task::spawn_blocking(move || ProcessTable::take(record.generation).descendants(&roots)).await;
+        found.unwrap_or_default()
+    }
+
+    /// Kills what the attempt started outside its process group, `known` being what descended from it before. Returns how
+    /// many groups and processes that were.
+    pub(crate) async fn kill_strays(&self, known: Vec<ProcessIdentity>) -> usize {
+        let record = self.record().clone();
+        let targets = tokio::task::spawn_blocking(move || {
+            let snapshot = ProcessTable::take(record.generation);
+            let single = snapshot.descendants(&known).into_iter().map(|id| KillTarget::Process(id.pid));
+            let mut targets = snapshot.left_of(&record);
+            targets.extend(single.filter(|target| snapshot.may_kill(*target)));
+            targets
+        });
+        let targets = targets.await.unwrap_or_default();
+        targets.iter().filter(|target| target.is_alive() && target.kill()).count()
     }
 }
 
@@ -130,6 +148,22 @@ impl ProcessTable {
         targets
     }
 
+    /// These, as far as they are alive, and whatever descends from them.
+    fn descendants(&self, roots: &[ProcessIdentity]) -> Vec<ProcessIdentity> {
+        let alive = self.processes.iter().map(|(seen, _)| seen).filter(|seen| seen.alive);
+        let alive: Vec<&ProcessStat> = alive.collect();
+        let mut found: Vec<ProcessIdentity> =
+            alive.iter().map(|seen| seen.id).filter(|id| roots.contains(id)).collect();
+        let mut next = 0;
+        while let Some(parent) = found.get(next).copied() {
+            let children = alive.iter().filter(|seen| seen.parent == parent.pid).map(|seen| seen.id);
+            let children: Vec<ProcessIdentity> = children.filter(|id| !found.contains(id)).collect();
+            found.extend(children);
+            next += 1;
+        }
+        found
+    }
+
     fn leader_of(&self, pgid: i32) -> Option<&(ProcessStat, Option<AttemptMark>)> {
         self.processes.iter().find(|(seen, _)| seen.id.pid == pgid)
     }
@@ -169,7 +203,7 @@ mod tests {
     const RUN: RunId = RunId(Uuid::from_u128(1));
 
     fn process(pid: i32, pgid: i32, started_ticks: u64, fence: Option<u64>) -> (ProcessStat, Option<AttemptMark>) {
-        let seen = ProcessStat { id: ProcessIdentity { pid, started_ticks }, pgid, alive: true };
+        let seen = ProcessStat { id: ProcessIdentity { pid, started_ticks }, pgid, parent: 1, alive: true };
         (seen, fence.map(|fence| AttemptMark::of(RUN, FencingToken(fence))))
     }
 
@@ -226,6 +260,18 @@ mod tests {
     fn a_marked_process_in_a_strangers_group_is_killed_alone() {
         let seen = [process(60, 60, 1, None), process(61, 60, 2, Some(7))];
         assert_eq!(left(&record(None), &seen), [KillTarget::Process(61)]);
+    }
+
+    #[test]
+    fn descendants_are_found_through_every_generation_and_a_reused_number_is_nobodys() {
+        let child = |pid, parent, ticks| {
+            let (seen, mark) = process(pid, pid, ticks, None);
+            (ProcessStat { parent, ..seen }, mark)
+        };
+        let snapshot = snapshot(&[child(50, 1, 99), child(51, 50, 100), child(52, 51, 101), child(60, 1, 100)]);
+        let id = |pid, started_ticks| ProcessIdentity { pid, started_ticks };
+        assert_eq!(snapshot.descendants(&[id(50, 99)]), [id(50, 99), id(51, 100), id(52, 101)]);
+        assert_eq!(snapshot.descendants(&[id(51, 100), id(50, 7)]), [id(51, 100), id(52, 101)]);
     }
 
     #[test]

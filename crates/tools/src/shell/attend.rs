@@ -90,6 +90,7 @@ impl Attended {
     }
 
     async fn stop(&mut self, entry: &OpenRecord) -> Ending {
+        let known = entry.descendants().await;
         self.say("cancelled: TERM to the process group");
         let ending = if self.signal_and_wait(Signal::TERM).await {
             Ending::Stopped
@@ -100,7 +101,7 @@ impl Attended {
             }
             Ending::Killed
         };
-        if entry.kill_strays().await > 0 {
+        if entry.kill_strays(known).await > 0 {
             self.say("killed processes that had left the process group");
         }
         self.drain_what_is_left().await;

@@ -1,7 +1,7 @@
 //! The environment a command sees.
 //!
-//! Invariant: no variable beginning with ORDO_ comes from the server or from an input; those that exist say
-//! which attempt this is.
+//! Invariant: of the server's environment only what is listed here, or named in the configuration, reaches a command;
+//! no variable beginning with ORDO_ comes from the server or from an input: those that exist say which attempt this is.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,9 +15,23 @@ use crate::trace_context;
 /// Ours; the server's own hold its token and its configuration.
 const RESERVED: &str = "ORDO_";
 
-/// What a service manager says to the server alone: a command that used it would speak in the server's name.
-const OF_THE_SERVICE: [&str; 6] =
-    ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
+/// What a command needs to run as it would for a person; whatever else the server was started with is its own.
+const USUAL: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TZDIR",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+/// How the variables of the locale begin.
+const LOCALE: &str = "LC_";
 
 /// What commands inherit.
 #[derive(Clone)]
@@ -25,11 +39,12 @@ pub struct Environment(Arc<BTreeMap<OsString, OsString>>);
 
 impl Environment {
     pub fn of_this_process() -> Environment {
-        Environment::of(std::env::vars_os())
+        Environment::of(std::env::vars_os(), &[])
     }
 
-    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
-        let inherited = variables.into_iter().filter(|(name, _)| !is_reserved(name) && !is_of_the_service(name));
+    /// The usual variables among these, and those that are named.
+    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>, named: &[String]) -> Environment {
+        let inherited = variables.into_iter().filter(|(name, _)| is_passed_on(name, named));
         Environment(Arc::new(inherited.collect()))
     }
 
@@ -52,12 +67,12 @@ impl std::fmt::Debug for Environment {
     }
 }
 
-fn is_reserved(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(RESERVED.as_bytes())
-}
-
-fn is_of_the_service(name: &OsStr) -> bool {
-    OF_THE_SERVICE.iter().any(|known| name == OsStr::new(known))
+fn is_passed_on(name: &OsStr, named: &[String]) -> bool {
+    let is_reserved = name.as_encoded_bytes().starts_with(RESERVED.as_bytes());
+    let is_locale = name.as_encoded_bytes().starts_with(LOCALE.as_bytes());
+    let is_listed =
+        USUAL.iter().any(|known| name == OsStr::new(known)) || named.iter().any(|known| name == OsStr::new(known));
+    !is_reserved && (is_locale || is_listed)
 }
 
 fn about(work: &Work) -> Vec<(&'static str, String)> {
@@ -134,7 +149,25 @@ mod tests {
 
     #[test]
     fn the_debug_form_shows_no_values() {
-        let environment = Environment::of([("KEY".into(), "hunter2".into()), ("ORDO_TOKEN".into(), "t".into())]);
-        assert_eq!(format!("{environment:?}"), r#"{"KEY"}"#);
+        let environment = Environment::of([("PATH".into(), "hunter2".into())], &[]);
+        assert_eq!(format!("{environment:?}"), r#"{"PATH"}"#);
+    }
+
+    #[test]
+    fn only_the_usual_and_the_named_variables_of_the_server_are_passed_on() {
+        let all = [
+            "PATH",
+            "HOME",
+            "LC_ALL",
+            "ORDO_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "JAVA_HOME",
+            "NOTIFY_SOCKET",
+            "LD_PRELOAD",
+        ];
+        let variables = all.map(|name| (OsString::from(name), OsString::from("x")));
+        let named = ["JAVA_HOME".to_owned(), "ORDO_TOKEN".to_owned()];
+        let environment = Environment::of(variables, &named);
+        assert_eq!(format!("{environment:?}"), r#"{"HOME", "JAVA_HOME", "LC_ALL", "PATH"}"#);
     }
 }

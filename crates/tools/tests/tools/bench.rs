@@ -37,7 +37,7 @@ impl Bench {
     pub(crate) fn with_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let book = ProcessBook::open(folder.path().join("processes"), new_id()).unwrap();
-        Bench { folder, runner: Arc::new(ProcessRunner::new(book, Environment::of(variables))) }
+        Bench { folder, runner: Arc::new(ProcessRunner::new(book, Environment::of(variables, &[]))) }
     }
 
     pub(crate) fn shell(&self) -> Shell {

@@ -169,6 +169,20 @@ async fn another_origin_gets_no_secrets() {
 }
 
 #[tokio::test]
+async fn a_body_does_not_go_to_another_origin() {
+    let other = format!("http://{}/echo", serve(Router::new().route("/echo", any(echo))).await);
+    let to = other.clone();
+    let first = serve(Router::new().route("/go", any(async move || Redirect::temporary(&to)))).await;
+    let input = json!({"url": format!("http://{first}/go"), "method": "POST", "body": "s3cret"});
+    let (outcome, _) = run(&http(), input).await;
+    let reason = outcome.unwrap_err().reason;
+    assert!(reason.contains(&other) && reason.contains("not sent to another origin"), "{reason}");
+    assert!(!reason.contains("s3cret"), "{reason}");
+    let bare = json!({"url": format!("http://{first}/go"), "method": "POST"});
+    assert_eq!(run(&http(), bare).await.0.unwrap()["body"]["method"], "POST", "without a body it is followed");
+}
+
+#[tokio::test]
 async fn nobody_there_is_said_plainly() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let (outcome, _) = run(&http(), json!({"url": format!("http://{gone}/x?key=secret")})).await;

@@ -62,7 +62,7 @@ fn an_input_that_does_not_fit_is_refused_by_name() {
 async fn a_value_cannot_become_an_option() {
     let open = tool(json!({"command": "ls", "args": ["{file}"]})).unwrap();
     assert!(open.check(&json!({"file": "--recursive"})).unwrap_err().contains("taken for an option"));
-    assert_eq!(open.check(&json!({"file": -5})), Ok(()));
+    assert!(open.check(&json!({"file": -5})).unwrap_err().contains("taken for an option"));
     let closed = json!({"command": "printf", "args": ["%s", "--", "{file}"]});
     assert_eq!(output(closed, json!({"file": "-x"})).await, "---x");
 }
@@ -78,4 +78,15 @@ fn a_definition_with_a_slip_is_refused() {
         assert!(tool(definition.clone()).is_err(), "{definition}");
     }
     assert!(serde_json::from_value::<NamedDefinition>(json!({"command": "echo", "arguments": []})).is_err());
+}
+
+#[test]
+fn an_option_cannot_be_put_together_nor_be_a_number() {
+    let tool = tool(json!({"command": "rm", "args": ["{a}{b}", "{n}", "x{a}", "--", "{c}"]})).unwrap();
+    let fields = |a: Value, b: Value, n: Value| tool.check(&json!({"a": a, "b": b, "n": n, "c": "-rf"}));
+    assert_eq!(fields(json!("a"), json!("-b"), json!(5)), Ok(()));
+    let refused = |a, b, n| fields(a, b, n).unwrap_err();
+    assert!(refused(json!(""), json!("-rf"), json!(1)).starts_with("b: must not begin with -"));
+    assert!(refused(json!("-"), json!("rf"), json!(1)).starts_with("a: must not begin with -"));
+    assert!(refused(json!("a"), json!("b"), json!(-5)).starts_with("n: must not begin with -"));
 }

@@ -208,6 +208,8 @@ async fn a_list_of_allowed_commands_leaves_no_way_around_it() {
         json!({"script": "echo hi"}),
         json!({"command": "echo", "env": {"PATH": "/tmp"}}),
         json!({"command": "echo", "env": {"LD_PRELOAD": "/tmp/x.so"}}),
+        json!({"command": "echo", "cwd": "/tmp"}),
+        json!({"command": "echo", "stdin": "echo hi"}),
     ] {
         assert!(shell.check(&input).unwrap_err().contains("tools.shell.allow"), "{input}");
         let refused = shell.run(attempt(input.clone()).0).await;

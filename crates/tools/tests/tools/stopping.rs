@@ -66,6 +66,13 @@ async fn those_who_left_the_process_group_are_found() {
 }
 
 #[tokio::test]
+async fn those_who_left_the_group_and_threw_away_their_environment_are_found_too() {
+    let (pids, _, log) = stop_after("setsid env -i /bin/sh -c 'echo $$; sleep 100; :' & wait", 1).await;
+    assert!(!is_alive(pids[0]));
+    assert!(texts(&log, LogStream::System).contains(&"killed processes that had left the process group"));
+}
+
+#[tokio::test]
 async fn a_command_that_writes_without_end_can_be_stopped() {
     let bench = Bench::new();
     let (work, mut log) = attempt(json!({"command": "yes"}));

@@ -1,14 +1,14 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
-use ordo_model::job::{AttemptReport, Command, Definition, Pool};
-use ordo_model::{FencingToken, JobId, RunId};
+use ordo_model::job::{Definition, Pool, SlotReservation, SlottedCommand, Stage};
+use ordo_model::{FencingToken, Incarnation, JobId, RunId};
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
 use super::*;
 use crate::commit::change::SlotLocation;
 use crate::commit::command::SubmitError;
-use crate::commit::job_command::{JobReply, Request};
+use crate::commit::job_command::JobReply;
 
 const NOW: Timestamp = Timestamp::MIN;
 
@@ -147,4 +147,42 @@ async fn a_report_that_is_lost_twice_gives_its_slot_back_once() {
     let unread = node.rounds.plan(gathered, Err(Fault::damaged("nor can it be read")), NOW);
     let lost_again = node.rounds.settle(unread, Ok(Vec::new()));
     assert_eq!(lost_again.changes[0].returned, []);
+}
+
+fn trigger() -> Command {
+    Command::Trigger { tool_input: None, traceparent: None }
+}
+
+/// A trigger with a slot to run in, whose commit fails as far as anybody hears.
+async fn start_in_vain(node: &mut Node, becomes_durable: bool) -> Settled {
+    let executor = Incarnation { executor: "here".into(), generation: Uuid::from_u128(7) };
+    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3 };
+    let slotted = SlottedCommand { command: trigger(), reservation: Some(reservation) };
+    let location = Some(SlotLocation::Local(Pool::Fast));
+    node.rounds.push(Request { slotted, location, ..Request::new(job(), Command::Wake) }.unanswered());
+    let (flight, batch) = node.take_off().await.unwrap();
+    if becomes_durable {
+        commit(node.store.as_ref(), batch).await.unwrap();
+    }
+    node.rounds.settle(flight, Err(Fault::damaged("the disk is gone")))
+}
+
+#[tokio::test]
+async fn a_start_that_became_durable_although_its_commit_failed_is_given_back() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    let settled = start_in_vain(&mut node, true).await;
+    assert!(settled.changes.iter().all(|change| change.assignments.is_empty()), "nobody executes it");
+    let seen = node.run(Command::Wake).await.unwrap();
+    assert_eq!(seen.job.active.len(), 1);
+    assert_eq!(seen.job.active[0].stage, Stage::Queued, "it waits for another slot instead of being taken for running");
+}
+
+#[tokio::test]
+async fn a_start_that_did_not_become_durable_leaves_nothing_to_give_back() {
+    let [mut node, _] = nodes(false);
+    assert!(node.run(schedule()).await.is_ok());
+    start_in_vain(&mut node, false).await;
+    let seen = node.run(trigger()).await.unwrap();
+    assert_eq!(seen.job.active.len(), 1, "the run of the trigger alone");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ordo_model::executor::{Executor, ExecutorCommand, Presence};
 use ordo_model::job::{AttemptReport, Command};
 use ordo_model::limits::LEASE;
+use ordo_model::{EntityId, Kind};
 use ordo_store::Fault;
 use uuid::Uuid;
 
@@ -28,6 +29,9 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
+        Presence::Alive | Presence::Draining if engine.registry().is_long_silent(id) => {
+            lose(engine, id, &executor).await
+        }
         Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
         Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
             ask(engine, id, ExecutorCommand::Renew).await
@@ -76,6 +80,10 @@ pub(crate) async fn watch(engine: Engine) {
         every.tick().await;
         for silent in engine.registry().silent() {
             report_lost(&engine, silent);
+        }
+        for id in engine.registry().long_silent() {
+            // Its alarm stands on the wall clock, which may have been set back: here nobody waits for that.
+            engine.nudge(EntityId { kind: Kind::Executor, id });
         }
         for id in engine.registry().drained() {
             let_go(&engine, id).await;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a chunk's place follows from its number, so one that is sent twice is stored once, also across a restart.
 
+use ordo_model::executor::Speaker;
 use ordo_model::limits::{LOG_LINE_MAX_BYTES, LOG_MAX_BYTES};
 use ordo_model::text::shortened;
 use ordo_model::{FencingToken, LogStream, RunId, Timestamp};
@@ -38,10 +39,10 @@ pub struct RemoteLine {
 
 impl Engine {
     /// Stores chunks of log. Each is answered for itself, when it is durable.
-    pub async fn store_logs(&self, chunks: Vec<RemoteLogChunk>) -> Vec<Result<(), ReportError>> {
+    pub async fn store_logs(&self, speaker: Speaker, chunks: Vec<RemoteLogChunk>) -> Vec<Result<(), ReportError>> {
         let mut answers = Vec::with_capacity(chunks.len());
         let (mut stored, mut runs) = (Vec::new(), Vec::new());
-        for (run_id, chunk) in self.covered(chunks).await {
+        for (run_id, chunk) in self.covered(speaker, chunks).await {
             answers.push(match chunk {
                 Ok(chunk) => {
                     stored.extend(chunk);
@@ -66,16 +67,21 @@ impl Engine {
     }
 
     /// As they are stored. Many lines take a while to be covered: not where requests are served.
-    async fn covered(&self, chunks: Vec<RemoteLogChunk>) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
+    async fn covered(
+        &self,
+        speaker: Speaker,
+        chunks: Vec<RemoteLogChunk>,
+    ) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
         let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
         let engine = self.clone();
-        let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(chunk))).collect();
+        let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(speaker, chunk))).collect();
         if bytes < ASIDE_MIN_BYTES { cover() } else { aside(cover).await }
     }
 
-    fn chunk(&self, chunk: RemoteLogChunk) -> Result<Option<Chunk>, ReportError> {
+    fn chunk(&self, speaker: Speaker, chunk: RemoteLogChunk) -> Result<Option<Chunk>, ReportError> {
         let RemoteLogChunk { run_id, token, seq, lines } = chunk;
-        let held = self.registry().lease_of(run_id).filter(|held| held.token == token).ok_or(ReportError::Stale)?;
+        let held = self.registry().lease_of(speaker, run_id);
+        let held = held.filter(|held| held.token == token).ok_or(ReportError::Stale)?;
         let bytes = lines.iter().map(|line| line.text.len().min(LOG_LINE_MAX_BYTES) + 1).sum();
         let Some(room) = self.registry().count_log(run_id, seq, bytes, LOG_MAX_BYTES) else { return Ok(None) };
         let kept = cut(lines, &held, room, bytes);

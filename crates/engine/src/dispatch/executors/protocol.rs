@@ -1,11 +1,12 @@
 //! What a remote executor calls: register, heartbeat, poll, leave.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer};
+use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer, Owner, Speaker, check_room};
 use ordo_model::job::{AttemptReport, Command, Definition, Job, Stage};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
-use ordo_model::{FencingToken, Millis, RunId, Timestamp, TraceParent};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 
@@ -81,18 +82,58 @@ const EXECUTORS_PAGE: usize = 200;
 const DRAINING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// A new executor, or a new generation of one.
-    pub async fn register_executor(&self, offer: Offer) -> Result<Uuid, SubmitError<ExecutorRefusal>> {
-        let id = new_id();
+    /// A new executor, or a new generation of one. It belongs to its owner; without one, to the admins.
+    pub async fn register_executor(
+        &self,
+        offer: Offer,
+        owner: Option<Owner>,
+    ) -> Result<Uuid, SubmitError<ExecutorRefusal>> {
+        // One at a time, so that all are counted.
+        let _turn = self.registry().registering().await;
+        self.make_room(&offer, owner.as_ref()).await?;
+        let (id, token) = (new_id(), owner.as_ref().map(|owner| owner.token));
         let node = self.me().executor.clone();
-        self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node }).await?;
-        self.registry().enroll(id, offer.clone(), false, self.clock().now());
+        self.command::<Executor>(id, ExecutorCommand::Register { offer: offer.clone(), node, owner }).await?;
+        self.registry().enroll(id, offer.clone(), token, false, self.clock().now());
         self.notify_core(id, News::Enrolled(offer));
         Ok(id)
     }
 
+    /// Refuses one too many. Lost ones count as long as they are shown, but for those that come back now.
+    async fn make_room(&self, offer: &Offer, owner: Option<&Owner>) -> Result<(), SubmitError<ExecutorRefusal>> {
+        let known = self.executors().await.map_err(|fault| SubmitError::Store(Arc::new(fault)))?;
+        let token = |owner: Option<&Owner>| owner.map(|owner| owner.token);
+        let theirs = |one: &&ListedExecutor| token(one.executor.owner.as_ref()) == token(owner);
+        let returns = |one: &&ListedExecutor| {
+            let Offer { name, group, .. } = &one.executor.offer;
+            !one.executor.is_there() && (name, group) == (&offer.name, &offer.group)
+        };
+        let (back, others): (Vec<&ListedExecutor>, Vec<&ListedExecutor>) =
+            known.iter().filter(theirs).partition(returns);
+        check_room(others.len(), known.len() - back.len()).map_err(SubmitError::Refused)?;
+        for former in back {
+            self.command::<Executor>(former.id, ExecutorCommand::Return).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether whoever asks has an executor with a run of this job.
+    pub fn holds_run_of(&self, speaker: Speaker, job: JobId) -> bool {
+        self.registry().holds_run_of(speaker, job)
+    }
+
+    fn check_speaker(&self, speaker: Speaker, id: Uuid) -> Result<(), NotThere> {
+        if self.registry().is_spoken_for(speaker, id) { Ok(()) } else { Err(NotThere) }
+    }
+
     /// The executor is there and has these attempts: their leases are renewed.
-    pub async fn heartbeat(&self, id: Uuid, runs: &[(RunId, FencingToken)]) -> Result<HeartbeatReply, NotThere> {
+    pub async fn heartbeat(
+        &self,
+        speaker: Speaker,
+        id: Uuid,
+        runs: &[(RunId, FencingToken)],
+    ) -> Result<HeartbeatReply, NotThere> {
+        self.check_speaker(speaker, id)?;
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Heartbeat);
         if pulse.write {
@@ -113,7 +154,8 @@ impl Engine {
     }
 
     /// Attempts for the executor, at most `max`; waits for the first one.
-    pub async fn poll(&self, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
+    pub async fn poll(&self, speaker: Speaker, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
+        self.check_speaker(speaker, id)?;
         let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
         if self.registry().is_leaving(id) {
@@ -171,7 +213,8 @@ impl Engine {
     }
 
     /// The executor takes nothing new, and leaves once it has nothing left.
-    pub async fn leave(&self, id: Uuid) -> Result<Leaving, NotThere> {
+    pub async fn leave(&self, speaker: Speaker, id: Uuid) -> Result<Leaving, NotThere> {
+        self.check_speaker(speaker, id)?;
         let left = self.registry().drain(id).ok_or(NotThere)?;
         self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");

@@ -6,7 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_model::executor::Offer;
+use ordo_model::api_token::TokenIdentity;
+use ordo_model::executor::{Offer, Speaker};
 use ordo_model::limits::LEASE;
 use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use tokio::sync::Notify;
@@ -20,6 +21,7 @@ use crate::time::clock::Stopwatch;
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRegistry {
     inner: Mutex<RegistryState>,
+    registering: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ struct RegistryState {
 #[derive(Debug)]
 struct RegisteredExecutor {
     offer: Offer,
+    /// The token that it belongs to; None: the admins.
+    owner: Option<TokenIdentity>,
     heard: Stopwatch,
     heard_at: Timestamp,
     /// When it was last written down that it is there.
@@ -116,9 +120,15 @@ pub(crate) struct Doing {
 }
 
 impl ExecutorRegistry {
-    pub(crate) fn enroll(&self, id: Uuid, offer: Offer, draining: bool, now: Timestamp) {
+    /// A turn to register: they are taken one after the other.
+    pub(crate) async fn registering(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.registering.lock().await
+    }
+
+    pub(crate) fn enroll(&self, id: Uuid, offer: Offer, owner: Option<TokenIdentity>, draining: bool, now: Timestamp) {
         let member = RegisteredExecutor {
             offer,
+            owner,
             heard: Stopwatch::start(),
             heard_at: now,
             written: Stopwatch::start(),
@@ -129,6 +139,18 @@ impl ExecutorRegistry {
             asked: false,
         };
         self.lock().members.insert(id, member);
+    }
+
+    /// Whether the executor is there, and whoever asks may speak for it.
+    pub(crate) fn is_spoken_for(&self, speaker: Speaker, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(|member| speaker.may_speak_for(member.owner))
+    }
+
+    /// Whether an executor that whoever asks may speak for has a run of this job.
+    pub(crate) fn holds_run_of(&self, speaker: Speaker, job: JobId) -> bool {
+        let inner = self.lock();
+        let mut theirs = inner.members.values().filter(|member| speaker.may_speak_for(member.owner));
+        theirs.any(|member| member.leases.values().any(|held| held.job_id == job))
     }
 
     /// What it has since before this process.
@@ -243,11 +265,11 @@ impl ExecutorRegistry {
         }
     }
 
-    /// The attempt as it is in somebody's leases.
-    pub(crate) fn lease_of(&self, run_id: RunId) -> Option<RunLease> {
+    /// The attempt as it is in the leases of somebody whom the speaker may speak for.
+    pub(crate) fn lease_of(&self, speaker: Speaker, run_id: RunId) -> Option<RunLease> {
         let inner = self.lock();
-        let holder = inner.holders.get(&run_id)?;
-        inner.members.get(holder)?.leases.get(&run_id).cloned()
+        let holder = inner.members.get(inner.holders.get(&run_id)?)?;
+        holder.leases.get(&run_id).filter(|_| speaker.may_speak_for(holder.owner)).cloned()
     }
 
     /// Counts a chunk of log. None: it came before; otherwise how many bytes of it are kept.
@@ -302,6 +324,16 @@ impl ExecutorRegistry {
         self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
     }
 
+    /// Those whose lease is over by a clock that nobody sets, and by a while more: their alarm should have rung.
+    pub(crate) fn long_silent(&self) -> Vec<Uuid> {
+        let inner = self.lock();
+        inner.members.iter().filter(|(_, member)| member.is_long_silent()).map(|(id, _)| *id).collect()
+    }
+
+    pub(crate) fn is_long_silent(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(RegisteredExecutor::is_long_silent)
+    }
+
     /// Attempts that their executor has not spoken of for the time of a lease. Each is returned once.
     pub(crate) fn silent(&self) -> Vec<Silent> {
         let mut inner = self.lock();
@@ -348,6 +380,10 @@ impl ExecutorRegistry {
 }
 
 impl RegisteredExecutor {
+    fn is_long_silent(&self) -> bool {
+        self.heard.elapsed() >= LEASE.saturating_mul(2)
+    }
+
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;

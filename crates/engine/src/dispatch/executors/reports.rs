@@ -1,5 +1,6 @@
 //! What remote executors report: checked against the attempt they had, bounded like everything that runs here.
 
+use ordo_model::executor::Speaker;
 use ordo_model::job::{AttemptReport, Command, Refusal};
 use ordo_model::limits::NACK_DELAY_MAX;
 use ordo_model::{FencingToken, Millis, RunId};
@@ -56,10 +57,10 @@ pub enum ReportError {
 
 impl Engine {
     /// Takes reports in. Each is answered for itself, when its effect is durable.
-    pub async fn report(&self, reports: Vec<RemoteReport>) -> Vec<Result<(), ReportError>> {
+    pub async fn report(&self, speaker: Speaker, reports: Vec<RemoteReport>) -> Vec<Result<(), ReportError>> {
         let mut waiting = Vec::with_capacity(reports.len());
         for report in reports {
-            waiting.push(match self.prepare(report).await {
+            waiting.push(match self.prepare(speaker, report).await {
                 Ok(request) => Ok(self.queue(request)),
                 Err(error) => Err(error),
             });
@@ -74,9 +75,9 @@ impl Engine {
         answers
     }
 
-    async fn prepare(&self, report: RemoteReport) -> Result<Request, ReportError> {
+    async fn prepare(&self, speaker: Speaker, report: RemoteReport) -> Result<Request, ReportError> {
         let RemoteReport { run_id, token, status } = report;
-        let RunLease { job_id, since, mask, .. } = self.who_has(run_id, token).await?;
+        let RunLease { job_id, since, mask, .. } = self.who_has(speaker, run_id, token).await?;
         let report = match status {
             RemoteStatus::Completed { result } => {
                 let kept = result::bounded(self.batcher(), run_id, since, mask.value_aside(result).await).await;
@@ -94,9 +95,10 @@ impl Engine {
         Ok(Request::new(job_id, Command::Report { run_id, token, report }))
     }
 
-    /// The attempt as it is in somebody's leases. A stale one is refused before its result is stored.
-    async fn who_has(&self, run_id: RunId, token: FencingToken) -> Result<RunLease, ReportError> {
-        if let Some(held) = self.registry().lease_of(run_id) {
+    /// The attempt as it is in the leases of an executor that whoever reports may speak for. A stale one is refused
+    /// before its result is stored, and so is one of somebody else.
+    async fn who_has(&self, speaker: Speaker, run_id: RunId, token: FencingToken) -> Result<RunLease, ReportError> {
+        if let Some(held) = self.registry().lease_of(speaker, run_id) {
             return if held.token == token { Ok(held) } else { Err(ReportError::Stale) };
         }
         let found = self.queries().run(run_id).await.map_err(|fault| ReportError::Store(Arc::new(fault)))?;

@@ -5,11 +5,14 @@
 use std::collections::BTreeSet;
 
 use ordo_model::executor::{ExecutorCommand, Presence};
+use ordo_model::job::Command;
 use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease::ask;
 use super::registry::RunLease;
+use crate::commit::command::SubmitError;
+use crate::commit::job_command::Request;
 use crate::core::{Input, News};
 use crate::dispatch::Restored;
 use crate::engine::Engine;
@@ -33,7 +36,8 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         ask(engine, listed.id, ExecutorCommand::Renew).await?;
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
-        engine.registry().enroll(listed.id, offer.clone(), draining, engine.clock().now());
+        let owner = listed.executor.owner.map(|owner| owner.token);
+        engine.registry().enroll(listed.id, offer.clone(), owner, draining, engine.clock().now());
         engine.notify_core(listed.id, News::Enrolled(offer));
         if draining {
             engine.notify_core(listed.id, News::Draining);
@@ -42,9 +46,10 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
     Ok(there)
 }
 
-/// Puts what they run back into their leases.
-pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) {
+/// Puts what they run back into their leases, and gives it its whole time again.
+pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) -> Result<(), Fault> {
     let mut restored = Vec::new();
+    let mut readopted = BTreeSet::new();
     for attempt in running {
         let executor = attempt.executor.generation;
         if engine.registry().load(executor).is_none() {
@@ -58,8 +63,19 @@ pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) {
         engine.registry().restore_lease(executor, attempt.run_id, held);
         let (job_id, run_id, token, key) = (attempt.job_id, attempt.run_id, attempt.token, attempt.key.clone());
         restored.push(Restored { job_id, run_id, token, executor, key });
+        readopted.insert((job_id, attempt.executor.clone()));
+    }
+    let requests = readopted.into_iter().map(|(job, executor)| Request::new(job, Command::Readopt { executor }));
+    for answer in engine.send_all(requests.collect()).await {
+        match answer {
+            // Whoever is refused has no such job any more.
+            Ok(_) | Err(SubmitError::Refused(_)) => {}
+            Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
+            Err(error) => return Err(Fault::damaged(format!("recovery stopped: {error}"))),
+        }
     }
     if !restored.is_empty() {
         engine.tell(Input::Restored(restored));
     }
+    Ok(())
 }

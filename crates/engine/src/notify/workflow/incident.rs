@@ -13,7 +13,7 @@ use crate::notify::reconciler::Reconciled;
 
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
     let Some(mut incident) = engine.queries().object::<Incident>(id).await? else { return Ok(Reconciled::Done) };
-    if incident.next_turn().is_some_and(|at| at <= engine.clock().now()) {
+    if engine.is_due(incident.next_turn(), incident.frame) {
         let Some(woken) = tell(engine, id, IncidentCommand::Wake).await? else { return Ok(Reconciled::Done) };
         incident = woken;
     }

@@ -3,7 +3,9 @@
 use ordo_model::EntityId;
 use ordo_model::incident::{By, IncidentSource, Link, StartIncident};
 use ordo_model::job::{IncidentPolicy, Job, Notice, Reaction};
+use ordo_model::limits::ACTOR_MAX_BYTES;
 use ordo_model::outbox::OutboxEntry;
+use ordo_model::text::{shortened, visible};
 use ordo_store::Fault;
 
 use super::trouble;
@@ -52,8 +54,9 @@ fn identifier(job: &Job) -> String {
     format!("job:{}", job.id)
 }
 
+/// Labels of jobs from before may hold what names no longer do.
 fn by(job: &Job) -> By {
-    By::new(job.definition.label.clone(), IncidentSource::Job)
+    By::new(shortened(&visible(&job.definition.label), ACTOR_MAX_BYTES), IncidentSource::Job)
 }
 
 fn key(job: &Job, entry: &OutboxEntry<Notice>) -> String {

@@ -14,7 +14,7 @@ use crate::notify::reconciler::Reconciled;
 
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
     let Some(mut monitor) = engine.queries().object::<Monitor>(id).await? else { return Ok(Reconciled::Done) };
-    if monitor.due_at.is_some_and(|at| at <= engine.clock().now()) {
+    if engine.is_due(monitor.due_at, monitor.frame) {
         let Some(woken) = tell(engine, id, MonitorCommand::Wake).await? else { return Ok(Reconciled::Done) };
         monitor = woken;
     }

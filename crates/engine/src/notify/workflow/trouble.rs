@@ -6,7 +6,7 @@
 use ordo_model::Millis;
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentStatus, StartIncident};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
-use ordo_model::text::shortened;
+use ordo_model::text::{shortened, visible, visible_lines};
 use ordo_store::{Dedup, Fault};
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub(super) fn is_noted(repetition: u32) -> bool {
 pub(super) async fn open(engine: &Engine, start: StartIncident, note: Option<String>, key: &str) -> Result<(), Fault> {
     let by = start.by.clone();
     let start = StartIncident {
-        title: clean(&start.title, INCIDENT_TITLE_MAX_BYTES),
+        title: shortened(&visible(&start.title), INCIDENT_TITLE_MAX_BYTES).to_owned(),
         description: clean(&start.description, INCIDENT_TEXT_MAX_BYTES),
         ..start
     };
@@ -76,11 +76,9 @@ async fn change(engine: &Engine, id: Uuid, command: IncidentCommand, key: &str) 
     }
 }
 
-/// What a program said may hold anything; what people read holds no control characters, and has an end.
+/// What a program said may hold anything; what people read shows what cannot be seen, and has an end.
 fn clean(text: &str, max_bytes: usize) -> String {
-    let plain = |c: char| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c };
-    let text: String = text.chars().map(plain).collect();
-    shortened(&text, max_bytes).to_owned()
+    shortened(&visible_lines(text), max_bytes).to_owned()
 }
 
 fn extras(engine: &Engine, key: &str) -> CommitExtras {
@@ -98,7 +96,7 @@ mod tests {
 
     #[test]
     fn whatever_a_program_said_can_be_written_down() {
-        assert_eq!(clean("\u{1b}[31mno\r\nway\0", 100), " [31mno \nway ");
+        assert_eq!(clean("\u{1b}[31mno\r\nway\0", 100), "\\u{1b}[31mno\nway\\u{0}");
         assert_eq!(clean("üü", 3), "ü");
     }
 

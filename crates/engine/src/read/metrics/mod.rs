@@ -49,6 +49,9 @@ pub struct Metrics {
     /// Tries that failed.
     pub notifications_failed: AtomicU64,
     pub notifications_dead_lettered: AtomicU64,
+    /// Streams that the scrub has read and held against their events, and what did not agree.
+    pub scrub_streams: AtomicU64,
+    pub scrub_differences: AtomicU64,
     /// The same minute by minute.
     pub series: Series,
     skipped: [AtomicU64; REASONS.len()],
@@ -78,6 +81,8 @@ impl Default for Metrics {
             completed: AtomicU64::default(),
             failed: AtomicU64::default(),
             cancelled: AtomicU64::default(),
+            scrub_streams: AtomicU64::default(),
+            scrub_differences: AtomicU64::default(),
             commit_faults: AtomicU64::default(),
             lateness_ms: Histogram::new(&LATENESS_MS),
             duration_ms: Histogram::new(&DURATION_MS),
@@ -96,6 +101,11 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    pub(crate) fn scrubbed(&self, streams: u64, differences: u64) {
+        self.scrub_streams.fetch_add(streams, Ordering::Relaxed);
+        self.scrub_differences.fetch_add(differences, Ordering::Relaxed);
+    }
+
     pub fn round(&self, orders: usize, micros: u64) {
         self.commit_commands.observe(orders as u64);
         self.commit_micros.observe(micros);
@@ -150,6 +160,8 @@ impl Metrics {
             | Event::RunCancelRequested { .. }
             | Event::RunCancelled { .. }
             | Event::RunOrphaned { .. }
+            | Event::AttemptExtended { .. }
+            | Event::ClockStepped { .. }
             | Event::BackfillRequested { .. }
             | Event::HistoryTrimmed { .. }
             | Event::JobFollowed {}

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::scanner::Scanner;
@@ -21,6 +21,9 @@ const LINE_MIN_BYTES: usize = 4;
 pub(crate) const ASIDE_MIN_BYTES: usize = 64 * 1024;
 /// What stays as it is in a part of an address.
 const ADDRESS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What an address writes in another way than it was given.
+const WRITTEN: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'{').add(b'}');
 
 /// What must not be seen. Cheap to clone. Like the input of the attempt it is in memory for as long as the attempt.
 #[derive(Clone, Default)]
@@ -165,7 +168,26 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
     if value.contains('\n') {
         forms.extend(value.lines().map(str::trim).filter(|line| line.len() >= LINE_MIN_BYTES).map(str::to_owned));
     }
+    forms.extend(address_parts(value));
     forms.into_iter().map(String::into_bytes).collect()
+}
+
+/// The parts of an address that is a secret as a whole: messages show it without its user, its query or its scheme. The
+/// name of the host alone tells nothing.
+fn address_parts(value: &str) -> Vec<String> {
+    let Some((scheme, rest)) = value.trim().split_once("://") else { return Vec::new() };
+    if !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) {
+        return Vec::new();
+    }
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+    let (path, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+    let values = query.split(['&', '#']).filter_map(|pair| pair.split_once('=')).map(|(_, value)| value);
+    let parts = [user, password, Some(rest), Some(path), Some(query)].into_iter().flatten().chain(values);
+    let masked: Vec<&str> = parts.filter(|part| part.trim_matches('/').len() >= LINE_MIN_BYTES).collect();
+    let written = masked.iter().map(|part| utf8_percent_encode(part, WRITTEN).to_string());
+    masked.iter().map(|part| (*part).to_owned()).chain(written).collect()
 }
 
 #[cfg(test)]
@@ -189,6 +211,25 @@ mod tests {
         assert_eq!(mask.text("nothing"), "nothing");
         let masked = mask.value(json!({ "hunter2": ["x", "hunter2", 7, null, true] }));
         assert_eq!(masked, json!({ "***": ["x", "***", 7, null, true] }));
+    }
+
+    #[test]
+    fn an_address_that_is_a_secret_is_covered_by_its_parts() {
+        let mask = mask(&["https://bot:s3cr3t@hooks.example.com/services/T0/B0 x?key=abcdef&n=1"]);
+        for (said, covered) in [
+            (
+                "POST https://hooks.example.com/services/T0/B0%20x answered 500",
+                "POST https://hooks.example.com*** answered 500",
+            ),
+            ("cannot reach hooks.example.com/services/T0/B0 x", "cannot reach hooks.example.com***"),
+            ("key abcdef is wrong", "key *** is wrong"),
+            ("user bot:s3cr3t, password s3cr3t", "user ***, password ***"),
+            ("hooks.example.com is down", "hooks.example.com is down"),
+        ] {
+            assert_eq!(mask.text(said), covered);
+        }
+        let short = super::Mask::of(&[SecretText::new("https://example.com/a")]);
+        assert_eq!(short.text("1/a"), "1/a", "what is too short to tell anything stays");
     }
 
     #[test]

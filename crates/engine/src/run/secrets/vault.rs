@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::secret::Secret;
+use ordo_model::secret::{Secret, is_shared_name};
 use ordo_model::secret_reference::{referred, resolved};
 use serde_json::Value;
 use uuid::Uuid;
@@ -73,7 +73,9 @@ impl Vault {
         let mut values: BTreeMap<&str, SecretText> = BTreeMap::new();
         for name in referred(input) {
             let missing = || SecretsError::Unknown { name: name.to_owned() };
-            values.insert(name, self.reveal(name).await?.ok_or_else(missing)?);
+            // What belongs to a hook or a subscription is not for jobs.
+            let found = if is_shared_name(name) { self.reveal(name).await? } else { None };
+            values.insert(name, found.ok_or_else(missing)?);
         }
         let find = |name: &str| values.get(name).map(SecretText::expose);
         let input = resolved(input, &find);

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a terminal run is final, and only the current attempt's token can end a running one.
 
+use std::borrow::Cow;
+
 use super::draft::Draft;
 use super::fire;
 use crate::id::{FencingToken, Incarnation, RunId};
@@ -83,7 +85,7 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
         return;
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
-    let token = FencingToken(draft.job.last_token.0 + 1);
+    let token = draft.job.last_token.next(reservation.draw);
     draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
 }
 
@@ -209,6 +211,16 @@ pub(super) fn orphan(draft: &mut Draft, executor: &Incarnation, settle_after: Mi
     settle_overdue(draft);
 }
 
+/// What the executor goes on with is given the same time once more, counted from now: nobody was there to hear of it.
+pub(super) fn readopt(draft: &mut Draft, executor: &Incarnation) {
+    for (run_id, attempt, _) in running(draft) {
+        let deadline = draft.now.plus(attempt.deadline.since(attempt.started_at));
+        if attempt.executor == *executor && attempt.settle_at.is_none() && deadline != attempt.deadline {
+            draft.emit(Event::AttemptExtended { run_id, deadline });
+        }
+    }
+}
+
 fn running(draft: &Draft) -> Vec<(RunId, Attempt, Option<String>)> {
     let attempts =
         draft.job.active.iter().filter_map(|run| Some((run.id, run.attempt()?.clone(), run.cancelling.clone())));
@@ -258,8 +270,12 @@ pub(super) fn retry_run(draft: &mut Draft, run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A reason is kept to its limit, cut between two characters.
+/// A reason is kept to its limit, cut between two characters, with what cannot be seen written out.
 pub(super) fn bounded(reason: String) -> String {
+    let reason = match text::visible_lines(&reason) {
+        Cow::Borrowed(_) => reason,
+        Cow::Owned(visible) => visible,
+    };
     match text::shortened(&reason, REASON_MAX_BYTES) {
         whole if whole.len() == reason.len() => reason,
         start => format!("{start}…"),

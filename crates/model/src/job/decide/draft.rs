@@ -13,14 +13,21 @@ pub(super) struct Draft {
     pub(super) now: Timestamp,
     events: Vec<Event>,
     runs: Vec<Run>,
+    /// A step of the clock that is recorded with the next run: until then nothing is measured by it.
+    pub(super) clock: Option<Event>,
 }
 
 impl Draft {
     pub(super) fn new(job: Job, now: Timestamp) -> Draft {
-        Draft { job, now, events: Vec::new(), runs: Vec::new() }
+        Draft { job, now, events: Vec::new(), runs: Vec::new(), clock: None }
     }
 
     pub(super) fn emit(&mut self, event: Event) {
+        if matches!(event, Event::JobTriggered { .. })
+            && let Some(step) = self.clock.take()
+        {
+            self.emit(step);
+        }
         let touched = apply(&mut self.job, &event, self.now).expect("decide names only runs that the job has");
         if let Some(run) = touched {
             match self.runs.iter_mut().find(|known| known.id == run.id) {

@@ -5,6 +5,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::clock::Beats;
 use super::draft::Draft;
 use super::{attempts, refuse_cancelled};
 use crate::job::command::Refusal;
@@ -12,7 +13,6 @@ use crate::job::definition::Invalid;
 use crate::job::event::{Cause, Event, SkipReason, Timeliness};
 use crate::job::policy::{Block, Misfire};
 use crate::job::state::{Job, Phase};
-use crate::job::trigger::Trigger;
 use crate::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, BLOCK_QUEUE_MAX, CATCH_UP_MAX, MISFIRE_AFTER, MISFIRE_WINDOW};
 use crate::schedule::{Due, Gap, Occurrence};
 use crate::time::{Millis, Timestamp};
@@ -45,11 +45,10 @@ pub(super) fn due(draft: &mut Draft) {
 
 /// What is due of the job's schedule at `now`: the newest `keep` one by one, those before as a gap.
 pub(super) fn found(job: &Job, first: Occurrence, now: Timestamp, keep: usize) -> Due {
-    let found = match &job.definition.trigger {
-        Trigger::Scheduled(schedule) if !job.definition.trigger.is_one_off() => {
-            schedule.due(first, now, keep, job.id.0)
-        }
-        Trigger::Scheduled(_) | Trigger::Webhook { .. } | Trigger::Manual => Due::default(),
+    let trigger = &job.definition.trigger;
+    let found = match Beats::of(job, trigger) {
+        Some(beats) if !trigger.is_one_off() => beats.due(first, now, keep),
+        Some(_) | None => Due::default(),
     };
     // A one-off has only this one; nor may a schedule that a later version cannot read leave it without an outcome.
     if found.newest.is_empty() { Due { older: None, newest: vec![first], next: None } } else { found }

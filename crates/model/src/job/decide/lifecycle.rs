@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::clock::Beats;
 use super::draft::Draft;
-use super::{Decided, attempts, fire};
+use super::{Decided, attempts, clock, fire};
 use crate::id::JobId;
 use crate::job::apply::create;
 use crate::job::command::Refusal;
@@ -14,46 +15,50 @@ use crate::job::event::{Event, SkipReason};
 use crate::job::state::{Job, Phase};
 use crate::job::trigger::Trigger;
 use crate::limits::{AT_GRACE, GAP_COUNT_MAX};
+use crate::moment::Moment;
 use crate::schedule::{Occurrence, Rule, Schedule};
 use crate::time::{Millis, Timestamp};
 
-pub(super) fn schedule(id: JobId, definition: Definition, held: bool, now: Timestamp) -> Result<Decided, Refusal> {
+pub(super) fn schedule(id: JobId, definition: Definition, held: bool, moment: Moment) -> Result<Decided, Refusal> {
+    let now = moment.now;
     let definition = Arc::new(definition.prepared(now)?);
-    let next = first_of(&definition.trigger, None, now, id)?;
+    let next = match &definition.trigger {
+        Trigger::Scheduled(schedule) => some_time(first(schedule, now, id))?,
+        Trigger::Webhook { .. } | Trigger::Manual => None,
+    };
     let event = Event::JobScheduled { definition, held, next };
-    let job = create(id, &event, now).expect("the first event is JobScheduled");
-    Ok(Decided { job, events: vec![event], runs: Vec::new() })
+    let mut draft = Draft::new(create(id, &event, now).expect("the first event is JobScheduled"), now);
+    clock::begin(&mut draft, moment.frame);
+    let mut decided = draft.finish();
+    decided.events.insert(0, event);
+    Ok(decided)
 }
 
-/// The first occurrence of a trigger that is new at `now`, after those that have their outcome already.
-fn first_of(
-    trigger: &Trigger,
-    accounted_to: Option<Timestamp>,
-    now: Timestamp,
-    id: JobId,
-) -> Result<Option<Occurrence>, Refusal> {
-    match trigger {
-        Trigger::Scheduled(schedule) => first(schedule, accounted_to, now, id)
-            .map(Some)
-            .ok_or_else(|| Invalid::new("trigger", "the schedule has no time to come").into()),
-        Trigger::Webhook { .. } | Trigger::Manual => Ok(None),
-    }
+/// The first occurrence of a trigger that a job gets at `now`, after those that have their outcome already.
+fn first_of(job: &Job, trigger: &Trigger, now: Timestamp) -> Result<Option<Occurrence>, Refusal> {
+    let Some(beats) = Beats::of(job, trigger) else { return Ok(None) };
+    let schedule = trigger.schedule().filter(|schedule| matches!(schedule.rule, Rule::At { .. }));
+    some_time(match (schedule, job.accounted_to) {
+        (Some(one_off), _) => first(one_off, now, job.id),
+        (None, accounted_to) => match (beats.first_at_or_after(now), accounted_to) {
+            (Some(first), Some(accounted_to)) if first.nominal <= accounted_to => beats.next_after(accounted_to),
+            (first, _) => first,
+        },
+    })
+}
+
+fn some_time(found: Option<Occurrence>) -> Result<Option<Occurrence>, Refusal> {
+    found.map(Some).ok_or_else(|| Invalid::new("trigger", "the schedule has no time to come").into())
 }
 
 /// A one-off may be asked for a little after its time: it is due at once then, and not late by that.
-fn first(schedule: &Schedule, accounted_to: Option<Timestamp>, now: Timestamp, id: JobId) -> Option<Occurrence> {
+fn first(schedule: &Schedule, now: Timestamp, id: JobId) -> Option<Occurrence> {
     match schedule.rule {
         Rule::At { .. } => {
             let only = schedule.first_at_or_after(now.minus(AT_GRACE), id.0)?;
             Some(Occurrence { due: only.due.max(now), ..only })
         }
-        Rule::Every { .. } | Rule::Cron { .. } => {
-            let first = schedule.first_at_or_after(now, id.0)?;
-            match accounted_to {
-                Some(accounted_to) if first.nominal <= accounted_to => schedule.next_after(accounted_to, id.0),
-                Some(_) | None => Some(first),
-            }
-        }
+        Rule::Every { .. } | Rule::Cron { .. } => schedule.first_at_or_after(now, id.0),
     }
 }
 
@@ -84,7 +89,7 @@ pub(super) fn update(draft: &mut Draft, patch: &Map<String, Value>, if_revision:
         draft.job.next
     } else {
         leave_trigger(draft);
-        first_of(&definition.trigger, draft.job.accounted_to, draft.now, draft.job.id)?
+        first_of(&draft.job, &definition.trigger, draft.now)?
     };
     draft.emit(Event::JobUpdated { definition: Arc::new(definition), next });
     Ok(())
@@ -106,10 +111,11 @@ fn keep_beat(new: &mut Trigger, old: &Trigger) {
 fn leave_trigger(draft: &mut Draft) {
     fire::end_backfills(draft);
     let (Some(next), Some(schedule)) = (draft.job.next, draft.job.definition.trigger.schedule()) else { return };
-    if draft.job.phase == Phase::Held || next.nominal > draft.now {
+    let now = draft.now.plus(draft.job.beat_ahead(&draft.job.definition.trigger));
+    if draft.job.phase == Phase::Held || next.nominal > now {
         return;
     }
-    let end = draft.now.plus(Millis::from_ms(1));
+    let end = now.plus(Millis::from_ms(1));
     let left = schedule.between(next.nominal, end, GAP_COUNT_MAX as usize, draft.job.id.0);
     let left = if left.is_empty() { vec![next] } else { left };
     fire::skip_all(draft, None, &left, None, SkipReason::Changed);

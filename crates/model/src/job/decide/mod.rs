@@ -4,6 +4,7 @@
 
 mod attempts;
 mod chain;
+mod clock;
 mod draft;
 mod fire;
 mod lifecycle;
@@ -14,7 +15,7 @@ use super::event::{Cause, Event};
 use super::run::Run;
 use super::state::{Job, Phase};
 use crate::id::JobId;
-use crate::time::Timestamp;
+use crate::moment::Moment;
 use draft::Draft;
 
 /// What was decided: the events, the job after them, and the runs they touched (each as it is after the last of them).
@@ -25,15 +26,22 @@ pub struct Decided {
     pub runs: Vec<Run>,
 }
 
-pub fn decide(id: JobId, job: Option<Job>, slotted: SlottedCommand, now: Timestamp) -> Result<Decided, Refusal> {
+pub fn decide(
+    id: JobId,
+    job: Option<Job>,
+    slotted: SlottedCommand,
+    now: impl Into<Moment>,
+) -> Result<Decided, Refusal> {
+    let moment = now.into();
     let SlottedCommand { command, mut reservation } = slotted;
     let (job, command) = match (job, command) {
-        (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, now),
+        (None, Command::Schedule { definition, held }) => return lifecycle::schedule(id, *definition, held, moment),
         (None, _) => return Err(Refusal::NoSuchJob),
         (Some(_), Command::Schedule { .. }) => return Err(Refusal::Exists),
         (Some(job), command) => (job, command),
     };
-    let mut draft = Draft::new(job, now);
+    let mut draft = Draft::new(job, moment.now);
+    clock::follow(&mut draft, moment.frame);
     match command {
         Command::Schedule { .. } => return Err(Refusal::Exists),
         Command::Update { patch, if_revision } => lifecycle::update(&mut draft, &patch, if_revision)?,
@@ -62,6 +70,7 @@ pub fn decide(id: JobId, job: Option<Job>, slotted: SlottedCommand, now: Timesta
         Command::Report { run_id, token, report } => attempts::report(&mut draft, run_id, token, report)?,
         Command::CancelRun { run_id, reason } => attempts::cancel_run(&mut draft, run_id, reason)?,
         Command::Orphan { executor, settle_after } => attempts::orphan(&mut draft, &executor, settle_after),
+        Command::Readopt { executor } => attempts::readopt(&mut draft, &executor),
         Command::Follow => {
             if !draft.job.followed {
                 draft.emit(Event::JobFollowed {});

@@ -11,7 +11,7 @@ use super::talk::CommandSession;
 use crate::cli::import::{ImportArgs, ImportCommand};
 use crate::error::{Error, Exit, Result};
 use compare::ImportScope;
-use ordo_import::{Imported, cronjob, crontab};
+use ordo_import::{Imported, actions, cronjob, crontab};
 
 pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result<Exit> {
     match command {
@@ -26,6 +26,12 @@ pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result
             let text = origin::text(&args.common.file)?;
             let not_yaml = |error: cronjob::NotYaml| Error::failed("the file is no YAML").detail(error.to_string());
             let reading = cronjob::read(&text).map_err(not_yaml)?;
+            import(talk, &args.common, &reading, ImportScope::Named).await
+        }
+        ImportCommand::Actions(args) => {
+            let text = origin::text(&args.common.file)?;
+            let not_json = |error: actions::NotJson| Error::failed("the file is no JSON").detail(error.to_string());
+            let reading = actions::read(&text).map_err(not_json)?;
             import(talk, &args.common, &reading, ImportScope::Named).await
         }
     }

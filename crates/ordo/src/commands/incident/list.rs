@@ -17,6 +17,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Resul
     let filters = [
         ("status", args.status.clone()),
         ("severity", args.severity.clone()),
+        ("search", args.search.clone()),
         ("assignee", args.assignee.clone()),
         ("since", since.map(|since| since.to_string())),
     ];

@@ -81,7 +81,7 @@ async fn after(talk: &CommandSession, args: &PolicyArgs) -> Result<Option<After>
     let mut jobs: Vec<JobId> = Vec::with_capacity(args.after_jobs.len());
     for name in &args.after_jobs {
         let id = find::job(talk, name).await?;
-        jobs.push(id.parse().map_err(|_| Error::failed(format!("{id} is no id of a job")))?);
+        jobs.push(id.parse().map_err(|_| Error::misused(format!("{id} is no id of a job")))?);
     }
     Ok(Some(After { jobs, mode: args.after_mode.unwrap_or_default(), on: args.after_on.unwrap_or_default() }))
 }

@@ -21,7 +21,8 @@ pub(crate) fn new(args: &TriggerArgs, now: Timestamp) -> Result<Trigger> {
 
 /// The trigger of a job after a change: a new rule replaces it, options alone are laid over it.
 pub(crate) fn changed(args: &TriggerArgs, now: Timestamp, old: &Trigger) -> Result<Option<Trigger>> {
-    if let Some(trigger) = with_rule(args, now)? {
+    if let Some(mut trigger) = with_rule(args, now)? {
+        keep_zone(&mut trigger, old, args);
         return Ok(Some(trigger));
     }
     let only_for_times = args.start.is_some() || args.end.is_some();
@@ -41,6 +42,23 @@ pub(crate) fn changed(args: &TriggerArgs, now: Timestamp, old: &Trigger) -> Resu
         timezone.clone_from(zone);
     }
     Ok(Some(Trigger::Scheduled(with_options(schedule, args, now)?)))
+}
+
+/// Another expression is read in the zone of the one before, and treats clock changes as that did, unless others are
+/// named: whoever moves a job by an hour does not move it to another country.
+fn keep_zone(new: &mut Trigger, old: &Trigger, args: &TriggerArgs) {
+    let (Trigger::Scheduled(new), Trigger::Scheduled(old)) = (new, old) else { return };
+    if let (Rule::Cron { timezone, dst, .. }, Rule::Cron { timezone: old_zone, dst: old_dst, .. }) =
+        (&mut new.rule, &old.rule)
+    {
+        if args.tz.is_none() {
+            timezone.clone_from(old_zone);
+        }
+        *dst = Dst {
+            skipped: args.dst_skipped.unwrap_or(old_dst.skipped),
+            repeated: args.dst_repeated.unwrap_or(old_dst.repeated),
+        };
+    }
 }
 
 fn is_cron(trigger: &Trigger) -> bool {

@@ -28,7 +28,7 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 pub(super) async fn run(talk: &CommandSession, args: &CopyArgs) -> Result<Exit> {
     let (from, to) = (StoreLocation::of(&args.from), StoreLocation::of(&args.to));
     if from == to {
-        return Err(Error::failed("a store cannot be copied onto itself"));
+        return Err(Error::misused("a store cannot be copied onto itself"));
     }
     if let StoreLocation::File(path) = &from
         && !path.exists()

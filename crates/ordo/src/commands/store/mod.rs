@@ -57,7 +57,7 @@ async fn file(talk: &CommandSession, asked: &StoreArg, verb: &str) -> Result<Fil
         StoreAccess::File(file) => Ok(file),
         StoreAccess::Daemon(daemon) => Err(daemon.in_the_way(verb)),
         StoreAccess::Database(_) => {
-            Err(Error::failed(format!("a database is not for ordo store {verb}")).hint(match verb {
+            Err(Error::misused(format!("a database is not for ordo store {verb}")).hint(match verb {
                 "compact" => "PostgreSQL gives unused space back by itself (VACUUM)",
                 _ => "use PostgreSQL's own tools: pg_dump and pg_restore",
             }))
@@ -91,7 +91,7 @@ async fn backup(talk: &CommandSession, args: &BackupArgs) -> Result<Exit> {
     match place(talk, &args.store).await? {
         StoreAccess::Daemon(daemon) => daemon.backup(&to).await?,
         StoreAccess::File(file) => file.backup(&to)?,
-        StoreAccess::Database(_) => return Err(Error::failed("a database is not for ordo store backup").hint(DUMP)),
+        StoreAccess::Database(_) => return Err(Error::misused("a database is not for ordo store backup").hint(DUMP)),
     }
     let bytes = std::fs::metadata(&to).map_or(0, |file| file.len());
     let answer = json!({ "to": to.display().to_string(), "bytes": bytes });

@@ -4,66 +4,71 @@
 //! costs a read, never an event. A slow client holds up nobody: it is read for again only when it took what it got.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::sync::Arc;
 
-use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use axum::response::sse::Event as SseEvent;
 use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
 use ordo_store::{Fault, Position, StoredEvent};
 use serde::Serialize;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio_util::sync::CancellationToken;
 
 use crate::api::events::streams::view;
 use crate::app::App;
 use crate::auth::access::is_published;
+use crate::auth::caller::Caller;
 use crate::http::problem::Problem;
+use crate::http::sse::{self, Changes, Turns};
+use crate::http::streams::StreamPass;
 
 /// How many events one read takes from the store: what one follower holds in memory.
 const READ_AT_ONCE: usize = 64;
 
 struct EventFollower {
+    caller: Caller,
     engine: Engine,
+    turns: Arc<Turns>,
     after: Position,
-    hints: Receiver<ChangeHint>,
-    closing: CancellationToken,
+    changes: Changes,
     ready: VecDeque<StoredEvent>,
+    /// The last read brought as much as it could: there is more behind it.
+    is_behind: bool,
     over: bool,
 }
 
 /// The first look is made before the answer begins: a position that is none is refused, not streamed.
-pub(crate) async fn answer(app: &App, after: Position, closing: CancellationToken) -> Result<Response, Fault> {
+pub(crate) async fn answer(app: &App, caller: Caller, after: Position, pass: StreamPass) -> Result<Response, Fault> {
     let mut follow = EventFollower {
+        caller,
         // Watching begins before the first look, so nothing falls between the two.
-        hints: app.engine.watch(),
+        changes: Changes::new(app.engine.watch()),
         engine: app.engine.clone(),
+        turns: app.turns.clone(),
         after,
-        closing,
         ready: VecDeque::new(),
+        is_behind: false,
         over: false,
     };
     follow.look().await?;
     let events = stream::unfold(follow, |mut follow| async move {
         let event = follow.next().await?;
-        Some((Ok::<SseEvent, Infallible>(event), follow))
+        Some((event, follow))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+    Ok(sse::answer(pass, events))
 }
 
 impl EventFollower {
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
-            if self.over || self.closing.is_cancelled() {
+            if self.over {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                return Some(to_sse(event).unwrap_or_else(|fault| self.end(fault)));
+                return Some(to_sse(event, &self.caller).unwrap_or_else(|fault| self.end(fault)));
             }
             match self.look().await {
-                Ok(()) if self.ready.is_empty() => self.wait().await?,
+                Ok(()) if self.ready.is_empty() => self.changes.next(is_event).await?,
                 Ok(()) => {}
                 Err(fault) => return Some(self.end(fault)),
             }
@@ -72,7 +77,10 @@ impl EventFollower {
 
     async fn look(&mut self) -> Result<(), Fault> {
         loop {
+            let turn = if self.is_behind { self.turns.replay().await } else { self.turns.look().await };
             let found = self.engine.queries().store().events(&self.after, READ_AT_ONCE).await?;
+            drop(turn);
+            self.is_behind = found.len() == READ_AT_ONCE;
             let Some(last) = found.last() else { return Ok(()) };
             self.after = last.position.clone();
             self.ready.extend(found.into_iter().filter(|event| is_published(event.entity.kind)));
@@ -82,39 +90,22 @@ impl EventFollower {
         }
     }
 
-    /// Waits until looking again is worth it; nothing when the server goes down.
-    async fn wait(&mut self) -> Option<()> {
-        loop {
-            let hint = tokio::select! {
-                () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => hint,
-            };
-            match hint {
-                Ok(ChangeHint::Job(_) | ChangeHint::Run(_) | ChangeHint::Object(_) | ChangeHint::Elsewhere)
-                | Err(RecvError::Lagged(_)) => {
-                    break;
-                }
-                Ok(ChangeHint::Log(_)) => {}
-                Err(RecvError::Closed) => return None,
-            }
-        }
-        self.forget_hints();
-        Some(())
-    }
-
-    /// One read serves all hints there are: each came after the commit it speaks of.
-    fn forget_hints(&mut self) {
-        while let Ok(_) | Err(TryRecvError::Lagged(_)) = self.hints.try_recv() {}
-    }
-
     fn end(&mut self, fault: Fault) -> SseEvent {
         self.over = true;
         SseEvent::default().event("error").data(text(&Problem::from(fault).details()))
     }
 }
 
-fn to_sse(event: StoredEvent) -> Result<SseEvent, Fault> {
-    let event = view(event)?;
+/// Log lines are no events.
+fn is_event(hint: &ChangeHint) -> bool {
+    match hint {
+        ChangeHint::Job(_) | ChangeHint::Run(_) | ChangeHint::Object(_) | ChangeHint::Elsewhere => true,
+        ChangeHint::Log(_) => false,
+    }
+}
+
+fn to_sse(event: StoredEvent, caller: &Caller) -> Result<SseEvent, Fault> {
+    let event = view(event, caller)?;
     Ok(SseEvent::default().id(event.position.clone()).data(text(&event)))
 }
 

@@ -14,14 +14,17 @@ use ordo_store::{Fault, Position};
 use crate::api::events::streams::view;
 use crate::app::App;
 use crate::auth::access::is_published;
+use crate::auth::caller::Caller;
 use crate::http::params::Params;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
 use crate::http::sse::{last_event_id, not_an_id, wants_events};
+use crate::http::streams::Counting;
 
 /// From the event behind the position `after` on; from the oldest that is kept when it is left out.
 pub(crate) async fn read(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     mut params: Params,
@@ -31,23 +34,28 @@ pub(crate) async fn read(
     let after = params.take_text("after").or(cursor).unwrap_or_default();
     params.finish()?;
     if !wants_events(&headers) {
-        return page(&app, Position(after), limit).await;
+        return page(&app, &caller, Position(after), limit).await;
     }
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
+    let pass = app.streams.open(&app.engine, &caller, closing, Counting::Counted)?;
     match last_event_id::<String>(&headers)? {
-        Some(last) => follow::answer(&app, Position(last), closing).await.map_err(|fault| unless(fault, not_an_id)),
-        None => follow::answer(&app, Position(after), closing).await.map_err(|fault| unless(fault, not_a_position)),
+        Some(last) => {
+            follow::answer(&app, caller, Position(last), pass).await.map_err(|fault| unless(fault, not_an_id))
+        }
+        None => {
+            follow::answer(&app, caller, Position(after), pass).await.map_err(|fault| unless(fault, not_a_position))
+        }
     }
 }
 
-async fn page(app: &App, after: Position, limit: usize) -> Result<Response, Problem> {
+async fn page(app: &App, caller: &Caller, after: Position, limit: usize) -> Result<Response, Problem> {
     let found = app.engine.queries().store().events(&after, limit + 1).await;
     let mut events = found.map_err(|fault| unless(fault, not_a_position))?;
     let is_cut = events.len() > limit;
     events.truncate(limit);
     let next_cursor = events.last().filter(|_| is_cut).map(|event| event.position.0.clone());
     events.retain(|event| is_published(event.entity.kind));
-    let items = events.into_iter().map(view).collect::<Result<Vec<EventView>, Fault>>()?;
+    let items = events.into_iter().map(|event| view(event, caller)).collect::<Result<Vec<EventView>, Fault>>()?;
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 

@@ -21,11 +21,13 @@ use ordo_model::{FencingToken, Millis, RunId};
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
 use crate::http::path::{Name, Named};
 use crate::http::peer::Peer;
 use crate::http::problem::{Problem, of_submit};
+use crate::http::streams::Counting;
 
 /// How many runs one heartbeat may name.
 const BEAT_RUNS_MAX: usize = REPORTS_MAX;
@@ -54,7 +56,12 @@ pub(crate) fn not_there(error: NotThere) -> Problem {
     Problem::new(Code::ExecutorNotFound, error.to_string())
 }
 
-pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn register(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     idempotency::refuse(&headers)?;
     let NewExecutor { name, group, tools, capacity, version } = body.parse()?;
     if name == app.node.name {
@@ -62,7 +69,8 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
         return Err(Problem::field(Code::InvalidBody, "name", message));
     }
     let offer = Offer { name, group, tools, capacity, version };
-    let id = app.engine.register_executor(offer).await.map_err(refused)?;
+    caller.scope.check(&offer).map_err(|error| Problem::new(Code::Forbidden, error.to_string()))?;
+    let id = app.engine.register_executor(offer, caller.owner()).await.map_err(refused)?;
     let registered = Registered { id, heartbeat_ms: HEARTBEAT.ms(), lease_ms: LEASE.ms() };
     Ok((StatusCode::CREATED, Json(registered)).into_response())
 }
@@ -70,12 +78,14 @@ pub(crate) async fn register(State(app): State<App>, headers: HeaderMap, body: B
 fn refused(error: SubmitError<ExecutorRefusal>) -> Problem {
     of_submit(error, |refusal| match refusal {
         ExecutorRefusal::Invalid { field, message } => Problem::field(Code::InvalidBody, field, message),
+        ExecutorRefusal::TooMany { .. } => Problem::new(Code::TooManyExecutors, refusal.to_string()),
         ExecutorRefusal::NoSuchExecutor | ExecutorRefusal::Exists => not_there(NotThere),
     })
 }
 
 pub(crate) async fn heartbeat(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -84,7 +94,7 @@ pub(crate) async fn heartbeat(
         return Err(Problem::field(Code::InvalidBody, "runs", format!("names more than {BEAT_RUNS_MAX} runs")));
     }
     let runs: Vec<(RunId, FencingToken)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
-    let beat = app.engine.heartbeat(id, &runs).await.map_err(not_there)?;
+    let beat = app.engine.heartbeat(caller.speaker(), id, &runs).await.map_err(not_there)?;
     Ok(Json(HeartbeatAnswer { cancel: beat.cancel, lost: beat.lost, drain: beat.drain }).into_response())
 }
 
@@ -109,6 +119,7 @@ fn assignment(Handed { assignment, payload, traceparent }: Handed) -> Assignment
 
 pub(crate) async fn poll(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
     peer: Option<Extension<Peer>>,
     body: Body,
@@ -119,11 +130,12 @@ pub(crate) async fn poll(
         return Err(Problem::field(Code::InvalidBody, "max", format!("must be between 1 and {POLL_MAX}")));
     }
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
+    let pass = app.streams.open(&app.engine, &caller, closing, Counting::Free)?;
     let polled = tokio::select! {
-        // Nothing is taken once the server goes down: what is taken must be handed out.
+        // Nothing is taken once the server goes down, or the token has ended: what is taken must be handed out.
         biased;
-        () = closing.cancelled() => Ok(Polled::default()),
-        polled = app.engine.poll(id, max, Millis::from_ms(wait_ms)) => polled,
+        () = pass.over() => Ok(Polled::default()),
+        polled = app.engine.poll(caller.speaker(), id, max, Millis::from_ms(wait_ms)) => polled,
     };
     let Polled { handed, drain } = polled.map_err(not_there)?;
     Ok(Json(Assignments { runs: handed.into_iter().map(assignment).collect(), drain }).into_response())
@@ -140,9 +152,10 @@ pub(crate) async fn drain(
 
 pub(crate) async fn leave(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
 ) -> Result<Response, Problem> {
-    let leaving = match app.engine.leave(id).await.map_err(not_there)? {
+    let leaving = match app.engine.leave(caller.speaker(), id).await.map_err(not_there)? {
         Leaving::Left => ExecutorLeaving { state: LeavingState::Left, running: 0 },
         Leaving::Draining { running } => ExecutorLeaving { state: LeavingState::Draining, running },
     };
@@ -172,6 +185,7 @@ fn listed(listed: &ListedExecutor) -> ExecutorView {
         running: listed.running,
         registered_at: listed.executor.registered_at,
         seen_at: listed.heard_at,
+        registered_by: listed.executor.owner.as_ref().map(|owner| owner.name.clone()),
         in_process: false,
     }
 }
@@ -190,6 +204,7 @@ async fn own(app: &App) -> ExecutorView {
         running: load.pools.iter().map(|(_, running, _)| running).sum(),
         registered_at: app.now().minus(app.since.elapsed()),
         seen_at: app.now(),
+        registered_by: None,
         in_process: true,
     }
 }

@@ -1,7 +1,7 @@
 //! What remote executors bring back: reports and log lines, many at once, each answered for itself.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::reports::{LogChunks, NewLogLine, Report, ReportResult, ReportResults, ReportStatus, Reports};
@@ -11,6 +11,7 @@ use ordo_model::{Millis, RunId};
 use ordo_store::Fault;
 
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
 
@@ -24,15 +25,23 @@ fn remote(report: Report) -> RemoteReport {
     RemoteReport { run_id: report.run_id, token: report.token, status }
 }
 
-pub(crate) async fn report(State(app): State<App>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn report(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Result<Response, Problem> {
     let Reports { reports } = body.parse()?;
     check_count("reports", reports.len())?;
     let ids: Vec<RunId> = reports.iter().map(|report| report.run_id).collect();
-    let answers = app.engine.report(reports.into_iter().map(remote).collect()).await;
+    let answers = app.engine.report(caller.speaker(), reports.into_iter().map(remote).collect()).await;
     Ok(results(ids, answers))
 }
 
-pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn logs(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Result<Response, Problem> {
     let LogChunks { chunks } = body.parse()?;
     check_count("chunks", chunks.len())?;
     let ids: Vec<RunId> = chunks.iter().map(|chunk| chunk.run_id).collect();
@@ -44,7 +53,7 @@ pub(crate) async fn logs(State(app): State<App>, body: Body) -> Result<Response,
         seq: chunk.seq,
         lines: chunk.lines.into_iter().map(line).collect(),
     };
-    let answers = app.engine.store_logs(chunks.into_iter().map(chunk).collect()).await;
+    let answers = app.engine.store_logs(caller.speaker(), chunks.into_iter().map(chunk).collect()).await;
     Ok(results(ids, answers))
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod deliveries;
 pub(crate) mod receive;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::hooks::{HookPatch, HookView, NewHook};
@@ -21,6 +21,7 @@ use ordo_model::object::Object;
 
 use crate::api::hooks::asked::HookRequest;
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{Cursor, Params, next_cursor};
@@ -47,7 +48,12 @@ pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Probl
     app.engine.queries().hook(slug).await?.ok_or_else(|| Slug::missing(slug))
 }
 
-pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     let form: NewHook = body.parse()?;
     let once = Once::read(&headers, "POST /v1/hooks", &body.bytes)?;
     if let Some(once) = &once
@@ -56,7 +62,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         return Ok(idempotency::replayed(created(&app, &find(&app, &slug).await?).await?));
     }
     let own_secret = Hook::own_secret(&form.slug);
-    let asked = form.verify.map(|verify| HookRequest::of(verify, &own_secret)).transpose()?;
+    let asked = form.verify.map(|verify| HookRequest::of(verify, &own_secret, &caller)).transpose()?;
     let slug = form.slug;
     let terms = HookTerms {
         verify: asked.as_ref().map(|asked| asked.verify.clone()),
@@ -82,6 +88,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
 
 pub(crate) async fn update(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(Slug(slug)): Named<Slug>,
     body: Body,
 ) -> Result<Json<HookView>, Problem> {
@@ -90,7 +97,7 @@ pub(crate) async fn update(
     let before = find(&app, &slug).await?;
     let (asked, verify) = match form.verify {
         Some(Some(verify)) => {
-            let asked = HookRequest::of(verify, &own_secret)?;
+            let asked = HookRequest::of(verify, &own_secret, &caller)?;
             let verify = Some(asked.verify.clone());
             (Some(asked), Some(verify))
         }

@@ -15,7 +15,7 @@ use http_body_util::LengthLimitError;
 use ordo_api::Code;
 use ordo_api::hooks::{DeliveryReceived, SlackChallenge};
 use ordo_engine::deliveries::{Arrival, DeliveryCounts, Received};
-use ordo_model::hook::{DeliveryRefusal, Headers, Hook, Scheme, Verify, delivery_id, verify};
+use ordo_model::hook::{DeliveryRefusal, Headers, Hook, Scheme, Verify, delivery_id, replay_mark, verify};
 use ordo_model::limits::DELIVERY_HEADERS_MAX_BYTES;
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ use crate::api::hooks;
 use crate::app::App;
 use crate::http::path::{Named, Slug};
 use crate::http::problem::{Problem, of_submit};
+use crate::http::rate::Allowance;
 
 /// How long a sender may take for its payload.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,14 +36,21 @@ pub(crate) async fn receive(
     request: Request,
 ) -> Result<Response, Problem> {
     let hook = hooks::find(&app, &slug).await?;
-    match take(&app, &hook, request).await {
-        Ok(answer) => Ok(answer),
+    // Only a hook that is there has a share: however its name was written, and whatever else is asked for.
+    let share = app.rates.of_hook(&hook.slug);
+    if let Some(refusal) = share.as_ref().and_then(Allowance::refusal) {
+        return Ok(refusal);
+    }
+    let mut answer = match take(&app, &hook, request).await {
+        Ok(answer) => answer,
         Err(problem) => {
             DeliveryCounts::add(&app.engine.metrics().deliveries.refused);
             tracing::info!(hook = %slug, code = problem.code.text(), "a call of a hook was refused");
-            Err(problem)
+            problem.into_response()
         }
-    }
+    };
+    share.iter().for_each(|share| share.tell(answer.headers_mut()));
+    Ok(answer)
 }
 
 async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Problem> {
@@ -60,6 +68,7 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
     let arrival = Arrival {
         hook: hook.slug.clone(),
         sender_id: delivery_id(hook.scheme(), Headers(&headers), &body),
+        replay_mark: replay_mark(hook.scheme(), Headers(&headers), &body),
         content_type,
         passes: hook.terms.filter.as_ref().is_none_or(|filter| filter.passes(&body)),
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),

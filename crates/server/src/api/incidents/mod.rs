@@ -8,11 +8,12 @@ use ordo_api::incidents::{
     Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
 };
 use ordo_api::{Code, Page};
-use ordo_engine::incidents::IncidentFilter;
+use ordo_engine::incidents::{Happened, IncidentFilter};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::incident::{
     By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident, postmortem,
 };
+use ordo_model::limits::INCIDENT_TITLE_MAX_BYTES;
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
@@ -93,6 +94,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
         severity: params.take::<Severity>("severity")?,
         assignee: params.take_text("assignee"),
         since: params.take::<Timestamp>("since")?,
+        search: take_search(&mut params)?,
     };
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
@@ -100,6 +102,17 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
     let found = app.engine.queries().incidents(&filter, after.as_ref(), limit).await?;
     let items = found.items.iter().map(|kept| IncidentView::of(kept.id, kept)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
+}
+
+/// A text that a title, a description or an identifier can contain.
+fn take_search(params: &mut Params) -> Result<Option<String>, Problem> {
+    match params.take_text("search") {
+        Some(text) if text.len() > INCIDENT_TITLE_MAX_BYTES => {
+            let message = format!("is longer than a title can be, {INCIDENT_TITLE_MAX_BYTES} bytes");
+            Err(Problem::field(Code::InvalidQuery, "search", message))
+        }
+        given => Ok(given.filter(|text| !text.is_empty())),
+    }
 }
 
 fn take_status(params: &mut Params) -> Result<Option<IncidentStatus>, Problem> {
@@ -120,7 +133,9 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let found = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
-    let entries = timeline.iter().map(|happened| TimelineEntry::of(happened.version, happened.at, &happened.event));
+    let entries = timeline
+        .iter()
+        .map(|Happened { version, at, event, published_at }| TimelineEntry::of(*version, *at, event, *published_at));
     let entries = entries.collect::<Result<Vec<TimelineEntry>, _>>();
     let timeline = entries.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     Ok(Json(IncidentView { timeline: Some(timeline), ..IncidentView::of(id, &found) }).into_response())

@@ -99,11 +99,11 @@ async fn make_once(app: &App, job: &RawValue, once: Once) -> BatchEntry {
 }
 
 async fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
-    let job = strict::from_slice(job.get().as_bytes()).map_err(|error| match error {
+    let fields = strict::from_slice(job.get().as_bytes()).map_err(|error| match error {
         Unreadable::Json(message) => Problem::new(Code::InvalidJob, message),
         Unreadable::Shape(misread) => Problem::misread(Code::InvalidJob, misread),
     })?;
-    jobs::command(&app.engine, job).await
+    jobs::command(&app.engine, jobs::read_new(fields)?).await
 }
 
 fn result(made: BatchEntry) -> BatchResult {

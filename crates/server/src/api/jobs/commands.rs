@@ -95,7 +95,7 @@ pub(crate) async fn resume(State(app): State<App>, Named(id): Named<JobId>) -> R
 
 async fn order(app: &App, id: JobId, command: Command) -> Result<Response, Problem> {
     let accepted = app.engine.submit(id, command).await.map_err(|error| named(id, error))?;
-    Ok(answer(StatusCode::OK, &accepted.job))
+    Ok(answer(app, StatusCode::OK, &accepted.job))
 }
 
 pub(crate) async fn backfill(

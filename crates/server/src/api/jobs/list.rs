@@ -1,4 +1,4 @@
-//! The list of jobs: by age, or by label when a part of the label is looked for.
+//! The list of jobs: newest first, or by label when a part of the label is looked for.
 //!
 //! Invariant: a request costs a bounded amount of work whatever it looks for; where that is not enough, the page is
 //! short and its cursor goes on.
@@ -12,6 +12,7 @@ use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 use ordo_model::job::{JobState, Trigger};
 use ordo_model::limits::LABEL_MAX_BYTES;
 
+use crate::api::jobs::as_action::{self, Shape};
 use crate::app::App;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
@@ -21,7 +22,7 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
         (params.take_text("label"), take_part(&mut params, "label_prefix")?, take_part(&mut params, "search")?);
     let is_search = prefix.is_some() || part.is_some();
     let query = JobQuery {
-        order: if is_search { JobOrder::Label } else { JobOrder::Oldest },
+        order: take_order(&mut params, is_search)?,
         filter: JobFilter {
             label,
             label_prefix: prefix.unwrap_or_default(),
@@ -33,14 +34,42 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
         limit: params.take_limit()?,
         after: params.take_cursor::<Cursor>()?,
     };
+    let shape = Shape::take(&mut params)?;
     params.finish()?;
     if is_search && query.filter.label.is_some() {
         let detail = "leave out search and label_prefix: the label is already given in full";
         return Err(Problem::field(Code::InvalidQuery, "label", detail));
     }
     let page = app.engine.queries().jobs(&query).await?;
-    let items = page.items.iter().map(JobView::of).collect();
-    Ok(Json(Page { items, next_cursor: next_cursor(page.next) }).into_response())
+    let next_cursor = next_cursor(page.next);
+    match shape {
+        Shape::Job => {
+            let items = page.items.iter().map(|job| JobView::of(job, app.now())).collect();
+            Ok(Json(Page { items, next_cursor }).into_response())
+        }
+        Shape::Action => {
+            let mut items = Vec::with_capacity(page.items.len());
+            for job in &page.items {
+                items.push(as_action::view(&app, job).await?);
+            }
+            Ok(Json(Page { items, next_cursor }).into_response())
+        }
+    }
+}
+
+/// By label where a part of it is looked for; else by age, newest first unless the oldest are wanted first.
+fn take_order(params: &mut Params, is_search: bool) -> Result<JobOrder, Problem> {
+    match (params.take_text("order").as_deref(), is_search) {
+        (None, true) => Ok(JobOrder::Label),
+        (Some(_), true) => Err(Problem::field(
+            Code::InvalidQuery,
+            "order",
+            "goes without search and label_prefix: these list by label",
+        )),
+        (None | Some("newest"), false) => Ok(JobOrder::Newest),
+        (Some("oldest"), false) => Ok(JobOrder::Oldest),
+        (Some(_), false) => Err(Problem::field(Code::InvalidQuery, "order", "must be newest or oldest")),
+    }
 }
 
 /// `state` by its name in the job, or `status` as people say.

@@ -1,5 +1,6 @@
 //! Jobs: create, read, change, cancel.
 
+pub(crate) mod as_action;
 pub(crate) mod batch;
 pub(crate) mod commands;
 pub(crate) mod list;
@@ -16,11 +17,12 @@ use ordo_engine::Engine;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::JobId;
-use ordo_model::job::{Command, Job, Refusal};
+use ordo_model::job::{Command, Job, Refusal, action};
 use ordo_model::strict;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::api::jobs::as_action::Shape;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -35,18 +37,18 @@ const UPDATE_TRIES: u32 = 8;
 pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let fields: Map<String, Value> = body.parse()?;
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
-        let job: NewJob = read(fields)?;
+        let job: NewJob = read_new(fields)?;
         let definition = job.definition.clone();
         let command = command(&app.engine, job).await?;
         if let Some(unique) = &definition.unique_key {
             return unique::create(&app, &headers, &definition, unique, command).await;
         }
-        return Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job));
+        return Ok(created(&app, &app.engine.submit(JobId(new_id()), command).await?.job));
     }
     match Once::read(&headers, "POST /v1/jobs", &body.bytes)? {
         None => {
-            let command = command(&app.engine, read(fields)?).await?;
-            Ok(created(&app.engine.submit(JobId(new_id()), command).await?.job))
+            let command = command(&app.engine, read_new(fields)?).await?;
+            Ok(created(&app, &app.engine.submit(JobId(new_id()), command).await?.job))
         }
         Some(once) => create_once(&app, fields, &once).await,
     }
@@ -55,6 +57,13 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
 /// A job, or a change of one, as a client wrote it down.
 pub(crate) fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Problem> {
     strict::from_value(Value::Object(fields)).map_err(|misread| Problem::misread(Code::InvalidJob, misread))
+}
+
+/// A new job, in our words or in those of the seed's action.
+pub(crate) fn read_new(fields: Map<String, Value>) -> Result<NewJob, Problem> {
+    let fields =
+        action::as_job(fields).map_err(|invalid| Problem::field(Code::InvalidJob, invalid.field, invalid.message))?;
+    read(fields)
 }
 
 /// The order to schedule it, if its tool will have it.
@@ -68,21 +77,31 @@ async fn create_once(app: &App, fields: Map<String, Value>, once: &Once) -> Resu
     if let Some(earlier) = once.earlier(app).await? {
         return replayed(app, earlier).await;
     }
-    let command = command(&app.engine, read(fields)?).await?;
+    let command = command(&app.engine, read_new(fields)?).await?;
     let id = JobId(new_id());
     match app.engine.submit_once(id, command, once.claim(id, app.now())).await {
-        Ok(accepted) => Ok(created(&accepted.job)),
+        Ok(accepted) => Ok(created(app, &accepted.job)),
         Err(SubmitError::Duplicate(value)) => replayed(app, once.resolve(&value)?).await,
         Err(error) => Err(error.into()),
     }
 }
 
 async fn replayed(app: &App, id: JobId) -> Result<Response, Problem> {
-    Ok(idempotency::replayed(created(&find(app, id).await?)))
+    Ok(idempotency::replayed(created(app, &find(app, id).await?)))
 }
 
-pub(crate) async fn show(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {
-    Ok(answer(StatusCode::OK, &find(&app, id).await?))
+pub(crate) async fn show(
+    State(app): State<App>,
+    Named(id): Named<JobId>,
+    mut params: Params,
+) -> Result<Response, Problem> {
+    let shape = Shape::take(&mut params)?;
+    params.finish()?;
+    let job = find(&app, id).await?;
+    match shape {
+        Shape::Job => Ok(answer(&app, StatusCode::OK, &job)),
+        Shape::Action => Ok(tagged(Json(as_action::view(&app, &job).await?).into_response(), &job)),
+    }
 }
 
 pub(crate) async fn find(app: &App, id: JobId) -> Result<Job, Problem> {
@@ -104,7 +123,7 @@ pub(crate) async fn update(
         // The tool judged this revision; should the job move on meanwhile, it is asked again.
         let command = Command::Update { patch: patch.clone(), if_revision: Some(job.revision) };
         match app.engine.submit(id, command).await {
-            Ok(accepted) => return Ok(answer(StatusCode::OK, &accepted.job)),
+            Ok(accepted) => return Ok(answer(&app, StatusCode::OK, &accepted.job)),
             Err(SubmitError::Refused(Refusal::RevisionMoved { .. })) => {}
             Err(error) => return Err(error.into()),
         }
@@ -133,7 +152,7 @@ pub(crate) async fn cancel(
     let reason = params.take_text("reason");
     params.finish()?;
     let accepted = app.engine.submit(id, Command::Cancel { reason }).await.map_err(|error| named(id, error))?;
-    Ok(answer(StatusCode::OK, &accepted.job))
+    Ok(answer(&app, StatusCode::OK, &accepted.job))
 }
 
 /// The engine's error, with the job's id where it is about the job not being there.
@@ -145,16 +164,19 @@ pub(crate) fn named(id: JobId, error: SubmitError) -> Problem {
 }
 
 /// The job with its revision as ETag.
-pub(crate) fn answer(status: StatusCode, job: &Job) -> Response {
-    let mut answer = (status, Json(JobView::of(job))).into_response();
+pub(crate) fn answer(app: &App, status: StatusCode, job: &Job) -> Response {
+    tagged((status, Json(JobView::of(job, app.now()))).into_response(), job)
+}
+
+fn tagged(mut answer: Response, job: &Job) -> Response {
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", job.revision)) {
         answer.headers_mut().insert(header::ETAG, tag);
     }
     answer
 }
 
-pub(crate) fn created(job: &Job) -> Response {
-    let mut answer = answer(StatusCode::CREATED, job);
+pub(crate) fn created(app: &App, job: &Job) -> Response {
+    let mut answer = answer(app, StatusCode::CREATED, job);
     if let Ok(location) = HeaderValue::from_str(&format!("/v1/jobs/{}", job.id)) {
         answer.headers_mut().insert(header::LOCATION, location);
     }

@@ -33,11 +33,11 @@ pub(crate) async fn create(
     let key = unique.key.of(&definition.label, &definition.tool_input);
     let claim = claim(None, &key, unique, app.now(), id.0.as_bytes().to_vec());
     match app.engine.submit_once(id, command, claim).await {
-        Ok(accepted) => Ok(created(&accepted.job)),
+        Ok(accepted) => Ok(created(app, &accepted.job)),
         Err(SubmitError::Duplicate(value)) => {
             let first = JobId(read(&value)?);
             match unique.on_conflict {
-                OnConflict::Merge => Ok(answer(StatusCode::OK, &find(app, first).await?)),
+                OnConflict::Merge => Ok(answer(app, StatusCode::OK, &find(app, first).await?)),
                 OnConflict::Refuse => Err(taken(&format!("job {first}"), &key, unique)),
             }
         }

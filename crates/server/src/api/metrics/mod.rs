@@ -78,6 +78,10 @@ fn commits(page: &mut MetricsText, metrics: &Metrics) {
     page.histogram("ordo_commit_commands", "Commands in a group commit.", &metrics.commit_commands, 1.0);
     let help = "Group commits that the store could not make durable.";
     page.counter("ordo_commit_faults_total", help, Metrics::read(&metrics.commit_faults));
+    let help = "Streams that the scrub has read and held against their events.";
+    page.counter("ordo_scrub_streams_total", help, Metrics::read(&metrics.scrub_streams));
+    let help = "What the scrub found not to agree.";
+    page.counter("ordo_scrub_differences_total", help, Metrics::read(&metrics.scrub_differences));
 }
 
 fn news(page: &mut MetricsText, metrics: &Metrics) {

@@ -3,10 +3,10 @@
 //! Invariant: hints only wake; what is sent comes from the store. So a hint that was missed costs a read, not a line.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::sync::Arc;
 
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use axum::response::sse::Event;
 use futures_util::stream;
 use ordo_api::runs::LogEnd;
 use ordo_engine::Engine;
@@ -16,20 +16,21 @@ use ordo_model::RunId;
 use ordo_model::job::Run;
 use ordo_store::Fault;
 use serde::Serialize;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
 use crate::api::runs::logs::view;
 use crate::app::App;
 use crate::http::problem::Problem;
+use crate::http::sse::{self, Changes, Turns};
+use crate::http::streams::StreamPass;
 
 struct LogFollower {
     engine: Engine,
     run: RunId,
     reader: LogReader,
-    hints: Receiver<ChangeHint>,
-    closing: CancellationToken,
+    turns: Arc<Turns>,
+    changes: Changes,
+    /// The last read brought lines: there may be more.
+    is_behind: bool,
     ready: VecDeque<NumberedLine>,
     over: bool,
 }
@@ -43,22 +44,23 @@ enum LogState {
     Gone,
 }
 
-pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, closing: CancellationToken) -> Response {
+pub(crate) fn answer(app: &App, run: RunId, last: Option<u64>, pass: StreamPass) -> Response {
     let follow = LogFollower {
         // Watching begins before the first look, so nothing falls between the two.
-        hints: app.engine.watch(),
+        changes: Changes::new(app.engine.watch()),
+        turns: app.turns.clone(),
         engine: app.engine.clone(),
         run,
         reader: LogReader::after(app.engine.queries().store().clone(), run, last),
-        closing,
+        is_behind: false,
         ready: VecDeque::new(),
         over: false,
     };
     let events = stream::unfold(follow, |mut follow| async move {
         let event = follow.next().await?;
-        Some((Ok::<Event, Infallible>(event), follow))
+        Some((event, follow))
     });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+    sse::answer(pass, events)
 }
 
 impl LogFollower {
@@ -82,8 +84,11 @@ impl LogFollower {
 
     /// The run is looked at before its lines: one that is over had all of its lines stored before.
     async fn look(&mut self) -> Result<LogState, Fault> {
+        let turn = if self.is_behind { self.turns.replay().await } else { self.turns.look().await };
         let run = self.engine.queries().run(self.run).await?;
         self.ready.extend(self.reader.next().await?);
+        drop(turn);
+        self.is_behind = !self.ready.is_empty();
         Ok(match run {
             _ if !self.ready.is_empty() => LogState::Lines,
             Some(run) if run.status.is_terminal() => LogState::End(Box::new(run)),
@@ -94,18 +99,14 @@ impl LogFollower {
 
     /// Waits until looking again is worth it; nothing when the server goes down.
     async fn wait(&mut self) -> Option<()> {
-        loop {
-            let hint = tokio::select! {
-                () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => hint,
-            };
-            match hint {
-                Ok(ChangeHint::Log(run) | ChangeHint::Run(run)) if run == self.run => return Some(()),
-                Ok(ChangeHint::Log(_) | ChangeHint::Run(_) | ChangeHint::Job(_) | ChangeHint::Object(_)) => {}
-                Ok(ChangeHint::Elsewhere) | Err(RecvError::Lagged(_)) => return Some(()),
-                Err(RecvError::Closed) => return None,
-            }
-        }
+        let ours = self.run;
+        self.changes
+            .next(|hint| match hint {
+                ChangeHint::Log(run) | ChangeHint::Run(run) => *run == ours,
+                ChangeHint::Job(_) | ChangeHint::Object(_) => false,
+                ChangeHint::Elsewhere => true,
+            })
+            .await
     }
 
     fn end(&mut self, name: &str, data: &impl Serialize) -> Event {

@@ -12,11 +12,13 @@ use ordo_model::RunId;
 use crate::api::runs::find;
 use crate::api::runs::log_follow;
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
 use crate::http::sse::{last_event_id, wants_events};
+use crate::http::streams::Counting;
 
 pub(crate) fn view(NumberedLine { seq, line }: NumberedLine) -> LogLineView {
     LogLineView { id: seq.to_string(), at: line.at, stream: line.stream, text: line.text, attempt: line.attempt }
@@ -24,6 +26,7 @@ pub(crate) fn view(NumberedLine { seq, line }: NumberedLine) -> LogLineView {
 
 pub(crate) async fn read(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(id): Named<RunId>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
@@ -37,7 +40,8 @@ pub(crate) async fn read(
     if follow {
         let last = last_event_id(&headers)?.or(cursor);
         let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
-        return Ok(log_follow::answer(&app, run.id, last, closing));
+        let pass = app.streams.open(&app.engine, &caller, closing, Counting::Counted)?;
+        return Ok(log_follow::answer(&app, run.id, last, pass));
     }
     page(&app, id, cursor, limit).await
 }

@@ -1,16 +1,18 @@
 //! `PATCH /v1/subscriptions/{id}`
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use ordo_api::subscriptions::{SubscriptionPatch, SubscriptionView};
+use ordo_api::subscriptions::SubscriptionPatch;
 use ordo_model::subscription::SubscriptionCommand;
 
 use super::SubscriptionId;
 use super::find;
 use super::order;
 use super::secret;
+use super::view;
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
@@ -20,6 +22,7 @@ const NEW: &str = "new";
 
 pub(crate) async fn update(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Named(SubscriptionId(id)): Named<SubscriptionId>,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -39,7 +42,7 @@ pub(crate) async fn update(
         };
         kept = order(&app, id, command).await?;
     }
-    let answer = SubscriptionView::of(id, &kept);
+    let answer = view(&caller, &kept);
     Ok(Json(match shown {
         Some(secret) => answer.with_secret(secret),
         None => answer,

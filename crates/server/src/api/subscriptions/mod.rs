@@ -6,7 +6,7 @@ mod change;
 mod secret;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordo_api::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
@@ -14,11 +14,13 @@ use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;
 use ordo_engine::object_queries::IndexRange;
+use ordo_model::Kind;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
 use crate::http::params::{Cursor, Params, next_cursor};
@@ -46,17 +48,30 @@ impl Name for SubscriptionId {
     }
 }
 
-pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
+fn view(caller: &Caller, subscription: &Versioned<Subscription>) -> SubscriptionView {
+    SubscriptionView::of(subscription.id, subscription, caller.sees_credentials(Kind::Subscription))
+}
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    mut params: Params,
+) -> Result<Response, Problem> {
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
     let section = IndexRange { after: after.as_ref(), ..IndexRange::all(0, limit) };
     let found = app.engine.queries().objects::<Subscription>(&section).await?;
-    let items = found.items.iter().map(|kept| SubscriptionView::of(kept.id, kept)).collect();
+    let items = found.items.iter().map(|kept| view(&caller, kept)).collect();
     Ok(Json(Page { items, next_cursor: next_cursor(found.next) }).into_response())
 }
 
-pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     idempotency::refuse(&headers)?;
     let (terms, given) = body.parse::<NewSubscription>()?.split();
     let id = new_id();
@@ -64,7 +79,7 @@ pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     let made = secret::keep(&app, id, 1, given).await?;
     let command = SubscriptionCommand::Add { terms, secret: made.name };
     let kept = order(&app, id, command).await?;
-    Ok((StatusCode::CREATED, Json(SubscriptionView::of(id, &kept).with_secret(made.value))).into_response())
+    Ok((StatusCode::CREATED, Json(view(&caller, &kept).with_secret(made.value))).into_response())
 }
 
 /// Each event is held against all of them.
@@ -77,8 +92,12 @@ async fn refuse_too_many(app: &App) -> Result<(), Problem> {
     Err(Problem::new(Code::TooManySubscriptions, detail))
 }
 
-pub(crate) async fn show(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
-    Ok(Json(SubscriptionView::of(id.0, &*find(&app, id.0).await?)).into_response())
+pub(crate) async fn show(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named<SubscriptionId>,
+) -> Result<Response, Problem> {
+    Ok(Json(view(&caller, &find(&app, id.0).await?)).into_response())
 }
 
 pub(crate) async fn remove(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {

@@ -4,6 +4,7 @@ use ordo_adapters::webhook::signing::SigningKey;
 use ordo_api::Code;
 use ordo_engine::Versioned;
 use ordo_engine::secrets::SecretText;
+use ordo_model::secret::Secret;
 use ordo_model::subscription::Subscription;
 use uuid::Uuid;
 
@@ -22,7 +23,7 @@ pub(super) async fn keep(app: &App, id: Uuid, number: u64, given: Option<String>
         Some(text) => SigningKey::parse(&text).map_err(|error| invalid(error.to_string()))?,
         None => SigningKey::random().map_err(|error| Problem::new(Code::Internal, format!("no chance: {error}")))?,
     };
-    let made = StoredSecret { name: format!("webhook.{id}.{number}"), value: key.reveal() };
+    let made = StoredSecret { name: Secret::of_subscription(id, number), value: key.reveal() };
     app.engine.secrets().put(&made.name, &SecretText::new(made.value.clone())).await?;
     Ok(made)
 }

@@ -2,6 +2,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::job::{Cause, Event, Job};
+use ordo_model::moment::step_in_words;
 use ordo_store::{Fault, StoredEvent as Stored};
 use serde_json::Value;
 
@@ -89,6 +90,8 @@ pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
         Event::RunBroadcast { total, .. } => format!("shared by {total} executors"),
         Event::ShardTriggered { index, executor, .. } => format!("shard {index} meant for {}", executor.executor),
         Event::RunOrphaned { .. } => "its executor is gone".to_owned(),
+        Event::AttemptExtended { .. } => "has its whole time again, after a restart of the server".to_owned(),
+        Event::ClockStepped { by_ms, .. } => format!("the wall clock was set {}", step_in_words(*by_ms)),
         Event::BackfillRequested { from, to, .. } => format!("backfill from {from} to {to}"),
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
         Event::JobFollowed {} => "followed by another job".to_owned(),
@@ -112,6 +115,8 @@ pub(crate) fn class(event: &Event) -> &'static str {
         | Event::RunReturned { .. }
         | Event::RunBroadcast { .. }
         | Event::ShardTriggered { .. }
+        | Event::AttemptExtended { .. }
+        | Event::ClockStepped { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::JobFollowed {}
@@ -135,12 +140,14 @@ pub(crate) fn run_of(event: &Event) -> Option<ordo_model::RunId> {
         | Event::ShardTriggered { run_id, .. }
         | Event::RunCancelRequested { run_id, .. }
         | Event::RunCancelled { run_id, .. }
-        | Event::RunOrphaned { run_id, .. } => Some(*run_id),
+        | Event::RunOrphaned { run_id, .. }
+        | Event::AttemptExtended { run_id, .. } => Some(*run_id),
         Event::JobScheduled { .. }
         | Event::JobUpdated { .. }
         | Event::JobPaused { .. }
         | Event::JobResumed { .. }
         | Event::JobCancelled { .. }
+        | Event::ClockStepped { .. }
         | Event::BackfillRequested { .. }
         | Event::HistoryTrimmed { .. }
         | Event::JobFollowed {}

@@ -113,7 +113,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         has_more_runs: runs.len() > RUNS_SHOWN,
         fires: fires(&ctx, &job),
         zone: zone_of(&definition.trigger).map(str::to_owned),
-        policies: policies::of(&job),
+        policies: policies::of(&job, ctx.now),
         chain: chain::read(&ctx, &job).await?,
         input: json_view::draw(&definition.tool_input),
         input_text: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),

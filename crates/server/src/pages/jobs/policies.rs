@@ -1,5 +1,6 @@
 //! How a job is set up, in words.
 
+use ordo_model::Timestamp;
 use ordo_model::job::{Block, Definition, Job, KeySource, Misfire, Routing};
 
 use ordo_api::jobs::pool_reason;
@@ -16,7 +17,7 @@ fn policy(name: &'static str, value: impl Into<String>, meaning: impl Into<Strin
     Policy { name, value: value.into(), meaning: meaning.into() }
 }
 
-pub(crate) fn of(job: &Job) -> Vec<Policy> {
+pub(crate) fn of(job: &Job, now: Timestamp) -> Vec<Policy> {
     let definition = &job.definition;
     let (misfire, misfire_means) = misfire(&definition.misfire);
     let (block, block_means) = block(&definition.block);
@@ -31,7 +32,7 @@ pub(crate) fn of(job: &Job) -> Vec<Policy> {
         policy("Priority", definition.priority.to_string(), "0 to 9, higher goes first"),
         policy("Group", definition.group.clone(), "which executors may run it"),
         policy("Routing", routing.unwrap_or_default(), routing_means(definition.routing)),
-        policy("Pool", job.pool().name(), pool_reason(job)),
+        policy("Pool", job.pace.seen_at(now.max(job.updated_at)).pool().name(), pool_reason(job, now)),
         policy("Idempotent", yes(definition.idempotent), "whether an attempt of unknown effect is tried again"),
         policy("History", format!("{} runs, {}", retention.runs, retention.age), "what is older is forgotten"),
     ];

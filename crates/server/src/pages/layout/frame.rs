@@ -1,8 +1,7 @@
 //! Around the pages: a refusal becomes a page for whoever asked for one, and a message is shown once.
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use ordo_api::Code;
 
@@ -14,15 +13,18 @@ use crate::pages::layout::context::{FLASH, PageContext};
 use crate::pages::layout::login;
 use crate::pages::layout::shell::{NavSection, PageShell};
 
-pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn around<F: Future<Output = Response>>(
+    app: &App,
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response {
+    if !wants_page(request.headers(), request.uri().path()) {
+        return next(request).await;
+    }
     let (mut parts, body) = request.into_parts();
-    let wants_page = wants_page(&parts.headers, parts.uri.path());
     let is_login = parts.uri.path() == "/login" && (parts.method == Method::POST || parts.uri.query().is_some());
-    let ctx = match wants_page {
-        true => PageContext::from_request_parts(&mut parts, &app).await.ok(),
-        false => None,
-    };
-    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let ctx = PageContext::from_request_parts(&mut parts, app).await.ok();
+    let mut response = next(Request::from_parts(parts, body)).await;
     let Some(ctx) = ctx else { return response };
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
         response = problem_page(&ctx, problem, is_login).unwrap_or(response);

@@ -3,20 +3,22 @@
 //! Invariant: a hint says where to look, never what is there; a page that missed some looks at everything.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::Extension;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use axum::response::sse::Event;
 use futures_util::stream;
 use ordo_engine::change_hint::ChangeHint;
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
+use crate::auth::caller::Caller;
 use crate::http::peer::Peer;
+use crate::http::problem::Problem;
+use crate::http::sse;
+use crate::http::streams::Counting;
 use crate::pages::layout::context::PageContext;
 
 /// How long hints are gathered before they are sent.
@@ -26,7 +28,6 @@ const IDS_MAX: usize = 100;
 
 struct HintFollower {
     hints: Receiver<ChangeHint>,
-    closing: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -37,33 +38,38 @@ struct GatheredHints {
 }
 
 /// `GET /live`
-pub(crate) async fn follow(ctx: PageContext, peer: Option<Extension<Peer>>) -> Response {
+pub(crate) async fn follow(
+    ctx: PageContext,
+    Extension(caller): Extension<Caller>,
+    peer: Option<Extension<Peer>>,
+) -> Result<Response, Problem> {
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
-    let follow = HintFollower { hints: ctx.app.engine.watch(), closing };
+    let pass = ctx.app.streams.open(&ctx.app.engine, &caller, closing, Counting::Counted)?;
+    let follow = HintFollower { hints: ctx.app.engine.watch() };
     let events = stream::unfold(follow, |mut follow| async move {
         let gathered = follow.next().await?;
-        Some((Ok::<Event, Infallible>(gathered.to_event()), follow))
+        Some((gathered.to_event(), follow))
     });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+    Ok(sse::answer(pass, events))
 }
 
 impl HintFollower {
-    /// Waits for a change, then for those that come with it. Nothing when the server goes down.
+    /// Waits for a change, then for those that come with it. Nothing when no more will come.
     async fn next(&mut self) -> Option<GatheredHints> {
         let mut gathered = GatheredHints::default();
-        while gathered.is_empty() {
-            tokio::select! {
-                () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => gathered.take(&hint)?,
-            }
-        }
-        let until = tokio::time::sleep(GATHER);
-        tokio::pin!(until);
         loop {
-            tokio::select! {
-                () = &mut until => return Some(gathered),
-                () = self.closing.cancelled() => return None,
-                hint = self.hints.recv() => gathered.take(&hint)?,
+            gathered.take(&self.hints.recv().await)?;
+            // However much changes meanwhile, the page is woken once.
+            tokio::time::sleep(GATHER).await;
+            loop {
+                match self.hints.try_recv() {
+                    Ok(hint) => gathered.take(&Ok(hint))?,
+                    Err(TryRecvError::Lagged(missed)) => gathered.take(&Err(RecvError::Lagged(missed)))?,
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+                }
+            }
+            if !gathered.is_empty() {
+                return Some(gathered);
             }
         }
     }

@@ -1,0 +1,94 @@
+//! The scrub: everything that is stored is read and held against what its events say, a little at a time.
+//!
+//! Invariant: however large the store, every stream is read within SCRUB_WITHIN; a step costs a bounded part of that.
+//! What one step takes for a difference because somebody was just writing is looked at again before it is told.
+
+use std::time::Duration;
+
+use ordo_model::EntityId;
+use ordo_model::limits::{SCRUB_EVERY, SCRUB_WITHIN};
+use ordo_store::{Fault, Store};
+
+use crate::commit::batcher::chain;
+use crate::engine::Engine;
+use crate::maintenance::check;
+
+/// A step reads at least this many streams: small stores are read in a few steps.
+const STREAMS_MIN: u64 = 200;
+/// How often a difference is looked at again before it is told.
+const LOOKS: u32 = 3;
+const LOOK_PAUSE: Duration = Duration::from_millis(500);
+
+/// Where the scrub has come to.
+#[derive(Debug, Default)]
+pub(crate) struct Scrub {
+    after: Option<EntityId>,
+}
+
+/// What one step saw.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) streams: u64,
+    pub(crate) differences: Vec<String>,
+    /// It came to the end of the store.
+    pub(crate) is_whole: bool,
+}
+
+impl Scrub {
+    pub(crate) async fn step(&mut self, store: &dyn Store) -> Result<Step, Fault> {
+        let streams = usize::try_from(share(store.stats().await?.entities)).unwrap_or(usize::MAX);
+        let (mut report, mut last) = check::check_some(store, self.after, streams).await?;
+        for _ in 1..LOOKS {
+            if report.is_clean() {
+                break;
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+            (report, last) = check::check_some(store, self.after, streams).await?;
+        }
+        self.after = last;
+        Ok(Step { streams: report.entities, differences: report.shown, is_whole: last.is_none() })
+    }
+}
+
+/// So many streams a step, that all of them are read in time.
+fn share(streams: u64) -> u64 {
+    let steps = SCRUB_WITHIN.ms() / SCRUB_EVERY.ms();
+    streams.div_ceil(steps).max(STREAMS_MIN)
+}
+
+/// Goes on for as long as the engine lives.
+pub(crate) async fn run(engine: Engine) {
+    let mut every = tokio::time::interval(SCRUB_EVERY.to_std());
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    every.tick().await;
+    let mut scrub = Scrub::default();
+    loop {
+        every.tick().await;
+        match scrub.step(engine.queries().store().as_ref()).await {
+            Ok(step) => {
+                for difference in &step.differences {
+                    tracing::error!(
+                        difference,
+                        "the store contradicts itself: see ordo store check, then ordo store reindex"
+                    );
+                }
+                engine.metrics().scrubbed(step.streams, step.differences.len() as u64);
+            }
+            Err(fault) => tracing::error!(error = %chain(&fault), "the scrub could not read the store"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_many_streams_there_are_all_are_read_in_time() {
+        let steps = SCRUB_WITHIN.ms() / SCRUB_EVERY.ms();
+        for streams in [0, 1, 10_000, 1_000_000, 50_000_000] {
+            assert!(share(streams) * steps >= streams, "{streams}");
+        }
+        assert_eq!(share(10), STREAMS_MIN);
+    }
+}

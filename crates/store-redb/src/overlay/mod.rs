@@ -1,0 +1,72 @@
+//! The overlay: rows that are durable in the journal and that redb does not hold yet, by table and key.
+//!
+//! Invariants: a copy of an overlay costs little and never changes, so readers hold one as long as they like. A key has
+//! one entry, its latest: what was written several times reaches redb once. An overlay says up to which record of the
+//! journal it goes; whoever takes it into redb writes that number with it.
+
+mod entries;
+mod entry;
+mod map;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use entries::Entries;
+pub(crate) use entry::Entry;
+pub(crate) use map::Map;
+
+use crate::tables::{TABLES, TableId};
+
+/// How far a state of the store goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mark {
+    /// The last record of the journal in it.
+    pub(crate) record: u64,
+    /// The last position given out.
+    pub(crate) position: u64,
+    /// How many bytes of records the journal took up to there, since it was opened.
+    pub(crate) journal_bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Overlay {
+    maps: [Map; TABLES],
+    memory_bytes: usize,
+    pub(crate) mark: Mark,
+}
+
+impl Overlay {
+    pub(crate) fn empty(mark: Mark) -> Overlay {
+        Overlay { maps: Default::default(), memory_bytes: 0, mark }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.maps.iter().all(|map| map.len() == 0)
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    pub(crate) fn map(&self, table: TableId) -> &Map {
+        &self.maps[table.index()]
+    }
+
+    /// `scratch` is only room to work in.
+    pub(crate) fn put(&mut self, table: TableId, key: &[u8], value: &[u8], scratch: &mut Vec<u8>) {
+        scratch.clear();
+        scratch.extend_from_slice(key);
+        scratch.extend_from_slice(value);
+        self.insert(table, Entry::put(scratch, key.len()));
+    }
+
+    pub(crate) fn delete(&mut self, table: TableId, key: &[u8]) {
+        self.insert(table, Entry::gone(key));
+    }
+
+    fn insert(&mut self, table: TableId, entry: Entry) {
+        let added = entry.memory_bytes();
+        let replaced = self.maps[table.index()].insert(entry).map_or(0, |entry| entry.memory_bytes());
+        self.memory_bytes = self.memory_bytes + added - replaced;
+    }
+}

@@ -1,0 +1,254 @@
+//! Reads through the layers: the active overlay over the frozen one over redb.
+//!
+//! Invariant: of a key that several layers have, the uppermost says whether there is such a row and what it holds.
+
+use std::cmp::Ordering;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use ordo_store::{Direction, Fault};
+use redb::{AccessGuard, Key, Range, ReadOnlyTable, ReadableTableMetadata};
+
+use crate::fault::during;
+use crate::overlay::{Entries, Entry, Overlay};
+use crate::tables::TableId;
+use crate::tables::base::Base;
+use crate::tables::coded::Coded;
+
+/// From where to where, in bytes of keys.
+pub(crate) type Bounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
+
+/// Called with key and value of a row; says whether to go on.
+pub(crate) type Visit<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>;
+
+/// One moment of the store.
+#[derive(Debug, Clone)]
+pub(crate) struct Moment {
+    pub(crate) active: Arc<Overlay>,
+    pub(crate) frozen: Option<Arc<Overlay>>,
+    pub(crate) base: Arc<Base>,
+}
+
+impl Moment {
+    pub(crate) fn layers(&self) -> Layers<'_> {
+        self.layers_under(&self.active)
+    }
+
+    /// With another overlay in the place of the active one.
+    pub(crate) fn layers_under<'m>(&'m self, active: &'m Overlay) -> Layers<'m> {
+        Layers { active, frozen: self.frozen.as_deref(), base: &self.base }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layers<'m> {
+    active: &'m Overlay,
+    frozen: Option<&'m Overlay>,
+    base: &'m Base,
+}
+
+impl<'m> Layers<'m> {
+    /// Whether the derived tables are incomplete.
+    pub(crate) fn is_rebuilding(&self) -> bool {
+        self.base.is_rebuilding
+    }
+
+    /// What `read` makes of the value of a row, if there is one.
+    pub(crate) fn get<T>(
+        &self,
+        table: TableId,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        if let Some(entry) = self.overlaid(table, key) {
+            return entry.value().map(read).transpose();
+        }
+        match table {
+            TableId::Events => get(&self.base.events, key, read),
+            TableId::Streams => get(&self.base.streams, key, read),
+            TableId::Snapshots => get(&self.base.snapshots, key, read),
+            TableId::Alarms => get(&self.base.alarms, key, read),
+            TableId::Chunks => get(&self.base.chunks, key, read),
+            TableId::Dedup => get(&self.base.dedup, key, read),
+            TableId::DedupExpiry => get(&self.base.dedup_expiry, key, read),
+            TableId::Rows(view) => get(&self.base.rows[view as usize], key, read),
+        }
+    }
+
+    fn overlaid(&self, table: TableId, key: &[u8]) -> Option<&'m Entry> {
+        let below = || self.frozen.and_then(|frozen| frozen.map(table).get(key));
+        self.active.map(table).get(key).or_else(below)
+    }
+
+    /// Visits the rows of a range in order, until `visit` has enough.
+    pub(crate) fn scan(
+        &self,
+        table: TableId,
+        bounds: Bounds<'_>,
+        order: Direction,
+        visit: Visit<'_>,
+    ) -> Result<(), Fault> {
+        if is_empty(bounds) {
+            return Ok(());
+        }
+        let overlaid = Overlaid {
+            active: Entries::new(self.active.map(table), bounds.0, bounds.1, order),
+            frozen: self.frozen.map(|frozen| Entries::new(frozen.map(table), bounds.0, bounds.1, order)),
+            order,
+        };
+        match table {
+            TableId::Events => merge(&self.base.events, overlaid, bounds, visit),
+            TableId::Streams => merge(&self.base.streams, overlaid, bounds, visit),
+            TableId::Snapshots => merge(&self.base.snapshots, overlaid, bounds, visit),
+            TableId::Alarms => merge(&self.base.alarms, overlaid, bounds, visit),
+            TableId::Chunks => merge(&self.base.chunks, overlaid, bounds, visit),
+            TableId::Dedup => merge(&self.base.dedup, overlaid, bounds, visit),
+            TableId::DedupExpiry => merge(&self.base.dedup_expiry, overlaid, bounds, visit),
+            TableId::Rows(view) => merge(&self.base.rows[view as usize], overlaid, bounds, visit),
+        }
+    }
+
+    /// How many rows there are. Costs a look-up for each row of the overlays.
+    pub(crate) fn count(&self, table: TableId) -> Result<u64, Fault> {
+        match table {
+            TableId::Events => self.count_over(&self.base.events, table),
+            TableId::Streams => self.count_over(&self.base.streams, table),
+            TableId::Snapshots => self.count_over(&self.base.snapshots, table),
+            TableId::Alarms => self.count_over(&self.base.alarms, table),
+            TableId::Chunks => self.count_over(&self.base.chunks, table),
+            TableId::Dedup => self.count_over(&self.base.dedup, table),
+            TableId::DedupExpiry => self.count_over(&self.base.dedup_expiry, table),
+            TableId::Rows(view) => self.count_over(&self.base.rows[view as usize], table),
+        }
+    }
+
+    fn count_over<K: Coded + Key, V: Coded>(&self, base: &ReadOnlyTable<K, V>, table: TableId) -> Result<u64, Fault> {
+        let mut rows = base.len().map_err(during("counting"))?;
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let active = Entries::new(self.active.map(table), all.0, all.1, Direction::Ascending);
+        let frozen = self.frozen.map(|frozen| Entries::new(frozen.map(table), all.0, all.1, Direction::Ascending));
+        let mut overlaid = Overlaid { active, frozen, order: Direction::Ascending };
+        while let Some(entry) = overlaid.next() {
+            let is_below = get(base, entry.key(), |_| Ok(()))?.is_some();
+            match (entry.value().is_some(), is_below) {
+                (true, false) => rows += 1,
+                (false, true) => rows -= 1,
+                (true, true) | (false, false) => {}
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// A range that redb would not take: its end lies before its beginning.
+fn is_empty(bounds: Bounds<'_>) -> bool {
+    match bounds {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) => from >= to,
+    }
+}
+
+fn get<K: Coded + Key, V: Coded, T>(
+    table: &ReadOnlyTable<K, V>,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
+    let found = table.get(K::parse(key)?).map_err(during("reading a row"))?;
+    found.map(|value| V::with_bytes(&value.value(), read)).transpose()
+}
+
+/// The rows of both overlays in order; of a key that both have, the upper one's.
+struct Overlaid<'m> {
+    active: Entries<'m>,
+    frozen: Option<Entries<'m>>,
+    order: Direction,
+}
+
+impl<'m> Overlaid<'m> {
+    fn peek(&self) -> Option<&'m Entry> {
+        let below = self.frozen.as_ref().and_then(Entries::peek);
+        match (self.active.peek(), below) {
+            (Some(active), Some(frozen)) => {
+                Some(if in_order(self.order, frozen.key(), active.key()).is_lt() { frozen } else { active })
+            }
+            (active, frozen) => active.or(frozen),
+        }
+    }
+
+    fn next(&mut self) -> Option<&'m Entry> {
+        let next = self.peek()?;
+        for layer in [Some(&mut self.active), self.frozen.as_mut()].into_iter().flatten() {
+            if layer.peek().is_some_and(|entry| entry.key() == next.key()) {
+                layer.advance();
+            }
+        }
+        Some(next)
+    }
+}
+
+/// Which of two keys comes first.
+fn in_order(order: Direction, one: &[u8], other: &[u8]) -> Ordering {
+    match order {
+        Direction::Ascending => one.cmp(other),
+        Direction::Descending => other.cmp(one),
+    }
+}
+
+fn merge<K: Coded + Key, V: Coded>(
+    table: &ReadOnlyTable<K, V>,
+    mut overlaid: Overlaid<'_>,
+    bounds: Bounds<'_>,
+    visit: Visit<'_>,
+) -> Result<(), Fault> {
+    let order = overlaid.order;
+    let range = (parse_bound::<K>(bounds.0)?, parse_bound::<K>(bounds.1)?);
+    let mut below = table.range::<K::SelfType<'_>>(range).map_err(during("reading rows"))?;
+    let mut row = next_row(&mut below, order)?;
+    loop {
+        let first = match (&row, overlaid.peek()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((key, _)), Some(entry)) => K::with_bytes(&key.value(), |key| in_order(order, key, entry.key())),
+        };
+        let flow = match (first, &row) {
+            (Ordering::Less, Some((key, value))) => {
+                K::with_bytes(&key.value(), |key| V::with_bytes(&value.value(), |value| visit(key, value)))?
+            }
+            _ => match overlaid.next() {
+                Some(entry) => {
+                    entry.value().map_or(Ok(ControlFlow::Continue(())), |value| visit(entry.key(), value))?
+                }
+                None => ControlFlow::Continue(()),
+            },
+        };
+        if flow.is_break() {
+            return Ok(());
+        }
+        if first.is_le() {
+            row = next_row(&mut below, order)?;
+        }
+    }
+}
+
+type RowBelow<K, V> = (AccessGuard<'static, K>, AccessGuard<'static, V>);
+
+fn next_row<K: Coded + Key, V: Coded>(
+    below: &mut Range<'static, K, V>,
+    order: Direction,
+) -> Result<Option<RowBelow<K, V>>, Fault> {
+    let next = match order {
+        Direction::Ascending => below.next(),
+        Direction::Descending => below.next_back(),
+    };
+    next.transpose().map_err(during("reading rows"))
+}
+
+fn parse_bound<K: Coded>(bound: Bound<&[u8]>) -> Result<Bound<K::SelfType<'_>>, Fault> {
+    Ok(match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Included(K::parse(key)?),
+        Bound::Excluded(key) => Bound::Excluded(K::parse(key)?),
+    })
+}

@@ -187,10 +187,13 @@ impl<'h> Books<'h> {
             Event::RunReady { run_id } => book.runs.ready(*run_id, at),
             Event::RunCancelRequested { run_id, .. } => book.runs.cancel_requested(*run_id),
             Event::RunCancelled { run_id, .. } => {
-                book.runs.cancelled(*run_id, at, |token| evidence.report(*run_id, token))
+                let is_ended = |token| evidence.report(*run_id, token).is_some() || evidence.is_disowned(*run_id, token);
+                book.runs.cancelled(*run_id, at, is_ended)
             }
-            Event::RunReturned { run_id, .. }
-            | Event::RunExpired { run_id }
+            Event::RunReturned { run_id, attempt, .. } => {
+                book.runs.returned(*run_id, *attempt, |token| evidence.is_disowned(*run_id, token))
+            }
+            Event::RunExpired { run_id }
             | Event::RunBroadcast { run_id, .. }
             | Event::ShardTriggered { run_id, .. } => Err(format!(
                 "{run_id}: {} needs executors elsewhere or a limit, and there are none",

@@ -41,6 +41,12 @@ impl Evidence {
         self.started.insert(attempt, given);
     }
 
+    /// Whether nobody will ever execute the attempt: the node does not know that its start was written.
+    pub(super) fn is_disowned(&self, run: RunId, token: u64) -> bool {
+        let unknown = self.started.get(&(run, token)).is_some_and(|given| !given.surely);
+        unknown && !self.executed.contains(&(run, token))
+    }
+
     /// The node does not know that these were written.
     pub(super) fn lost(&mut self, job: JobId, at: i64) {
         for given in self.started.values_mut().filter(|given| given.job == job && given.at == at) {

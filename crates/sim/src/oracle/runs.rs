@@ -36,6 +36,8 @@ pub(super) struct OracleAttempt {
 pub(super) struct OracleRun {
     pub(super) stage: OracleStage,
     attempts: u32,
+    /// How many of them were given back and count for nothing.
+    returned: u32,
     pub(super) cancelling: bool,
 }
 
@@ -103,7 +105,7 @@ impl Runs {
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
         let known =
-            self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, cancelling: false }).is_some();
+            self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, returned: 0, cancelling: false }).is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))
@@ -166,14 +168,16 @@ impl Runs {
         report: impl Fn(u64) -> Option<AttemptReport>,
     ) -> Verdict {
         let (found, running) = self.running(run)?;
+        let returned = found.returned;
         match failure.retry_at {
             Some(until) => found.stage = OracleStage::Backoff { until },
             None => self.over(run),
         }
         require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
         let known = check_reason(run, failure, &running, now_alive, &report(running.token))?;
-        let again = failure.attempt < definition.retry.max_attempts && (known || definition.idempotent);
-        let wanted = again.then(|| failure.at + backoff_ms(definition, failure.attempt));
+        let tried = failure.attempt - returned;
+        let again = tried < definition.retry.max_attempts && (known || definition.idempotent);
+        let wanted = again.then(|| failure.at + backoff_ms(definition, tried));
         require(failure.retry_at == wanted, || {
             format!("run {run}: tried again at {:?}, by its policy {wanted:?}", failure.retry_at)
         })
@@ -192,7 +196,16 @@ impl Runs {
         Ok(())
     }
 
-    pub(super) fn cancelled(&mut self, run: RunId, at: i64, report: impl Fn(u64) -> Option<AttemptReport>) -> Verdict {
+    /// An attempt that nobody executes waits for another executor.
+    pub(super) fn returned(&mut self, run: RunId, attempt: u32, is_disowned: impl Fn(u64) -> bool) -> Verdict {
+        let (found, running) = self.running(run)?;
+        found.stage = OracleStage::Queued;
+        found.returned += 1;
+        require(running.attempt == attempt, || format!("run {run}: attempt {attempt} was given back"))?;
+        require(is_disowned(running.token), || format!("run {run} was given back by an executor that has it"))
+    }
+
+    pub(super) fn cancelled(&mut self, run: RunId, at: i64, is_ended: impl Fn(u64) -> bool) -> Verdict {
         let found = self.active_run(run)?;
         let stage = found.stage.clone();
         let cancelling = std::mem::replace(&mut found.cancelling, true);
@@ -201,7 +214,7 @@ impl Runs {
             OracleStage::Queued | OracleStage::Backoff { .. } => Ok(()),
             OracleStage::Running(running) => {
                 let settled = at >= running.deadline || running.settle_at.is_some_and(|settle| at >= settle);
-                let ended = settled || report(running.token).is_some();
+                let ended = settled || is_ended(running.token);
                 require(cancelling && ended, || format!("run {run} was cancelled while it ran, without its end"))
             }
             OracleStage::Over => Err(format!("run {run} was cancelled after its end")),

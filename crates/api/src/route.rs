@@ -124,6 +124,8 @@ pub(crate) enum Media {
     Page(Shape),
     /// Anything that is an object.
     AnyObject,
+    /// An object with a media type of its own.
+    ObjectAs(&'static str),
     Text(&'static str),
     Events(&'static str),
 }
@@ -265,6 +267,14 @@ impl Route {
 
     pub(crate) fn answers_as(mut self, status: u16, description: &'static str, media: Vec<Media>) -> Route {
         self.answers.insert(status, RouteResponse { description, media, headers: Vec::new(), links: Vec::new() });
+        self
+    }
+
+    /// The answer with this status may be of another media type too.
+    pub(crate) fn also(mut self, status: u16, media: Media) -> Route {
+        if let Some(answer) = self.answers.get_mut(&status) {
+            answer.media.push(media);
+        }
         self
     }
 

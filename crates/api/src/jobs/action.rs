@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+/// The media type of a job, or of a page of jobs, in this shape.
+pub const ACTION_JSON: &str = "application/vnd.ordo.action+json";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Action)]
 pub struct ActionView {

@@ -79,6 +79,7 @@ fn content(media: &Media) -> (&'static str, Value) {
         Media::Json(shape) => ("application/json", component(&shape.name)),
         Media::Page(shape) => ("application/json", component(&page_name(&shape.name))),
         Media::AnyObject => ("application/json", json!({ "type": "object", "additionalProperties": true })),
+        Media::ObjectAs(kind) => (kind, json!({ "type": "object", "additionalProperties": true })),
         Media::Text(kind) => (kind, json!({ "type": "string" })),
         Media::Events(description) => {
             let mut schema = component("ServerSentEvent");

@@ -59,7 +59,7 @@ fn shapes(route: &Route) -> impl Iterator<Item = &Shape> {
     let media = route.answers.values().flat_map(|answer| &answer.media);
     let answered = media.filter_map(|media| match media {
         Media::Json(shape) | Media::Page(shape) => Some(shape),
-        Media::AnyObject | Media::Text(_) | Media::Events(_) => None,
+        Media::AnyObject | Media::ObjectAs(_) | Media::Text(_) | Media::Events(_) => None,
     });
     body.into_iter().chain(answered)
 }

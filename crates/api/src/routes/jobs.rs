@@ -7,11 +7,11 @@ use serde_json::json;
 use super::{Delete, Get, OPERATE, Patch, Post, READ, REPLAYED, reference, text};
 use crate::code::Code;
 use crate::jobs::{
-    BackfillJob, BackfillView, BatchResults, JobPatch, JobPreview, JobView, NewJob, NewJobs, PauseJob, RunBegun,
-    TriggerJob,
+    ACTION_JSON, BackfillJob, BackfillView, BatchResults, JobPatch, JobPreview, JobView, NewJob, NewJobs, PauseJob,
+    RunBegun, TriggerJob,
 };
 use crate::operation::Operation;
-use crate::route::{Method, Need, READS, Route, WRITES};
+use crate::route::{Media, Method, Need, READS, Route, WRITES};
 
 /// What is wrong with a job that a tool or the model does not take.
 const UNFIT: &[Code] =
@@ -29,7 +29,7 @@ const TAKES_JOB: &[Operation] = &[
     Operation::PreviewJob,
 ];
 
-const SHAPE: &str = "`action`: in the shape of an action (id, label, tool_name, tool_input, trigger with next_tick_at, \
+const SHAPE: &str = "`action`: as `application/vnd.ordo.action+json`, in the shape of an action (id, label, tool_name, tool_input, trigger with next_tick_at, \
     status, recurrence in seconds, created_at, updated_at), as ADR 0095 maps it.";
 
 fn shape() -> serde_json::Value {
@@ -92,6 +92,7 @@ pub(crate) fn list() -> Route {
         .query("order", json!({ "type": "string", "enum": ["newest", "oldest"], "default": "newest" }), "Which come first.")
         .query("shape", shape(), SHAPE)
         .paged::<JobView>("A page of jobs.")
+        .also(200, Media::ObjectAs(ACTION_JSON))
         .refuses(READS)
 }
 
@@ -100,7 +101,8 @@ pub(crate) fn read() -> Route {
         .summary("Read a job")
         .query("shape", shape(), SHAPE)
         .answers_job(200, "The job.")
-        .refuses(&[Code::JobNotFound])
+        .also(200, Media::ObjectAs(ACTION_JSON))
+        .refuses(&[Code::InvalidQuery, Code::JobNotFound])
         .refuses(READS)
 }
 

@@ -187,7 +187,8 @@ impl<'h> Books<'h> {
             Event::RunReady { run_id } => book.runs.ready(*run_id, at),
             Event::RunCancelRequested { run_id, .. } => book.runs.cancel_requested(*run_id),
             Event::RunCancelled { run_id, .. } => {
-                let is_ended = |token| evidence.report(*run_id, token).is_some() || evidence.is_disowned(*run_id, token);
+                let is_ended =
+                    |token| evidence.report(*run_id, token).is_some() || evidence.is_disowned(*run_id, token);
                 book.runs.cancelled(*run_id, at, is_ended)
             }
             Event::RunReturned { run_id, attempt, .. } => {

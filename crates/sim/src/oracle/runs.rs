@@ -104,8 +104,10 @@ impl Runs {
             Block::Serial | Block::Concurrent { .. } => busy < block.width() + BLOCK_QUEUE_MAX,
             Block::Cover => self.active.iter().all(|id| self.all.get(id).is_some_and(|run| run.cancelling)),
         };
-        let known =
-            self.all.insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, returned: 0, cancelling: false }).is_some();
+        let known = self
+            .all
+            .insert(run, OracleRun { stage: OracleStage::Queued, attempts: 0, returned: 0, cancelling: false })
+            .is_some();
         self.active.push(run);
         require(!known, || format!("run {run} was triggered twice"))?;
         require(room, || format!("run {run} came to be beside {busy} others of a {block:?} job"))

@@ -1,7 +1,10 @@
 //! Jobs in the shape of the seed's action.
 
+use axum::Json;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
-use ordo_api::jobs::{ActionView, Received};
+use ordo_api::jobs::{ACTION_JSON, ActionView, Received};
 use ordo_model::hook::Delivery;
 use ordo_model::job::{Job, Run, Trigger};
 
@@ -24,6 +27,13 @@ impl Shape {
             Some(_) => Err(Problem::field(Code::InvalidQuery, "shape", "must be job or action")),
         }
     }
+}
+
+/// An answer in this shape: its media type says so.
+pub(crate) fn answer(shown: impl serde::Serialize) -> Response {
+    let mut answer = Json(shown).into_response();
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(ACTION_JSON));
+    answer
 }
 
 pub(crate) async fn view(app: &App, job: &Job) -> Result<ActionView, Problem> {

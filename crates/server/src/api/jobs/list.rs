@@ -52,7 +52,7 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
             for job in &page.items {
                 items.push(as_action::view(&app, job).await?);
             }
-            Ok(Json(Page { items, next_cursor }).into_response())
+            Ok(as_action::answer(Page { items, next_cursor }))
         }
     }
 }

@@ -100,7 +100,7 @@ pub(crate) async fn show(
     let job = find(&app, id).await?;
     match shape {
         Shape::Job => Ok(answer(&app, StatusCode::OK, &job)),
-        Shape::Action => Ok(tagged(Json(as_action::view(&app, &job).await?).into_response(), &job)),
+        Shape::Action => Ok(tagged(as_action::answer(as_action::view(&app, &job).await?), &job)),
     }
 }
 

@@ -106,7 +106,7 @@ pub enum Effect {
         by_ms: i64,
         until: Timestamp,
     },
-    /// A job keeps more runs than it was told to.
+    /// A job keeps more runs than its retention says.
     TrimHistory,
     /// Do what this entity wants done; its alarm rang, or somebody knows that it has something to do.
     Reconcile(EntityId),

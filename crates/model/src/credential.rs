@@ -1,4 +1,4 @@
-//! Credentials that stand in what is told about an entity: whoever knows them may use them, so only those see them who may.
+//! Credentials that stand in what is shown of an entity: whoever knows them may use them, so only those see them who may.
 //!
 //! Invariant: what is covered for somebody in the view of an entity is covered for him in its events too.
 

@@ -44,7 +44,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-/// What redb says of a damaged file is told as a fault, with what to do; a panic beside it would only frighten.
+/// What redb says of a damaged file is reported as a fault, with what to do; a panic beside it would only frighten.
 fn silence_caught_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

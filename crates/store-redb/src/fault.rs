@@ -57,7 +57,7 @@ fn fault(doing: &'static str, error: redb::Error) -> Fault {
     Fault::unavailable(doing, cause)
 }
 
-/// How the damage of a whole file is told, and told apart from that of one entity.
+/// How the damage of a whole file is written, and known from that of one entity.
 pub(crate) const FILE_DAMAGED: &str = "the file contradicts itself";
 
 pub(crate) fn file_damage(fault: &Fault) -> Option<&str> {

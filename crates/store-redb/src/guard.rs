@@ -15,7 +15,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is caught and told as a fault.
+/// Whether a panic of this thread is caught and returned as a fault.
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }

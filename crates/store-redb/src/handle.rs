@@ -6,8 +6,11 @@
 //! replaced, and whatever reached the journal before the failure is there in the next one. Wherever redb's code runs, a
 //! panic of it becomes a fault; after one that tells of damage nothing is written any more, and the layers are read on.
 
+mod proof;
+mod whole_file;
+
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_store::{Batch, CommitResult, Fault, JournalStats};
@@ -16,10 +19,9 @@ use tokio::sync::oneshot;
 
 use crate::apply::{Lasting, apply, begin_durable, put_number, put_overlay, take_in};
 use crate::commit::Writing;
-use crate::fault::{during, file_damage};
+use crate::fault::during;
 use crate::files::open::RedbOptions;
 use crate::files::source::BackendSource;
-use crate::files::unfinished::Unfinished;
 use crate::follower::{Follower, follow};
 use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
@@ -28,6 +30,8 @@ use crate::state::{Shared, State, closed};
 use crate::tables::base::Base;
 use crate::tables::layers::{Layers, Moment};
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
+
+pub(crate) use proof::Proof;
 
 #[derive(Debug)]
 pub(crate) struct Handle {
@@ -41,13 +45,6 @@ pub(crate) struct Handle {
     counters: Arc<Counters>,
     /// The last record there was when somebody last looked whether the store can be written.
     probed: AtomicU64,
-}
-
-/// What shows that a commit would succeed, once redb durably holds this record.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Proof {
-    generation: u64,
-    record: u64,
 }
 
 /// Whether a piece of work has something to make durable.
@@ -229,18 +226,18 @@ impl Handle {
     pub(crate) fn begin_draining(&self, lasting: Lasting) -> Result<oneshot::Receiver<Infallible>, Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
-        let (tell, told) = oneshot::channel();
+        let (done, is_done) = oneshot::channel();
         let mut state = self.shared.lock();
         state.expect_well()?;
         if state.is_drained(lasting) {
-            return Ok(told);
+            return Ok(is_done);
         }
         self.refuse_damaged()?;
-        state.waiting.push(tell);
+        state.waiting.push(done);
         if state.frozen.is_none() {
             drop(self.hand_over(state, lasting));
         }
-        Ok(told)
+        Ok(is_done)
     }
 
     /// Rows that do not go through the journal, in one durable transaction of redb: all of it is durable when this
@@ -334,51 +331,6 @@ impl Handle {
         named.inspect_err(|fault| self.shared.note(generation, fault))
     }
 
-    /// For work that needs the database for itself: nothing else reads or writes meanwhile.
-    pub(crate) fn alone<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
-        let mut writing = self.lock_writing();
-        self.open_anew(&mut writing)?;
-        self.drain(Lasting::Durably)?;
-        let mut database = self.shared.lock_database();
-        let database = database.as_mut().ok_or_else(closed)?;
-        let mut state = self.shared.lock();
-        // redb wants no reader, and this is one.
-        state.base = None;
-        let done = guarded("working on the whole file", || work(database));
-        if let Err(fault) = &done {
-            self.shared.latch(fault);
-            if matches!(fault, Fault::Unavailable { .. }) || file_damage(fault).is_some() {
-                state.fail(fault);
-            }
-        }
-        // Without a base the store is opened anew, which says why.
-        state.base = guarded("reading", || Base::of(database)).ok().map(Arc::new);
-        done
-    }
-
-    /// Puts another file in the place of redb's, if there is one to put: it holds the same and needs no journal.
-    pub(crate) fn replace_file(
-        &self,
-        make: impl FnOnce(&Database) -> Result<Option<Unfinished>, Fault>,
-    ) -> Result<(), Fault> {
-        let mut writing = self.lock_writing();
-        self.open_anew(&mut writing)?;
-        self.drain(Lasting::Durably)?;
-        let mut database = self.shared.lock_database();
-        let made = guarded("copying it", || database.as_ref().ok_or_else(closed).and_then(make));
-        let made = made.inspect_err(|fault| self.shared.latch(fault))?;
-        let Some(file) = made else { return Ok(()) };
-        let mut state = self.shared.lock();
-        // From here on whoever comes next opens what is there, should one of these steps fail.
-        state.base = None;
-        self.close_database(&mut database)?;
-        *writing = Journaling::Without;
-        file.finish()?;
-        self.source.remove_journal()?;
-        self.counters.emptied();
-        self.open_into(&mut database, &mut state, &mut writing)
-    }
-
     pub(crate) fn damage(&self) -> Option<String> {
         self.shared.damage().map(str::to_owned)
     }
@@ -387,58 +339,11 @@ impl Handle {
         self.shared.refuse_damaged()
     }
 
-    /// Appends a record that holds nothing, as a commit would; or does without it where others were appended since the
-    /// last time: they are proof enough. For redb, [`Handle::begin_proving`] tells.
-    pub(crate) fn try_append(&self) -> Result<Proof, Fault> {
-        let mut writing = self.lock_writing();
-        self.refuse_damaged()?;
-        self.open_anew(&mut writing)?;
-        // Records of before say nothing about a rebuild that has begun since.
-        Writing::expect_complete(&self.moment()?.1)?;
-        let before = self.probed.load(Ordering::Acquire);
-        let record = match &*writing {
-            Journaling::Without => {
-                self.write_locked(|_, _| Ok(Done::Write(())))?;
-                0
-            }
-            Journaling::Idle | Journaling::Open(_) => {
-                if self.shared.lock().active.mark.record <= before {
-                    self.commit_locked(&mut writing, &[])?;
-                }
-                before + 1
-            }
-        };
-        let state = self.shared.lock();
-        self.probed.store(state.active.mark.record, Ordering::Release);
-        Ok(Proof { generation: state.generation, record })
-    }
-
-    /// None: redb has durably taken what there is to prove. Otherwise this hands it over, and what is returned ends when
-    /// redb has gone on, or has failed.
-    pub(crate) fn begin_proving(&self, proof: Proof) -> Result<Option<oneshot::Receiver<Infallible>>, Fault> {
-        let _writing = self.lock_writing();
-        let mut state = self.shared.lock();
-        if state.durable.record >= proof.record {
-            return Ok(None);
-        }
-        if state.generation != proof.generation {
-            return Err(Fault::unavailable("writing to redb", "it failed, and the store was opened anew: try again"));
-        }
-        state.expect_well()?;
-        self.refuse_damaged()?;
-        let (tell, told) = oneshot::channel();
-        state.waiting.push(tell);
-        if state.frozen.is_none() {
-            drop(self.hand_over(state, Lasting::Durably));
-        }
-        Ok(Some(told))
-    }
-
     fn lock_writing(&self) -> MutexGuard<'_, Journaling> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever still reads from the failed generation is told that it is closed; whoever comes waits.
+    /// Whoever still reads from the failed generation finds it closed; whoever comes waits.
     fn open_anew(&self, writing: &mut Journaling) -> Result<(), Fault> {
         if !self.shared.lock().has_failed() {
             return Ok(());

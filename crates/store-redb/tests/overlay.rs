@@ -45,11 +45,11 @@ fn random_range(rng: &mut DiskRng) -> KeyRange {
 }
 
 /// Asks both stores the same, at random; their answers must be the same.
-fn expect_same_reads(plain: &RedbStore, layered: &RedbStore, rng: &mut DiskRng, told: &str) {
+fn expect_same_reads(plain: &RedbStore, layered: &RedbStore, rng: &mut DiskRng, context: &str) {
     macro_rules! same {
         ($store:ident => $read:expr) => {{
             let [one, other] = [plain, layered].map(|$store| now($read).unwrap());
-            assert_eq!(other, one, "{told}: {}", stringify!($read));
+            assert_eq!(other, one, "{context}: {}", stringify!($read));
             one
         }};
     }
@@ -85,7 +85,7 @@ fn expect_same_reads(plain: &RedbStore, layered: &RedbStore, rng: &mut DiskRng, 
         let stats = now(store.stats()).unwrap();
         (stats.events, stats.entities, stats.alarms, stats.chunks, stats.rows)
     };
-    assert_eq!(counted(layered), counted(plain), "{told}");
+    assert_eq!(counted(layered), counted(plain), "{context}");
 }
 
 fn rng_version(number: u64) -> u64 {
@@ -104,16 +104,16 @@ fn reads_through_the_overlay_are_reads_of_plain_redb() {
         let plain = RedbStore::in_memory().unwrap();
         let layered = RedbStore::open_inline_on(SimDisk::new(seed), small_journal(seed)).unwrap();
         for step in 0..25 {
-            let told = format!("seed {seed}, step {step}");
+            let context = format!("seed {seed}, step {step}");
             let given = batch(&mut workload, &mut rng);
             let [one, other] = [&plain, &layered].map(|store| now(store.commit(given.clone())).unwrap());
-            assert_eq!(other, one, "{told}");
+            assert_eq!(other, one, "{context}");
             if rng.chance(150) {
                 let (until, limit) = (at(rng.below(3_000)), rng.below(5) as usize);
                 let [one, other] = [&plain, &layered].map(|store| now(store.forget_dedup(until, limit)).unwrap());
-                assert_eq!(other, one, "{told}");
+                assert_eq!(other, one, "{context}");
             }
-            expect_same_reads(&plain, &layered, &mut rng, &told);
+            expect_same_reads(&plain, &layered, &mut rng, &context);
         }
         assert_eq!(dump(&layered).unwrap(), dump(&plain).unwrap(), "seed {seed}");
         assert_eq!(layered.verify().unwrap(), plain.verify().unwrap(), "seed {seed}");

@@ -1,6 +1,6 @@
 //! One attempt: a signed request, judged by the status of its answer.
 //!
-//! Invariant: what went wrong is told without the path of the address, which may be a key. Only 2xx counts, redirects are not followed, and of an answer nothing is used but its status, its
+//! Invariant: what went wrong is reported without the path of the address, which may be a key. Only 2xx counts, redirects are not followed, and of an answer nothing is used but its status, its
 //! Retry-After and, for the eyes of people, the first KiB of its text.
 
 use std::time::Duration;

@@ -43,7 +43,7 @@ pub struct Change {
     pub reconcile: Vec<EntityId>,
     /// The commands could not be committed at all.
     pub failed: bool,
-    /// The job keeps more runs than it was told to: history is to be trimmed.
+    /// The job keeps more runs than its retention says: history is to be trimmed.
     pub is_overfull: bool,
 }
 

@@ -61,7 +61,7 @@ pub struct Happened {
     pub version: Version,
     pub at: Timestamp,
     pub event: IncidentEvent,
-    /// When it was handed on to those who are told; None: not yet, or to nobody.
+    /// When it was handed on to the senders; None: not yet, or to nobody.
     pub published_at: Option<Timestamp>,
 }
 

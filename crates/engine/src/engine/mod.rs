@@ -5,12 +5,14 @@
 pub mod incidents;
 mod monitors;
 mod notifications;
+mod settling;
 mod shell;
 mod stepping;
 mod submit;
 pub mod tokens;
+mod upkeep;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,19 +27,14 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, ClusterMember, NodeDetails, Reviewer};
-use crate::commit::batcher::{Batcher, BatcherMessage, chain};
-use crate::commit::command::SubmitError;
+use crate::commit::batcher::{Batcher, BatcherMessage};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
 use crate::dispatch::executors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
-use crate::dispatch::executors::restore;
 use crate::dispatch::{Draws, PoolSizes};
 use crate::engine::shell::{CoreMessage, CoreShell};
 use crate::engine::tokens::Tokens;
-use crate::maintenance::recovery;
-use crate::maintenance::recovery::{RunningAttempt, Whose};
-use crate::maintenance::retention;
 use crate::maintenance::scrub;
 use crate::maintenance::writable::Writable;
 use crate::notify::reconciler::Reconciler;
@@ -55,9 +52,6 @@ use crate::time::partitions::Ownership;
 use crate::time::timekeeper::Projection;
 
 pub use crate::engine::shell::Load;
-
-/// How often the maintenance passes run.
-const MAINTENANCE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
@@ -140,7 +134,7 @@ impl Engine {
         options: EngineOptions,
     ) -> Result<Engine, Fault> {
         let tools = Arc::new(tools);
-        sweep(&tools).await;
+        settling::sweep(&tools).await;
         let me = Incarnation { executor: options.node.clone(), generation: new_id() };
         let store_clock = Arc::new(StoreClock::new(clock.clone()));
         let clock: SharedClock = match store.cluster() {
@@ -234,7 +228,7 @@ impl Engine {
         engine.recover().await?;
         let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
         engine.keep_task(tokio::spawn(shell.run()));
-        engine.keep_task(tokio::spawn(maintain(engine.clone(), untidy)));
+        engine.keep_task(tokio::spawn(upkeep::maintain(engine.clone(), untidy)));
         if !store.is_shared() {
             engine.keep_task(tokio::spawn(scrub::run(engine.clone())));
         }
@@ -397,23 +391,6 @@ impl Engine {
         self.shared.writable.ask(self.shared.queries.store().as_ref()).await
     }
 
-    /// One pass of maintenance.
-    pub async fn keep(&self) -> Result<usize, Fault> {
-        let now = self.shared.clock.now();
-        let requests = retention::pass(&self.shared.queries, now).await?;
-        let mut done = 0;
-        for request in requests {
-            match self.send(request).await {
-                Ok(_) => done += 1,
-                // Somebody used the job meanwhile: the next pass looks again.
-                Err(SubmitError::Refused(_) | SubmitError::Contended | SubmitError::Overloaded) => {}
-                Err(error) => tracing::warn!(%error, "history could not be trimmed"),
-            }
-        }
-        self.shared.queries.store().forget_dedup(now, 10_000).await?;
-        Ok(done)
-    }
-
     /// Stops firing, lets what runs come to its end within `grace`, ends and records the rest.
     pub async fn shutdown(&self, grace: Duration) {
         cluster::hand_over(self.shared.queries.store().as_ref(), &self.shared.me.executor).await;
@@ -443,72 +420,5 @@ impl Engine {
             drop(task.await);
         }
         cluster::leave(self.shared.queries.store().as_ref(), self.shared.me.generation).await;
-    }
-
-    /// Attempts of generations that are over are settled by the model's rule; what remote executors have, they keep.
-    async fn recover(&self) -> Result<(), Fault> {
-        let me = &self.shared.me;
-        let shared = self.shared.queries.store().is_shared();
-        let there = restore::executors(self).await?;
-        let running = recovery::attempts(&self.shared.queries).await?;
-        restore::attempts(self, &running).await?;
-        self.settle(if shared { Whose::FormerGenerationsOf(me) } else { Whose::Everybodys(me) }, &running, &there).await
-    }
-
-    /// A node is gone: what it was running is settled.
-    pub(crate) async fn settle_attempts_of(&self, node: &str) -> Result<(), Fault> {
-        let there = restore::living(self).await?;
-        let running = recovery::attempts(&self.shared.queries).await?;
-        self.settle(Whose::Node(node), &running, &there).await
-    }
-
-    async fn settle(&self, whose: Whose<'_>, running: &[RunningAttempt], there: &BTreeSet<Uuid>) -> Result<(), Fault> {
-        let settle_after = self.shared.options.tick_rate.saturating_mul(2);
-        let orders = recovery::orders(running, whose, there, settle_after);
-        let found = orders.len();
-        for answer in self.send_all(orders).await {
-            match answer {
-                Ok(_) | Err(SubmitError::Refused(_)) => {}
-                Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
-                Err(error) => return Err(Fault::damaged(format!("recovery stopped: {error}"))),
-            }
-        }
-        if found > 0 {
-            tracing::info!(jobs = found, "attempts of a former generation are being settled");
-        }
-        Ok(())
-    }
-}
-
-async fn sweep(tools: &Tools) {
-    for (name, tool) in tools {
-        match tool.sweep().await {
-            Ok(0) => {}
-            Ok(killed) => tracing::warn!(tool = %name, killed, "ended what a former generation left running"),
-            Err(error) => {
-                tracing::error!(tool = %name, %error, "could not look for what a former generation left running");
-            }
-        }
-    }
-}
-
-/// Between two passes that somebody asked for: jobs that are trimmed together cost few commits.
-const TIDY_PAUSE: Duration = Duration::from_secs(1);
-
-/// Makes its pass once in a while, and soon after a job was found to keep too much.
-async fn maintain(engine: Engine, untidy: Arc<Notify>) {
-    let mut every = tokio::time::interval(MAINTENANCE_EVERY);
-    every.tick().await;
-    loop {
-        tokio::select! {
-            _ = every.tick() => {}
-            () = untidy.notified() => tokio::time::sleep(TIDY_PAUSE).await,
-        }
-        match engine.keep().await {
-            // There may be more than one pass takes.
-            Ok(done) if done >= retention::JOBS_PER_PASS => untidy.notify_one(),
-            Ok(_) => {}
-            Err(fault) => tracing::warn!(error = %chain(&fault), "a maintenance pass could not be made"),
-        }
     }
 }

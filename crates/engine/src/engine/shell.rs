@@ -71,7 +71,7 @@ pub(crate) struct CoreShell {
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
-    /// Told when history is to be trimmed.
+    /// Notified when history is to be trimmed.
     pub(crate) untidy: Arc<Notify>,
 }
 

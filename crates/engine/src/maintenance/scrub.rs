@@ -1,7 +1,7 @@
 //! The scrub: everything that is stored is read and held against what its events say, a little at a time.
 //!
 //! Invariant: however large the store, every stream is read within SCRUB_WITHIN; a step costs a bounded part of that.
-//! What one step takes for a difference because somebody was just writing is looked at again before it is told.
+//! What one step takes for a difference because somebody was just writing is checked again before it is reported.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::maintenance::check;
 
 /// A step reads at least this many streams: small stores are read in a few steps.
 const STREAMS_MIN: u64 = 200;
-/// How often a difference is looked at again before it is told.
+/// How often a difference is checked again before it is reported.
 const LOOKS: u32 = 3;
 const LOOK_PAUSE: Duration = Duration::from_millis(500);
 

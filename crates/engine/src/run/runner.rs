@@ -131,7 +131,7 @@ impl Runner {
         drop(self.core.send(Input::Finished(finished)));
     }
 
-    /// A slot to run in; None if the attempt is told to end before there is one, or waits for too long.
+    /// A slot to run in; None if the attempt is stopped before there is one, or waits for too long.
     async fn slot(&self, place: SlotLocation, cancel: &CancellationToken) -> Option<OwnedSemaphorePermit> {
         let SlotLocation::Local(pool) = place else { return None };
         if let Some(slot) = self.gate.try_enter(pool) {

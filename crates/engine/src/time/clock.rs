@@ -47,7 +47,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that only moves when it is told to: time passes (`set`), or somebody sets the wall clock (`step`).
+/// A clock that only moves when somebody moves it: time passes (`set`), or somebody sets the wall clock (`step`).
 #[derive(Debug)]
 pub struct SetClock {
     at_ms: AtomicI64,

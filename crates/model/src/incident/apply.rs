@@ -1,6 +1,6 @@
 //! How events move an incident. Only this file changes one.
 //!
-//! Invariant: resolved and declined end the workflow. What happens to an ended incident is recorded and told to nobody,
+//! Invariant: resolved and declined end the workflow. What happens to an ended incident is recorded and sent to nobody,
 //! until it is opened again.
 
 use std::collections::BTreeMap;

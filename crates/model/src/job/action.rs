@@ -1,7 +1,7 @@
 //! The seed's action read as a job: the same wish in other words.
 //!
 //! Invariant: reading is pure and says no by name. What an action cannot say (a calendar, policies) keeps its default;
-//! what a job cannot be told (an id, a status, times of its own) is refused.
+//! what a job cannot take over (an id, a status, times of its own) is refused.
 
 use serde_json::{Map, Value, json};
 

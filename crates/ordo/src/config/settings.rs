@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) escalation: BTreeMap<String, Escalation>,
 }
 
-/// What has happened and is still to be told.
+/// What has happened and has not been sent yet.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outbox {

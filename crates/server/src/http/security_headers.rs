@@ -35,7 +35,7 @@ pub(crate) async fn put_on<F: Future<Output = Response>>(
         headers.insert(name, HeaderValue::from_static(value));
     }
     if is_stream {
-        // nginx gathers what it is not told to pass on.
+        // nginx buffers an answer unless this header forbids it.
         headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     }
     if !headers.contains_key(header::CACHE_CONTROL) {

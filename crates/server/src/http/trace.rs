@@ -29,7 +29,7 @@ pub(crate) async fn request<F: Future<Output = Response>>(
     let request_span = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
     request.extensions_mut().insert(request_span.as_ref().map_or(caller, |span| caller.through(span)));
-    // Not below debug: a span costs more than the rest of this, and what fails is told with the request's id below.
+    // Not below debug: a span costs more than the rest of this, and what fails is logged with the request's id below.
     let trace_id = caller.0.map(|caller| format!("{:032x}", caller.trace_id));
     let span = tracing::debug_span!("request", request_id, trace_id);
     let mut response = next(request).instrument(span.clone()).await;

@@ -37,17 +37,17 @@ async fn an_executor_belongs_to_the_token_that_registered_it() {
     let (run_id, token) = (&handed["run_id"], &handed["token"]);
     let report =
         json!({ "reports": [{ "run_id": run_id, "token": token, "status": { "type": "failed", "reason": "ha" } }] });
-    let told = world.request_as(&other, "POST", "/v1/runs/report", Some(report)).await.expect(200);
-    assert_eq!(told["results"][0]["error"]["code"], "stale_token", "even with the right token");
+    let answer = world.request_as(&other, "POST", "/v1/runs/report", Some(report)).await.expect(200);
+    assert_eq!(answer["results"][0]["error"]["code"], "stale_token", "even with the right token");
     let lines = json!([{ "stream": "stdout", "text": "forged" }]);
     let chunks = json!({ "chunks": [{ "run_id": run_id, "token": token, "seq": 0, "lines": lines }] });
-    let told = world.request_as(&other, "POST", "/v1/runs/logs", Some(chunks)).await.expect(200);
-    assert_eq!(told["results"][0]["error"]["code"], "stale_token");
+    let answer = world.request_as(&other, "POST", "/v1/runs/logs", Some(chunks)).await.expect(200);
+    assert_eq!(answer["results"][0]["error"]["code"], "stale_token");
     assert_eq!(world.get(&format!("/v1/runs/{run}")).await.expect(200)["status"]["type"], "running");
 
     let report = json!({ "reports": [{ "run_id": run_id, "token": token, "status": { "type": "completed" } }] });
-    let told = world.request_as(&mine, "POST", "/v1/runs/report", Some(report)).await.expect(200);
-    assert_eq!(told["results"][0]["status"], 200);
+    let answer = world.request_as(&mine, "POST", "/v1/runs/report", Some(report)).await.expect(200);
+    assert_eq!(answer["results"][0]["status"], 200);
     world.until(&run, "completed").await;
     let listed = world.get("/v1/executors").await.expect(200);
     assert_eq!(listed["items"][1]["registered_by"], "mine");

@@ -201,7 +201,7 @@ impl<'h> Books<'h> {
                 entry.event.name()
             )),
             Event::AttemptExtended { run_id, .. } => Err(format!("{run_id}: executors elsewhere, and there are none")),
-            Event::ClockStepped { .. } => Err("the clock of this world is told by its moments alone".to_owned()),
+            Event::ClockStepped { .. } => Err("the clock of this world follows from its moments alone".to_owned()),
             Event::JobFollowed {} | Event::UpstreamEnded { .. } => Err("a chain, and there are none".to_owned()),
             Event::RunOrphaned { run_id, settle_at } => book.runs.orphaned(*run_id, settle_at.ms(), alive, tick_ms),
         }

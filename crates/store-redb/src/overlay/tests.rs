@@ -38,11 +38,11 @@ fn is_inverted(from: &Bound<Vec<u8>>, to: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-fn expect_same(map: &Map, model: &Model, rng: &mut DiskRng, kinds: u64, told: &str) {
-    assert_eq!(map.len(), model.len(), "{told}");
+fn expect_same(map: &Map, model: &Model, rng: &mut DiskRng, kinds: u64, context: &str) {
+    assert_eq!(map.len(), model.len(), "{context}");
     for _ in 0..20 {
         let key = random_key(rng, kinds);
-        assert_eq!(map.get(&key).map(|entry| entry.value()), model.get(&key).map(Option::as_deref), "{told}");
+        assert_eq!(map.get(&key).map(|entry| entry.value()), model.get(&key).map(Option::as_deref), "{context}");
         let (from, to) = (random_bound(rng, kinds), random_bound(rng, kinds));
         if is_inverted(&from, &to) {
             continue;
@@ -50,9 +50,9 @@ fn expect_same(map: &Map, model: &Model, rng: &mut DiskRng, kinds: u64, told: &s
         let (from, to) = (from.as_ref().map(Vec::as_slice), to.as_ref().map(Vec::as_slice));
         let mut right: Vec<_> =
             model.range::<[u8], _>((from, to)).map(|(key, value)| (key.clone(), value.clone())).collect();
-        assert_eq!(listed(Entries::new(map, from, to, Direction::Ascending)), right, "{told}");
+        assert_eq!(listed(Entries::new(map, from, to, Direction::Ascending)), right, "{context}");
         right.reverse();
-        assert_eq!(listed(Entries::new(map, from, to, Direction::Descending)), right, "{told}");
+        assert_eq!(listed(Entries::new(map, from, to, Direction::Descending)), right, "{context}");
     }
 }
 

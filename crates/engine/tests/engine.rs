@@ -187,6 +187,22 @@ async fn history_is_trimmed_to_what_the_job_keeps_and_what_is_left_still_proves_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_passes_at_the_same_time_forget_a_run_once() {
+    let world = World::new().await;
+    let mut definition = every("noop", "1h");
+    definition["retention"] = json!({ "runs": 1 });
+    let job = world.add(definition).await;
+    for _ in 0..30 {
+        let run = world.trigger(job.id).await;
+        world.over(run).await;
+        let (first, second) = tokio::join!(world.engine.keep(), world.engine.keep());
+        first.unwrap();
+        second.unwrap();
+    }
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_finished_job_is_forgotten_when_its_age_is_over() {
     let world = World::new().await;
     let mut definition = every("noop", "1h");

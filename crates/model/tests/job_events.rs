@@ -206,7 +206,8 @@ fn backfill_requested() {
 
 #[test]
 fn history_trimmed() {
-    assert_snapshot!(stored(&Event::HistoryTrimmed { runs: 100, below: 250, oldest: Some(t("1h")) }), @r#"{"type":"HistoryTrimmed","data":{"runs":100,"below":250,"oldest":"2026-11-15T13:00:00.000Z"}}"#);
+    let event = Event::HistoryTrimmed { trims: 3, runs: 100, below: 250, oldest: Some(t("1h")) };
+    assert_snapshot!(stored(&event), @r#"{"type":"HistoryTrimmed","data":{"trims":3,"runs":100,"below":250,"oldest":"2026-11-15T13:00:00.000Z"}}"#);
 }
 
 #[test]

@@ -250,7 +250,10 @@ fn command(story: &Story, oracle: &mut Oracle, step: &JobStep) -> Option<(Comman
         JobStep::Orphan { generation: number, settle_after_ms } => {
             (Command::Orphan { executor: generation(*number), settle_after: Millis::from_ms(*settle_after_ms) }, None)
         }
-        JobStep::Trim => (Command::Trim { runs: story.job.history.kept, below: story.job.version, oldest: None }, None),
+        JobStep::Trim => {
+            let (history, below) = (&story.job.history, story.job.version);
+            (Command::Trim { trims: history.trims, runs: history.kept, below, oldest: None }, None)
+        }
     })
 }
 

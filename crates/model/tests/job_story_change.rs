@@ -353,6 +353,20 @@ fn history_is_trimmed_when_it_has_overshot_its_retention() {
     assert!(job.job.retention_due() > Some(job.now));
 }
 
+/// Two passes that look at the same moment want to forget the same runs: the second would count them twice.
+#[test]
+fn what_was_counted_before_another_trim_is_not_forgotten_again() {
+    let mut job = given(json!({"retention": {"runs": 1}}));
+    for _ in 0..3 {
+        let run = job.trigger_and_start();
+        job.completes(run);
+    }
+    let late = Command::Trim { trims: job.job.history.trims, runs: 2, below: job.job.version, oldest: Some(noon()) };
+    job.trim(2, Some(noon()));
+    assert_eq!(job.refusal(late), Refusal::TrimmedMeanwhile);
+    assert_eq!(job.job.history.kept, 1);
+}
+
 #[test]
 fn old_runs_are_trimmed_together_after_their_age() {
     let mut job = given(json!({"retention": {"age": "10h"}}));

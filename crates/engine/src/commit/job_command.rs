@@ -242,7 +242,9 @@ impl PendingCommand for PendingJobCommand {
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
         let most = if self.is_report || self.claim.is_some() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
-        let is_kept = self.kept.is_some() || self.slotted.is_some();
+        // What a trim forgets was read with the state it was decided on: the next pass looks again.
+        let stands_alone = matches!(self.extra, Extra::Nothing);
+        let is_kept = stands_alone && (self.kept.is_some() || self.slotted.is_some());
         match lost {
             Lost::Contended => is_kept && tries < most,
             Lost::Store(_) => is_kept && self.is_report,

@@ -82,7 +82,8 @@ async fn trim(queries: &Queries, job: &Job, oldest: &[Run], count: usize) -> Res
     let through = below - 1;
     let checkpoint = folded(queries, job.id, through).await?;
     let oldest_kept = kept.iter().filter_map(|run| run.finished_at).min();
-    let command = Command::Trim { runs: u32::try_from(count).unwrap_or(u32::MAX), below, oldest: oldest_kept };
+    let runs = u32::try_from(count).unwrap_or(u32::MAX);
+    let command = Command::Trim { trims: job.history.trims, runs, below, oldest: oldest_kept };
     let extra = Extra::Trim {
         trim: checkpoint.map(|checkpoint| Trim { through, checkpoint }),
         rows: forgotten.iter().flat_map(projection::forget_run_rows).collect(),

@@ -212,7 +212,8 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.backfills.push(Backfill { next: *next, to: *to });
             Ok(None)
         }
-        Event::HistoryTrimmed { runs, oldest, .. } => {
+        Event::HistoryTrimmed { trims, runs, oldest, .. } => {
+            job.history.trims = *trims;
             job.history.kept = job.history.kept.saturating_sub(*runs);
             job.history.oldest = *oldest;
             Ok(None)

@@ -107,8 +107,9 @@ pub enum Command {
         executor: Incarnation,
     },
     /// Finished runs that began before version `below` are being forgotten, `runs` of them; the oldest that stays
-    /// ended at `oldest`.
+    /// ended at `oldest`. Refused unless the job has been trimmed `trims` times: the runs were counted then.
     Trim {
+        trims: u64,
         runs: u32,
         below: u64,
         oldest: Option<Timestamp>,
@@ -183,6 +184,8 @@ pub enum Refusal {
     TooManyBackfills,
     #[error("too many runs of the job are waiting already: try again later")]
     QueueFull,
+    #[error("the history was trimmed by somebody else: look again at what is left")]
+    TrimmedMeanwhile,
     #[error("the chain has more than {CHAIN_DEPTH_MAX} links behind it: it may be a ring")]
     ChainTooLong,
 }

@@ -156,6 +156,9 @@ pub enum Event {
     },
     /// The finished runs that began before version `below` were forgotten, and the events before it became a checkpoint.
     HistoryTrimmed {
+        /// How many times the history has been trimmed, with this one.
+        #[serde(default, skip_serializing_if = "is_default")]
+        trims: u64,
         runs: u32,
         below: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -203,6 +203,9 @@ pub struct Backfill {
 pub struct RunHistory {
     /// Finished runs that still have a row.
     pub kept: u32,
+    /// How many times old runs were forgotten.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub trims: u64,
     /// When the oldest of them ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest: Option<Timestamp>,
@@ -316,7 +319,7 @@ impl Job {
         self.active.iter().find(|run| run.id == id)
     }
 
-    /// Whether it keeps more runs than it was told to, by so many that trimming is worth a commit.
+    /// Whether it keeps more runs than its retention says, by so many that trimming is worth a commit.
     pub fn is_overfull(&self) -> bool {
         let runs = self.definition.retention.runs;
         let slack = (runs / 10).clamp(RETENTION_SLACK_MIN, RETENTION_SLACK);

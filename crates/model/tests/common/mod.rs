@@ -234,7 +234,7 @@ impl Story {
     /// The oldest `runs` that are over are forgotten.
     pub(crate) fn trim(&mut self, runs: u32, oldest: Option<Timestamp>) -> &mut Story {
         let below = self.job.version;
-        self.ask(Command::Trim { runs, below, oldest })
+        self.ask(Command::Trim { trims: self.job.history.trims, runs, below, oldest })
     }
 
     pub(crate) fn update(&mut self, patch: Value) -> &mut Story {

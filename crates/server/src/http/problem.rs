@@ -100,7 +100,9 @@ impl From<Refusal> for Problem {
             Refusal::RunOver => Problem::new(Code::RunOver, text),
             Refusal::StaleToken => Problem::new(Code::StaleToken, text),
             Refusal::TooManyBackfills => Problem::new(Code::TooManyBackfills, text),
-            Refusal::QueueFull | Refusal::ChainTooLong => Problem::new(Code::WrongState, text),
+            Refusal::QueueFull | Refusal::ChainTooLong | Refusal::TrimmedMeanwhile => {
+                Problem::new(Code::WrongState, text)
+            }
         }
     }
 }

@@ -82,7 +82,12 @@ pub fn decide(
                 draft.emit(Event::Published { through });
             }
         }
-        Command::Trim { runs, below, oldest } => draft.emit(Event::HistoryTrimmed { runs, below, oldest }),
+        Command::Trim { trims, runs, below, oldest } => {
+            if draft.job.history.trims != trims {
+                return Err(Refusal::TrimmedMeanwhile);
+            }
+            draft.emit(Event::HistoryTrimmed { trims: trims + 1, runs, below, oldest });
+        }
     }
     attempts::gather_shards(&mut draft);
     fire::pump_backfills(&mut draft);

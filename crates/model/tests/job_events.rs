@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::*;
 use insta::assert_snapshot;
-use ordo_model::job::{Cause, Event, SkipReason, Timeliness};
+use ordo_model::job::{Cause, Event, SkipReason, Timeliness, Verdict};
 use ordo_model::schedule::{Gap, Occurrence};
 use ordo_model::{FencingToken, RunId};
 use serde_json::json;
@@ -78,8 +78,14 @@ fn job_cancelled() {
 #[test]
 fn job_triggered_by_schedule() {
     let cause = Cause::Schedule { occurrence: occurrence("10s"), next: Some(occurrence("20s")) };
-    let event =
-        |timeliness| Event::JobTriggered { run_id: run(), cause, timeliness, tool_input: None, traceparent: None };
+    let event = |timeliness| Event::JobTriggered {
+        run_id: run(),
+        cause,
+        timeliness,
+        tool_input: None,
+        traceparent: None,
+        verdict: Verdict::default(),
+    };
     assert_snapshot!(stored(&event(Timeliness::OnTime)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}}}}"#);
     assert_snapshot!(stored(&event(Timeliness::Late)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}},"timeliness":"late"}}"#);
     assert_snapshot!(stored(&event(Timeliness::Misfire)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:10.000Z","due":"2026-11-15T12:00:10.000Z"},"next":{"nominal":"2026-11-15T12:00:20.000Z","due":"2026-11-15T12:00:20.000Z"}},"timeliness":"misfire"}}"#);
@@ -93,6 +99,7 @@ fn job_triggered_otherwise() {
         timeliness: Timeliness::OnTime,
         tool_input,
         traceparent: None,
+        verdict: Verdict::default(),
     };
     assert_snapshot!(stored(&event(Cause::Manual, Some(json!({"a": 1})))), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"manual"},"tool_input":{"a":1}}}"#);
     assert_snapshot!(stored(&event(Cause::Retry { of: run(), delivery: None }, None)), @r#"{"type":"JobTriggered","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","cause":{"type":"retry","of":"01a1df14-1e00-736d-9929-59576f602556"}}}"#);
@@ -125,6 +132,7 @@ fn job_executed() {
         started_at: t("1s"),
         result: json!({"exit_code": 0}),
         result_bytes,
+        verdict: Verdict::default(),
     };
     assert_snapshot!(stored(&event(None)), @r#"{"type":"JobExecuted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":1,"started_at":"2026-11-15T12:00:01.000Z","result":{"exit_code":0}}}"#);
     assert_snapshot!(stored(&event(Some(70_000))), @r#"{"type":"JobExecuted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":1,"started_at":"2026-11-15T12:00:01.000Z","result":{"exit_code":0},"result_bytes":70000}}"#);
@@ -138,6 +146,7 @@ fn job_failed() {
         reason: "exit code 3".into(),
         started_at,
         retry_at,
+        verdict: Verdict::default(),
     };
     assert_snapshot!(stored(&event(Some(t("1s")), Some(t("3s")))), @r#"{"type":"JobFailed","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":1,"reason":"exit code 3","started_at":"2026-11-15T12:00:01.000Z","retry_at":"2026-11-15T12:00:03.000Z"}}"#);
     assert_snapshot!(stored(&event(None, None)), @r#"{"type":"JobFailed","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":1,"reason":"exit code 3"}}"#);
@@ -147,7 +156,8 @@ fn job_failed() {
 fn job_skipped() {
     let cause = Cause::Schedule { occurrence: occurrence("30s"), next: Some(occurrence("40s")) };
     let gap = |exact| Some(Gap { from: t("10s"), to: t("30s"), count: 3, exact });
-    let event = |reason, cause, gap| Event::JobSkipped { run_id: run(), reason, cause, gap };
+    let event =
+        |reason, cause, gap| Event::JobSkipped { run_id: run(), reason, cause, gap, verdict: Verdict::default() };
     assert_snapshot!(stored(&event(SkipReason::Misfire, cause, gap(true))), @r#"{"type":"JobSkipped","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","reason":"misfire","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:30.000Z","due":"2026-11-15T12:00:30.000Z"},"next":{"nominal":"2026-11-15T12:00:40.000Z","due":"2026-11-15T12:00:40.000Z"}},"gap":{"from":"2026-11-15T12:00:10.000Z","to":"2026-11-15T12:00:30.000Z","count":3}}}"#);
     assert_snapshot!(stored(&event(SkipReason::CatchUpLimit, cause, gap(false))), @r#"{"type":"JobSkipped","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","reason":"catch_up_limit","cause":{"type":"schedule","occurrence":{"nominal":"2026-11-15T12:00:30.000Z","due":"2026-11-15T12:00:30.000Z"},"next":{"nominal":"2026-11-15T12:00:40.000Z","due":"2026-11-15T12:00:40.000Z"}},"gap":{"from":"2026-11-15T12:00:10.000Z","to":"2026-11-15T12:00:30.000Z","count":3,"exact":false}}}"#);
     assert_snapshot!(stored(&event(SkipReason::Overlap, Cause::Manual, None)), @r#"{"type":"JobSkipped","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","reason":"overlap","cause":{"type":"manual"}}}"#);

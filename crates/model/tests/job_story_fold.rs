@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use ordo_model::RunId;
-use ordo_model::job::{Command, Event, JobState, RunStatus, SkipReason, Unfoldable, apply, create};
+use ordo_model::job::{Command, Event, JobState, RunStatus, SkipReason, Unfoldable, Verdict, apply, create};
 use serde_json::json;
 
 #[test]
@@ -30,7 +30,14 @@ fn an_event_about_a_run_that_is_not_there_is_unfoldable() {
         Event::RunCancelled { run_id, reason: "x".into() },
         Event::RunOrphaned { run_id, settle_at: noon() },
         Event::AttemptExtended { run_id, deadline: noon() },
-        Event::JobFailed { run_id, attempt: 1, reason: "x".into(), started_at: None, retry_at: None },
+        Event::JobFailed {
+            run_id,
+            attempt: 1,
+            reason: "x".into(),
+            started_at: None,
+            retry_at: None,
+            verdict: Verdict::default(),
+        },
     ] {
         let refusal = apply(&mut story.job.clone(), &event, noon()).expect_err("there is no such run");
         assert_says(&refusal, &[event.name(), "not active"]);

@@ -100,7 +100,14 @@ mod tests {
             Event::JobPaused { reason: None },
             Event::JobPaused { reason: Some("\"}{ tricky".into()) },
             Event::RunReady { run_id },
-            Event::JobFailed { run_id, attempt: 2, reason: "no".into(), started_at: Some(at), retry_at: None },
+            Event::JobFailed {
+                run_id,
+                attempt: 2,
+                reason: "no".into(),
+                started_at: Some(at),
+                retry_at: None,
+                verdict: Verdict::default(),
+            },
         ] {
             let new = encode_event(&event, at);
             let entity = EntityId::from(JobId(Uuid::from_u128(1)));

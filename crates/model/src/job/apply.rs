@@ -1,7 +1,7 @@
 //! How events move a job. Only this file changes a job.
 //!
-//! Invariant: applying never fails on a stream that `decide` wrote and never computes anything from a clock or a
-//! schedule; folding the same events always gives the same job and the same runs.
+//! Invariant: applying never fails on a stream that `decide` wrote and never computes anything from a clock, a
+//! schedule or a limit; folding the same events always gives the same job and the same runs.
 
 use super::event::SkipReason;
 use super::event::{Cause, Event};
@@ -11,7 +11,6 @@ use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd};
 use super::state::{ActiveRun, Attempt, Backfill, Job, Last, Phase, RunHistory, Stage};
 use crate::id::{FencingToken, JobId, RunId};
-use crate::limits::ATTEMPT_ERRORS_KEPT;
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
@@ -88,7 +87,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.backfills.clear();
             Ok(None)
         }
-        Event::JobTriggered { run_id, cause, timeliness, tool_input, traceparent } => {
+        Event::JobTriggered { run_id, cause, timeliness, tool_input, traceparent, .. } => {
             advance(job, cause);
             job.run_count += 1;
             job.pace.turn(at);
@@ -102,7 +101,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             job.active.push(run);
             Ok(Some(view))
         }
-        Event::JobSkipped { run_id, reason, cause, gap } => {
+        Event::JobSkipped { run_id, reason, cause, gap, .. } => {
             advance(job, cause);
             job.run_count += 1;
             let status = RunStatus::Skipped { reason: *reason, gap: *gap };
@@ -125,21 +124,19 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             });
             view(job, *run_id)
         }
-        Event::JobExecuted { run_id, started_at, result, result_bytes, .. } => {
+        Event::JobExecuted { run_id, started_at, result, result_bytes, verdict, .. } => {
             started(active(job, event, *run_id)?, Some(*started_at));
-            job.pace.note(at.since(*started_at), at);
+            job.pace.note(verdict.is_slow(at.since(*started_at)), at);
             let status = RunStatus::Completed { result: result.clone(), result_bytes: *result_bytes };
             end(job, event, *run_id, status, at)
         }
-        Event::JobFailed { run_id, attempt, reason, started_at, retry_at } => {
+        Event::JobFailed { run_id, attempt, reason, started_at, retry_at, verdict } => {
             if let Some(started_at) = started_at {
-                job.pace.note(at.since(*started_at), at);
+                job.pace.note(verdict.is_slow(at.since(*started_at)), at);
             }
             let run = active(job, event, *run_id)?;
             started(run, *started_at);
-            if run.errors.len() == ATTEMPT_ERRORS_KEPT {
-                run.errors.remove(0);
-            }
+            run.errors.drain(..verdict.errors_forgotten(run));
             run.errors.push(AttemptError { attempt: *attempt, at, reason: reason.clone() });
             match retry_at {
                 Some(until) => {

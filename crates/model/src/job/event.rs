@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
+use super::verdict::Verdict;
 use crate::id::{FencingToken, Incarnation, RunId};
 use crate::moment::ClockFrame;
 use crate::schedule::{Gap, Occurrence};
@@ -56,6 +57,8 @@ pub enum Event {
         /// The trace of whoever asked for the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         traceparent: Option<TraceParent>,
+        #[serde(default, skip_serializing_if = "Verdict::is_unsaid")]
+        verdict: Verdict,
     },
     /// An attempt was given to an executor, which may begin it once this is durable.
     JobStarted {
@@ -73,6 +76,8 @@ pub enum Event {
         result: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result_bytes: Option<u64>,
+        #[serde(default, skip_serializing_if = "Verdict::is_unsaid")]
+        verdict: Verdict,
     },
     /// An attempt failed; the run too, unless `retry_at` says when it is tried again.
     JobFailed {
@@ -83,6 +88,8 @@ pub enum Event {
         started_at: Option<Timestamp>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Verdict::is_unsaid")]
+        verdict: Verdict,
     },
     /// Occurrences, or a trigger, that led to no execution.
     JobSkipped {
@@ -91,6 +98,8 @@ pub enum Event {
         cause: Cause,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gap: Option<Gap>,
+        #[serde(default, skip_serializing_if = "Verdict::is_unsaid")]
+        verdict: Verdict,
     },
     /// A failed run has waited long enough.
     RunReady {

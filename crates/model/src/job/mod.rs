@@ -16,6 +16,7 @@ mod run;
 mod shard;
 mod state;
 mod trigger;
+mod verdict;
 
 pub use after::{After, AfterMode, AfterOn, UpstreamEnd};
 pub use apply::{Unfoldable, apply, create};
@@ -32,3 +33,4 @@ pub use run::{AttemptError, Run, RunStatus};
 pub use shard::{Shard, ShardEnd, ShardPosition};
 pub use state::{ActiveRun, Attempt, Backfill, Job, JobState, Last, Phase, RunHistory, Stage};
 pub use trigger::Trigger;
+pub use verdict::Verdict;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Cause, Event, SkipReason, Timeliness};
 use super::state::{Job, Stage};
+use super::verdict::Verdict;
 use crate::id::RunId;
-use crate::limits::OVERRAN_MIN;
 use crate::schedule::Gap;
 use crate::text::is_default;
 use crate::time::Timestamp;
@@ -101,15 +101,15 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
             ended(job, at, *run_id, "completed");
         }
         Event::RunCancelled { run_id, .. } => ended(job, at, *run_id, "cancelled"),
-        Event::JobTriggered { run_id, cause, timeliness, .. } => {
-            overran(job, cause, at);
+        Event::JobTriggered { run_id, cause, timeliness, verdict, .. } => {
+            overran(job, cause, verdict, at);
             if let (false, Some(occurrence)) = (timeliness.is_on_time(), cause.occurrence()) {
                 put(job, at, Notice::Late { run_id: *run_id, due_at: occurrence.due, timeliness: *timeliness });
             }
         }
-        Event::JobSkipped { run_id, reason, cause, gap } => {
+        Event::JobSkipped { run_id, reason, cause, gap, verdict } => {
             match reason {
-                SkipReason::Overlap | SkipReason::QueueFull => overran(job, cause, at),
+                SkipReason::Overlap | SkipReason::QueueFull => overran(job, cause, verdict, at),
                 SkipReason::Misfire
                 | SkipReason::CatchUpLimit
                 | SkipReason::Paused
@@ -170,23 +170,14 @@ fn ended(job: &mut Job, at: Timestamp, run_id: RunId, status: &str) {
     }
 }
 
-/// A scheduled occurrence came while runs were still running: each is announced once. Runs shorter than OVERRAN_MIN
-/// belong to schedules too fast for anybody to want a notification.
-fn overran(job: &mut Job, cause: &Cause, at: Timestamp) {
-    if !matches!(cause, Cause::Schedule { .. }) || job.active.is_empty() {
-        return;
-    }
-    let mut found = Vec::new();
-    let fired = |cause: &Cause| matches!(cause, Cause::Schedule { .. });
-    for run in job.active.iter_mut().filter(|run| !run.overran && fired(&run.cause)) {
-        if let Stage::Running(attempt) = &run.stage
-            && at.since(attempt.started_at) >= OVERRAN_MIN
-        {
-            run.overran = true;
-            found.push(Notice::Overran { run_id: run.id, started_at: attempt.started_at });
+/// Runs that should have been over are announced.
+fn overran(job: &mut Job, cause: &Cause, verdict: &Verdict, at: Timestamp) {
+    for run_id in verdict.overran(job, cause, at) {
+        let Some(run) = job.active.iter_mut().find(|run| run.id == run_id) else { continue };
+        run.overran = true;
+        if let Stage::Running(attempt) = &run.stage {
+            let started_at = attempt.started_at;
+            put(job, at, Notice::Overran { run_id, started_at });
         }
-    }
-    for notice in found {
-        put(job, at, notice);
     }
 }

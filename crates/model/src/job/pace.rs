@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{SLOW_AFTER, SLOW_RUNS};
-use crate::time::{Millis, Timestamp};
+use crate::limits::SLOW_RUNS;
+use crate::time::Timestamp;
 
 const WINDOW_MS: i64 = 60_000;
 
@@ -49,9 +49,9 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub(super) fn note(&mut self, took: Millis, at: Timestamp) {
+    pub(super) fn note(&mut self, is_slow: bool, at: Timestamp) {
         self.turn(at);
-        if took > SLOW_AFTER {
+        if is_slow {
             self.minute = minute(at);
             self.slow = self.slow.saturating_add(1);
         }
@@ -94,11 +94,11 @@ mod tests {
     fn a_job_is_slow_after_more_than_ten_long_runs_in_a_minute_and_through_the_next() {
         let (mut pace, mut other) = (Pace::default(), Pace::default());
         for n in 0..10 {
-            pace.note(Millis::from_ms(501), at(60_000 + n));
-            other.note(Millis::from_ms(500), at(60_000 + n));
+            pace.note(true, at(60_000 + n));
+            other.note(false, at(60_000 + n));
         }
         assert_eq!(pace.pool(), Pool::Fast);
-        pace.note(Millis::from_ms(501), at(60_200));
+        pace.note(true, at(60_200));
         assert_eq!(pace.pool(), Pool::Slow);
         assert_eq!(pace.seen_at(at(179_999)).pool(), Pool::Slow);
         assert_eq!(pace.seen_at(at(180_000)).pool(), Pool::Fast);

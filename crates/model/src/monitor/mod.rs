@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 
 pub use settings::MonitorSettings;
 
-/// How many pings are kept, each with what it said.
+/// How many pings are kept, each with what it said. Part of what a stream means: it never changes.
 pub const PINGS_KEPT: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use crate::job::policy::Routing;
 use crate::job::run::Run;
 use crate::job::shard::whole;
 use crate::job::state::{ActiveRun, Attempt, Stage};
+use crate::job::verdict::Verdict;
 use crate::limits::{NACK_DELAY_MAX, REASON_MAX_BYTES, RETURNS_MAX, SHARDS_MAX, TIMEOUT_GRACE};
 use crate::text;
 use crate::time::{Millis, Timestamp};
@@ -59,11 +60,23 @@ pub(super) fn gather_shards(draft: &mut Draft) {
     let over: Vec<_> = over.collect();
     for (run_id, started_at, whole, cancelling) in over {
         draft.emit(match (whole, cancelling) {
-            (Ok(result), _) => Event::JobExecuted { run_id, attempt: 1, started_at, result, result_bytes: None },
+            (Ok(result), _) => Event::JobExecuted {
+                run_id,
+                attempt: 1,
+                started_at,
+                result,
+                result_bytes: None,
+                verdict: Verdict::default(),
+            },
             (Err(_), Some(reason)) => Event::RunCancelled { run_id, reason },
-            (Err(reason), None) => {
-                Event::JobFailed { run_id, attempt: 1, reason, started_at: Some(started_at), retry_at: None }
-            }
+            (Err(reason), None) => Event::JobFailed {
+                run_id,
+                attempt: 1,
+                reason,
+                started_at: Some(started_at),
+                retry_at: None,
+                verdict: Verdict::default(),
+            },
         });
     }
 }
@@ -100,7 +113,14 @@ pub(super) fn report(
     let cancelling = run.cancelling.clone();
     match (report, cancelling) {
         (AttemptReport::Completed { started_at, result, result_bytes }, _) => {
-            draft.emit(Event::JobExecuted { run_id, attempt, started_at, result, result_bytes });
+            draft.emit(Event::JobExecuted {
+                run_id,
+                attempt,
+                started_at,
+                result,
+                result_bytes,
+                verdict: Verdict::default(),
+            });
         }
         (
             AttemptReport::Failed { .. }
@@ -158,7 +178,14 @@ fn fail(
     let again =
         definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
     let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
-    draft.emit(Event::JobFailed { run_id, attempt, reason: bounded(reason), started_at, retry_at });
+    draft.emit(Event::JobFailed {
+        run_id,
+        attempt,
+        reason: bounded(reason),
+        started_at,
+        retry_at,
+        verdict: Verdict::default(),
+    });
 }
 
 /// Attempts whose executor is gone, or which nobody reported in time, come to their end.

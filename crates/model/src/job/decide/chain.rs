@@ -7,6 +7,7 @@ use crate::job::after::{AfterMode, UpstreamEnd, input_with};
 use crate::job::command::Refusal;
 use crate::job::event::{Cause, Event, SkipReason, Timeliness};
 use crate::job::state::Phase;
+use crate::job::verdict::Verdict;
 use crate::limits::CHAIN_DEPTH_MAX;
 
 /// Brings a run about if this was the end it waits for, or remembers it. An end that does not count changes nothing.
@@ -47,7 +48,13 @@ fn bring_about(draft: &mut Draft, of: RunId, ends: &[UpstreamEnd]) {
         Phase::Active | Phase::Cancelled => None,
     };
     if let Some(reason) = skipped {
-        draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: None });
+        draft.emit(Event::JobSkipped {
+            run_id: draft.next_run_id(),
+            reason,
+            cause,
+            gap: None,
+            verdict: Verdict::default(),
+        });
         return;
     }
     let tool_input = Some(input_with(&draft.job.definition.tool_input, ends));

@@ -6,6 +6,7 @@ use crate::job::apply::apply;
 use crate::job::event::Event;
 use crate::job::run::Run;
 use crate::job::state::Job;
+use crate::job::verdict::Thresholds;
 use crate::time::Timestamp;
 
 pub(super) struct Draft {
@@ -15,19 +16,21 @@ pub(super) struct Draft {
     runs: Vec<Run>,
     /// A step of the clock that is recorded with the next run: until then nothing is measured by it.
     pub(super) clock: Option<Event>,
+    thresholds: Thresholds,
 }
 
 impl Draft {
     pub(super) fn new(job: Job, now: Timestamp) -> Draft {
-        Draft { job, now, events: Vec::new(), runs: Vec::new(), clock: None }
+        Draft { job, now, events: Vec::new(), runs: Vec::new(), clock: None, thresholds: Thresholds::TODAY }
     }
 
-    pub(super) fn emit(&mut self, event: Event) {
+    pub(super) fn emit(&mut self, mut event: Event) {
         if matches!(event, Event::JobTriggered { .. })
             && let Some(step) = self.clock.take()
         {
             self.emit(step);
         }
+        self.thresholds.judge(&mut event, &self.job, self.now);
         let touched = apply(&mut self.job, &event, self.now).expect("decide names only runs that the job has");
         if let Some(run) = touched {
             match self.runs.iter_mut().find(|known| known.id == run.id) {

@@ -13,6 +13,7 @@ use crate::job::definition::Invalid;
 use crate::job::event::{Cause, Event, SkipReason, Timeliness};
 use crate::job::policy::{Block, Misfire};
 use crate::job::state::{Job, Phase};
+use crate::job::verdict::Verdict;
 use crate::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, BLOCK_QUEUE_MAX, CATCH_UP_MAX, MISFIRE_AFTER, MISFIRE_WINDOW};
 use crate::schedule::{Due, Gap, Occurrence};
 use crate::time::{Millis, Timestamp};
@@ -125,7 +126,13 @@ fn joined(older: Option<Gap>, newest: &[Occurrence]) -> Gap {
 
 fn skip(draft: &mut Draft, gap: Gap, last: Occurrence, next: Option<Occurrence>, reason: SkipReason) {
     let cause = Cause::Schedule { occurrence: last, next };
-    draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: Some(gap) });
+    draft.emit(Event::JobSkipped {
+        run_id: draft.next_run_id(),
+        reason,
+        cause,
+        gap: Some(gap),
+        verdict: Verdict::default(),
+    });
 }
 
 /// Records the occurrences as skipped, if there are any; the schedule goes on with `next`.
@@ -165,14 +172,21 @@ pub(super) struct Given {
 pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, given: Given) {
     if let Some(reason) = refused(&draft.job) {
         let gap = cause.occurrence().map(|o| Gap { from: o.nominal, to: o.nominal, count: 1, exact: true });
-        draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap });
+        draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap, verdict: Verdict::default() });
         return;
     }
     if draft.job.definition.block == Block::Cover {
         attempts::cancel_all(draft, "replaced by a newer run");
     }
     let Given { tool_input, traceparent } = given;
-    draft.emit(Event::JobTriggered { run_id: draft.next_run_id(), cause, timeliness, tool_input, traceparent });
+    draft.emit(Event::JobTriggered {
+        run_id: draft.next_run_id(),
+        cause,
+        timeliness,
+        tool_input,
+        traceparent,
+        verdict: Verdict::default(),
+    });
 }
 
 /// A delivery gets its one run, or a record of why it does not. While the queue is full it has to wait: it is kept
@@ -186,7 +200,13 @@ pub(super) fn deliver(draft: &mut Draft, delivery: Uuid, replay: u32) -> Result<
         Phase::Active => None,
     };
     match (skipped, refused(&draft.job)) {
-        (Some(reason), _) => draft.emit(Event::JobSkipped { run_id: draft.next_run_id(), reason, cause, gap: None }),
+        (Some(reason), _) => draft.emit(Event::JobSkipped {
+            run_id: draft.next_run_id(),
+            reason,
+            cause,
+            gap: None,
+            verdict: Verdict::default(),
+        }),
         (None, Some(SkipReason::QueueFull)) => return Err(Refusal::QueueFull),
         (None, _) => trigger(draft, cause, Timeliness::OnTime, Given::default()),
     }
@@ -244,6 +264,6 @@ pub(super) fn end_backfills(draft: &mut Draft) {
         let gap = (!rest.is_empty()).then(|| joined(None, &rest));
         let cause = Cause::Backfill { occurrence: backfill.next, next: None };
         let run_id = draft.next_run_id();
-        draft.emit(Event::JobSkipped { run_id, reason: SkipReason::Changed, cause, gap });
+        draft.emit(Event::JobSkipped { run_id, reason: SkipReason::Changed, cause, gap, verdict: Verdict::default() });
     }
 }

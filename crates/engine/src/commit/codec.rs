@@ -3,26 +3,47 @@
 use ordo_model::job::{Event, Job, Run, Unfoldable};
 use ordo_model::{JobId, Timestamp};
 use ordo_store::{Fault, NewEvent, StoredEvent as Stored};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The name under which a checkpoint stands in a stream; its data is the folded state.
 pub const CHECKPOINT: &str = Event::CHECKPOINT;
 
 pub fn encode_job(job: &Job) -> Vec<u8> {
-    serde_json::to_vec(job).expect("a job is plain data")
+    pack(job)
 }
 
 pub fn decode_job(bytes: &[u8]) -> Result<Job, Fault> {
-    serde_json::from_slice(bytes).map_err(|e| Fault::damaged(format!("a job's snapshot cannot be read: {e}")))
+    unpack(bytes).map_err(|e| Fault::damaged(format!("a job's snapshot cannot be read: {e}")))
 }
 
 pub fn encode_run(run: &Run) -> Vec<u8> {
-    serde_json::to_vec(run).expect("a run is plain data")
+    pack(run)
 }
 
 pub fn decode_run(bytes: &[u8]) -> Result<Run, Fault> {
-    serde_json::from_slice(bytes).map_err(|e| Fault::damaged(format!("a run's row cannot be read: {e}")))
+    unpack(bytes).map_err(|e| Fault::damaged(format!("a run's row cannot be read: {e}")))
+}
+
+/// What follows from events is read by Ordo alone, and written with every one of them: in MessagePack with the names of
+/// the fields, so that fields may come and go. Events are JSON, for everybody.
+fn pack(value: &impl Serialize) -> Vec<u8> {
+    rmp_serde::to_vec_named(value).expect("what is packed is plain data")
+}
+
+/// Earlier versions wrote JSON, whose first byte begins no map in MessagePack.
+fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    match bytes.first() {
+        Some(b'{') => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
+        _ => rmp_serde::from_slice(bytes).map_err(|error| error.to_string()),
+    }
+}
+
+/// The folded job that replaces the beginning of its stream: an event, so JSON.
+pub fn encode_checkpoint(job: &Job, at: Timestamp) -> NewEvent {
+    let data = serde_json::to_vec(job).expect("a job is plain data");
+    NewEvent { at, kind: Event::CHECKPOINT.to_owned(), data }
 }
 
 /// The event's own data; its name and time stand beside it in the store.
@@ -106,7 +127,7 @@ mod tests {
                 reason: "no".into(),
                 started_at: Some(at),
                 retry_at: None,
-                verdict: Verdict::default(),
+                verdict: Default::default(),
             },
         ] {
             let new = encode_event(&event, at);

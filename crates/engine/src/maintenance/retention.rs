@@ -3,7 +3,7 @@
 //! Invariant: a pass is bounded and repeatable. What it forgets goes in one commit with the checkpoint that replaces
 //! it; the beginning of a stream is never cut above the oldest run that is kept.
 
-use ordo_model::job::{Command, Event, Job, Run};
+use ordo_model::job::{Command, Job, Run};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Direction, Fault, KeyRange, NewEvent, Trim, View};
 
@@ -108,7 +108,7 @@ async fn folded(queries: &Queries, id: JobId, through: u64) -> Result<Option<New
             break;
         }
     }
-    Ok(job.zip(at).map(|(job, at)| NewEvent { at, kind: Event::CHECKPOINT.to_owned(), data: codec::encode_job(&job) }))
+    Ok(job.zip(at).map(|(job, at)| codec::encode_checkpoint(&job, at)))
 }
 
 fn purge(job: &Job, runs: &[Run]) -> Request {

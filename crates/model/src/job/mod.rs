@@ -10,6 +10,7 @@ mod event;
 mod key;
 mod outbox;
 mod pace;
+mod packed_definition;
 mod policy;
 mod reaction;
 mod run;

@@ -28,6 +28,7 @@ use crate::trace::TraceParent;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub id: JobId,
+    #[serde(with = "super::packed_definition")]
     pub definition: Arc<Definition>,
     /// Moves with the definition only.
     pub revision: u64,

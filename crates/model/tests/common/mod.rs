@@ -1,7 +1,7 @@
 //! A small language for stories about one job: given a definition, when something is asked at a time, then this is so.
 //!
 //! Invariant: every step of every story also proves that the stored events fold to the decided job and runs, and that
-//! job, events and runs read back from JSON as they were written. Times are written as lengths after noon.
+//! job, events and runs read back as they were written. Times are written as lengths after noon.
 #![allow(dead_code, reason = "each test file uses its part of the language")]
 
 use std::collections::BTreeMap;
@@ -318,6 +318,7 @@ impl Story {
         }
         for run in &decided.runs {
             assert_eq!(&read_back(run), run);
+            assert_eq!(&unpacked(run), run);
             self.runs.insert(run.id, run.clone());
         }
         assert_eq!(self.folded.job.as_ref(), Some(&decided.job), "the events do not fold to the decided job");
@@ -326,6 +327,7 @@ impl Story {
         }
         assert_eq!(self.folded.runs.len(), self.runs.len());
         assert_eq!(read_back(&decided.job), decided.job);
+        assert_eq!(unpacked(&decided.job), decided.job);
         assert_eq!(decided.job.version, self.stream.len() as u64);
         self.job = decided.job;
         self.last = decided.events;
@@ -348,6 +350,12 @@ impl Fold {
             }
         }
     }
+}
+
+/// As it comes back from the binary form that snapshots and rows have.
+fn unpacked<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    let bytes = rmp_serde::to_vec_named(value).expect("it is written");
+    rmp_serde::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn read_back<T>(value: &T) -> T

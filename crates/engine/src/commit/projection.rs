@@ -17,15 +17,19 @@ use crate::dispatch::requirements::Requirements;
 
 /// The rows that follow from the job's state alone.
 pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
+    let mut rows = definition_rows(job);
+    rows.extend(turn_rows(job));
+    rows
+}
+
+/// Those that follow from the definition and the state: most jobs have them written once in their life.
+fn definition_rows(job: &Job) -> Vec<RowWrite> {
     let mut rows = vec![
         put(View::JobsByLabel, keys::job_by_label(&job.definition.label, job.id), Vec::new()),
         put(View::JobsByState, keys::job_by_state(job.state(), job.id), Vec::new()),
-        // Without the state: written once in the life of most jobs.
+        // Without the state: it is not written anew when that changes.
         put(View::Index, keys::job_by_trigger(job.definition.trigger.code(), job.id), Vec::new()),
     ];
-    for waiting in waiting(job) {
-        rows.push(put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
-    }
     if let Trigger::Webhook { hook } = &job.definition.trigger
         && job.state() != JobState::Cancelled
     {
@@ -36,10 +40,14 @@ pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
     {
         rows.extend(after.jobs.iter().map(|upstream| put(View::Index, keys::job_after(*upstream, job.id), Vec::new())));
     }
-    if let Some(due) = job.retention_due() {
-        rows.push(put(View::Retention, keys::retention(due, job.id), Vec::new()));
-    }
     rows
+}
+
+/// Those that may follow from any transition.
+fn turn_rows(job: &Job) -> Vec<RowWrite> {
+    let queued = waiting(job).map(|waiting| put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
+    let kept = job.retention_due().map(|due| put(View::Retention, keys::retention(due, job.id), Vec::new()));
+    queued.chain(kept).collect()
 }
 
 /// Runs of the job that could start if there were a place for them.
@@ -82,7 +90,13 @@ fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
 
 /// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
 pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[Run]) -> Vec<RowWrite> {
-    let mut writes = difference(&before.map(job_rows).unwrap_or_default(), job_rows(after));
+    let mut writes = match before {
+        Some(before) if Arc::ptr_eq(&before.definition, &after.definition) && before.state() == after.state() => {
+            difference(&turn_rows(before), turn_rows(after))
+        }
+        Some(before) => difference(&job_rows(before), job_rows(after)),
+        None => job_rows(after),
+    };
     let known: BTreeMap<RunId, Run> =
         before.map(|job| job.active.iter().map(|run| (run.id, run.view(job))).collect()).unwrap_or_default();
     for run in touched {

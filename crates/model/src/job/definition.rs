@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::after::After;
 use super::key::{ConcurrencyKey, RateLimit, UniqueKey};
+use super::packed_definition::Packed;
 use super::policy::{Block, Misfire, Retention, Retry, Routing};
 use super::reaction::Reaction;
 use super::trigger::Trigger;
@@ -71,6 +72,9 @@ pub struct Definition {
     /// Runs when other jobs have ended, with what came of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<After>,
+    /// Kept from the first time it is asked for: a job is written with every transition, its definition changes rarely.
+    #[serde(skip)]
+    pub(super) packed: Packed,
 }
 
 fn empty_object() -> Value {

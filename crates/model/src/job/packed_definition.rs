@@ -1,7 +1,10 @@
 //! How a job carries its definition: in a binary format as JSON bytes, since what people write has one form only.
+//!
+//! Invariant: the bytes are those of the definition they stand in. A definition that is shared does not change, and a
+//! copy, which may, begins without them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -12,7 +15,12 @@ pub(super) fn serialize<S: Serializer>(definition: &Arc<Definition>, serializer:
     if serializer.is_human_readable() {
         return definition.serialize(serializer);
     }
-    serializer.serialize_bytes(&serde_json::to_vec(definition).map_err(ser::Error::custom)?)
+    let Packed(packed) = &definition.packed;
+    if let Some(bytes) = packed.get() {
+        return serializer.serialize_bytes(bytes);
+    }
+    let bytes = serde_json::to_vec(definition).map_err(ser::Error::custom)?;
+    serializer.serialize_bytes(packed.get_or_init(|| bytes.into_boxed_slice()))
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Definition>, D::Error> {
@@ -20,6 +28,29 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         return Arc::deserialize(deserializer);
     }
     deserializer.deserialize_bytes(PackedDefinition)
+}
+
+/// The bytes of a definition, if somebody has asked for them.
+#[derive(Default)]
+pub(super) struct Packed(OnceLock<Box<[u8]>>);
+
+impl Clone for Packed {
+    fn clone(&self) -> Packed {
+        Packed::default()
+    }
+}
+
+/// It follows from the definition: two that are equal may differ in whether somebody has asked.
+impl PartialEq for Packed {
+    fn eq(&self, _: &Packed) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "packed" } else { "not packed" })
+    }
 }
 
 struct PackedDefinition;
@@ -32,6 +63,8 @@ impl Visitor<'_> for PackedDefinition {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Arc<Definition>, E> {
-        serde_json::from_slice(bytes).map_err(E::custom)
+        let definition: Definition = serde_json::from_slice(bytes).map_err(E::custom)?;
+        definition.packed.0.get_or_init(|| bytes.into());
+        Ok(Arc::new(definition))
     }
 }

@@ -3,7 +3,9 @@
 //! Invariant: the senders follow the store: what another node changed is noticed by a hint, what a hint missed by
 //! reading all of them again. A receiver that answered 410 is disabled.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::object_queries::IndexRange;
@@ -18,7 +20,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use uuid::Uuid;
 
-use super::sender::{WebhookSender, WebhookTransport, sender_name};
+use super::sender::{WebhookSender, WebhookTransport, is_sender_name, sender_name};
+
+/// Other nodes write often, and seldom a subscription: all of them are read again once in so long.
+const RELOAD_AFTER: Duration = Duration::from_secs(1);
 
 /// Keeps the senders of one engine in step with its subscriptions. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -32,14 +37,18 @@ impl Directory {
         Directory { senders, transport }
     }
 
-    /// Registers all there are. Before the engine starts: a notification whose sender is not there is dead-lettered.
+    /// Registers all there are, and none besides. Before the engine starts: a notification whose sender is not there is
+    /// dead-lettered.
     pub async fn load(&self, queries: &Queries) -> Result<usize, Fault> {
         let found = queries.objects::<Subscription>(&IndexRange::all(0, SUBSCRIPTIONS_MAX)).await?;
-        let count = found.items.len();
+        let known: BTreeSet<String> = found.items.iter().map(|kept| sender_name(kept.id)).collect();
+        for name in self.senders.names().iter().filter(|name| is_sender_name(name) && !known.contains(*name)) {
+            self.senders.remove(name);
+        }
         for kept in found.items {
             self.put(kept.id, Some(kept.value));
         }
-        Ok(count)
+        Ok(known.len())
     }
 
     /// Looks at one again.
@@ -65,15 +74,20 @@ impl Directory {
 
     /// Follows changes until the engine is gone.
     pub async fn follow(self, engine: Engine, mut gone: UnboundedReceiver<(Uuid, String)>) {
-        let mut hints = engine.watch();
+        let mut hints = engine.watch_objects();
         loop {
             let outcome = tokio::select! {
                 hint = hints.recv() => match hint {
                     Ok(ChangeHint::Object(entity)) if entity.kind == Kind::Subscription => {
                         self.refresh(engine.queries(), entity.id).await
                     }
-                    Ok(_) => Ok(()),
-                    Err(RecvError::Lagged(_)) => self.load(engine.queries()).await.map(drop),
+                    Ok(ChangeHint::Elsewhere) | Err(RecvError::Lagged(_)) => {
+                        tokio::time::sleep(RELOAD_AFTER).await;
+                        // What was said meanwhile is answered by one look, and nothing falls between the two.
+                        hints = hints.resubscribe();
+                        self.load(engine.queries()).await.map(drop)
+                    }
+                    Ok(ChangeHint::Object(_) | ChangeHint::Job(_) | ChangeHint::Run(_) | ChangeHint::Log(_)) => Ok(()),
                     Err(RecvError::Closed) => return,
                 },
                 Some((id, said)) = gone.recv() => self.disable(&engine, id, &said).await,

@@ -38,7 +38,13 @@ pub struct WebhookSender {
 
 /// The name of the sender of a subscription: in its notifications it says where they went.
 pub fn sender_name(id: Uuid) -> String {
-    format!("webhook:{id}")
+    format!("{SENDER_PREFIX}{id}")
+}
+
+const SENDER_PREFIX: &str = "webhook:";
+
+pub(super) fn is_sender_name(name: &str) -> bool {
+    name.starts_with(SENDER_PREFIX)
 }
 
 impl WebhookSender {

@@ -23,6 +23,7 @@ use crate::world::{World, anna, eventually, is_delivered, now};
 struct Office {
     world: World,
     directory: Directory,
+    transport: WebhookTransport,
 }
 
 impl Office {
@@ -41,9 +42,9 @@ impl Office {
             clock: Arc::new(SystemClock),
             gone,
         };
-        let directory = Directory::new(senders, transport);
+        let directory = Directory::new(senders, transport.clone());
         tokio::spawn(directory.clone().follow(world.engine.clone(), removals));
-        Office { world, directory }
+        Office { world, directory, transport }
     }
 
     /// A subscription, and the secret it signs with.
@@ -95,6 +96,20 @@ async fn whoever_subscribed_gets_signed_messages_of_what_they_asked_for() {
         body
     };
     insta::assert_json_snapshot!("webhook", taken.into_iter().map(shown).collect::<Vec<_>>());
+}
+
+/// As another node sees it, which is not asked to look at this one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_that_was_removed_elsewhere_is_no_sender_any_more() {
+    let office = Office::open().await;
+    let (kept, _) = office.subscribe("http://127.0.0.1:1/kept", &["*"]).await;
+    let (removed, _) = office.subscribe("http://127.0.0.1:1/removed", &["*"]).await;
+    let senders = Senders::default();
+    let elsewhere = Directory::new(senders.clone(), office.transport.clone());
+    assert_eq!(elsewhere.load(office.world.engine.queries()).await.unwrap(), 2);
+    office.order(removed, SubscriptionCommand::Remove).await;
+    assert_eq!(elsewhere.load(office.world.engine.queries()).await.unwrap(), 1);
+    assert_eq!(senders.names(), [sender_name(kept)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

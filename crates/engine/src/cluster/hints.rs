@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ordo_model::Timestamp;
 use ordo_store::{Hint, Store};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::core::Input;
-use crate::read::change_hint::ChangeHint;
+use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::time::partitions::Ownership;
 
 use super::Reviewer;
@@ -17,7 +17,7 @@ pub(crate) async fn follow(
     store: Arc<dyn Store>,
     ours: watch::Receiver<Ownership>,
     core: mpsc::UnboundedSender<Input>,
-    live: broadcast::Sender<ChangeHint>,
+    live: ChangeHints,
     reviewer: Reviewer,
 ) {
     let Some(cluster) = store.cluster() else { return };
@@ -25,7 +25,7 @@ pub(crate) async fn follow(
     while let Some(hint) = hints.next().await {
         let ours = is_ours(&hint, &ours.borrow());
         drop(core.send(Input::Hinted { ours }));
-        drop(live.send(ChangeHint::Elsewhere));
+        live.send(ChangeHint::Elsewhere);
         reviewer.nudge();
     }
 }

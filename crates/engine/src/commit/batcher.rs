@@ -10,12 +10,12 @@ use std::task::Poll;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use ordo_store::{Chunk, CommitOutcome, Fault, Store};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
 use super::command::Submission;
 use super::rounds::{ChunkReply, Flight, Gathered, Rounds, Settled, commit, load};
 use crate::core::Input;
-use crate::read::change_hint::ChangeHint;
+use crate::read::change_hint::ChangeHints;
 use crate::read::metrics::Metrics;
 use crate::time::clock::{SharedClock, Stopwatch};
 
@@ -39,7 +39,7 @@ pub(crate) struct Batcher {
     pub(crate) clock: SharedClock,
     pub(crate) queue: mpsc::UnboundedReceiver<BatcherMessage>,
     pub(crate) core: mpsc::UnboundedSender<Input>,
-    pub(crate) hints: broadcast::Sender<ChangeHint>,
+    pub(crate) hints: ChangeHints,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -121,7 +121,7 @@ impl Batcher {
         }
         for hint in hints {
             // Nobody may be listening.
-            drop(self.hints.send(hint));
+            self.hints.send(hint);
         }
         if !changes.is_empty() {
             drop(self.core.send(Input::Changed(changes)));

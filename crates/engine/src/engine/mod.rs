@@ -39,7 +39,7 @@ use crate::maintenance::scrub;
 use crate::maintenance::writable::Writable;
 use crate::notify::reconciler::Reconciler;
 use crate::notify::sender::Senders;
-use crate::read::change_hint::{CHANGE_HINT_BACKLOG, ChangeHint};
+use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
 use crate::run::gate::Gate;
@@ -106,7 +106,7 @@ struct Shared {
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
     registry: Arc<ExecutorRegistry>,
-    live: broadcast::Sender<ChangeHint>,
+    live: ChangeHints,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
     reconcile: mpsc::UnboundedSender<EntityId>,
@@ -152,7 +152,7 @@ impl Engine {
         let (flush_tx, flush_rx) = mpsc::unbounded_channel();
         let (attend_tx, attend_rx) = mpsc::unbounded_channel();
         let stopping = CancellationToken::new();
-        let (live, _) = broadcast::channel(CHANGE_HINT_BACKLOG);
+        let live = ChangeHints::new();
         let metrics = Arc::new(Metrics::default());
         let batcher = Batcher {
             rounds: Rounds::new(store.is_shared(), metrics.clone()),
@@ -355,11 +355,16 @@ impl Engine {
     }
 
     pub(crate) fn hint(&self, live: ChangeHint) {
-        drop(self.shared.live.send(live));
+        self.shared.live.send(live);
     }
 
     pub fn watch(&self) -> broadcast::Receiver<ChangeHint> {
-        self.shared.live.subscribe()
+        self.shared.live.watch()
+    }
+
+    /// Hints about everything but jobs and their runs.
+    pub fn watch_objects(&self) -> broadcast::Receiver<ChangeHint> {
+        self.shared.live.watch_objects()
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ordo_model::RunId;
 use ordo_store::Chunk;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::commit::batcher::{BatcherMessage, chain};
-use crate::read::change_hint::ChangeHint;
+use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::run::logs::LogLine;
 
 /// How long lines are gathered before they are stored.
@@ -30,7 +30,7 @@ pub(crate) struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
     pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
-    pub live: broadcast::Sender<ChangeHint>,
+    pub live: ChangeHints,
     places: HashMap<(RunId, u32), u32>,
     gathered: Vec<(RunId, LogLine)>,
 }
@@ -40,7 +40,7 @@ impl LogWriter {
         lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
         flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
         batcher: mpsc::UnboundedSender<BatcherMessage>,
-        live: broadcast::Sender<ChangeHint>,
+        live: ChangeHints,
     ) -> LogWriter {
         LogWriter { lines, flushes, batcher, live, places: HashMap::new(), gathered: Vec::new() }
     }
@@ -109,7 +109,7 @@ impl LogWriter {
             Err(_) => tracing::error!("log lines could not be stored: the batcher is gone"),
         }
         for run in runs {
-            drop(self.live.send(ChangeHint::Log(run)));
+            self.live.send(ChangeHint::Log(run));
         }
     }
 

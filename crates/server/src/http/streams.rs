@@ -84,7 +84,7 @@ impl OpenStreams {
         }
         if !open.is_watched {
             open.is_watched = true;
-            tokio::spawn(watch(self.clone(), engine.clone(), engine.watch()));
+            tokio::spawn(watch(self.clone(), engine.clone(), engine.watch_objects()));
         }
         open.next += 1;
         let (number, ended) = (open.next, CancellationToken::new());

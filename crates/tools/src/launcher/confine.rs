@@ -78,7 +78,12 @@ pub(super) fn spawn(order: &LaunchOrder, confined: &Confined) -> Result<Child, N
     command.arg0("ordo").args([CONFINE, &passed, &order.program]).args(&order.args);
     command.env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(0);
-    let mut child = command.spawn().map_err(supervising)?;
+    // All that is longer than the command's own is little: what is too long for us is too long for it.
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => NotStarted::at(LaunchStep::Execute, &error),
+        _ => supervising(error),
+    };
+    let mut child = command.spawn().map_err(refused)?;
     drop(command);
     let mut refused = Vec::new();
     ours.read_to_end(&mut refused).map_err(supervising)?;

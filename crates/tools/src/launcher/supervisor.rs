@@ -8,9 +8,9 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use super::confine;
 use super::protocol::{KILL, LaunchOrder, LaunchReport, LaunchStep, NotStarted, TERMINATE};
 use super::tree;
 use crate::process::cgroup;
+use crate::process::proc::ProcessStat;
 
 /// First and longest pause between two rounds of killing.
 const ROUND_MIN: Duration = Duration::from_millis(1);
@@ -48,31 +49,40 @@ fn supervise() -> io::Result<()> {
     done
 }
 
+/// Whatever can fail is done before there is a command that would have to be ended for it.
 fn run(order: &LaunchOrder, stdin: Option<Vec<u8>>, socket: &mut UnixStream) -> io::Result<()> {
-    let started = set_child_subreaper(Some(getpid()))
-        .map_err(|error| NotStarted::at(LaunchStep::Supervise, &error.into()))
-        .and_then(|()| launch(order));
-    let (mut child, cgroup) = match started {
+    let leader = Arc::new(Leader::default());
+    let prepared = prepare(order, &leader, socket).map_err(|error| NotStarted::at(LaunchStep::Supervise, &error));
+    let started = prepared.and_then(|nothing| launch(order).map(|started| (nothing, started)));
+    let (nothing, (mut child, in_cgroup)) = match started {
         Ok(started) => started,
         Err(not_started) => return say(socket, &LaunchReport::NotStarted(not_started)),
     };
-    let leader = Arc::new(Leader::of(&child)?);
-    let_go_of_output()?;
-    say(socket, &LaunchReport::Started { in_cgroup: cgroup.is_some() })?;
-    if let Some((bytes, pipe)) = stdin.zip(child.stdin.take()) {
-        thread::spawn(move || feed(&bytes, pipe));
+    leader.is(Pid::from_child(&child));
+    let begun = let_go_of_output(&nothing)
+        .and_then(|()| feed(stdin, child.stdin.take()))
+        .and_then(|()| say(socket, &LaunchReport::Started { in_cgroup }));
+    if begun.is_err() {
+        end_now(order.cgroup.as_ref().map(|cgroup| cgroup.own.as_path()));
+        return begun;
     }
-    let (orders, of_command) = (socket.try_clone()?, leader.clone());
-    thread::spawn(move || obey(orders, &of_command, cgroup.as_deref()));
     reap_all(&leader, socket)
 }
 
+/// From here on orders are followed, and orphans come to us.
+fn prepare(order: &LaunchOrder, leader: &Arc<Leader>, socket: &UnixStream) -> io::Result<File> {
+    set_child_subreaper(Some(getpid()))?;
+    let (orders, leader) = (socket.try_clone()?, leader.clone());
+    let cgroup = order.cgroup.as_ref().map(|cgroup| cgroup.own.clone());
+    thread::Builder::new().spawn(move || obey(orders, &leader, cgroup.as_deref()))?;
+    File::options().read(true).write(true).open("/dev/null")
+}
+
 /// Who reads the output is to see its end when the last of those who write has ended.
-fn let_go_of_output() -> io::Result<()> {
-    let nothing = File::options().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    rustix::stdio::dup2_stdout(&nothing)?;
-    rustix::stdio::dup2_stderr(&nothing)?;
+fn let_go_of_output(nothing: &File) -> io::Result<()> {
+    rustix::stdio::dup2_stdin(nothing)?;
+    rustix::stdio::dup2_stdout(nothing)?;
+    rustix::stdio::dup2_stderr(nothing)?;
     Ok(())
 }
 
@@ -86,16 +96,19 @@ fn tidy_up(order: &LaunchOrder) {
     }
 }
 
-/// Starts the command, and says which cgroup it can be killed by: children begin where their parent is, so this process
-/// goes in, starts the command, and is outside again to see its end.
-fn launch(order: &LaunchOrder) -> Result<(Child, Option<PathBuf>), NotStarted> {
+/// Starts the command, and says whether it is in its cgroup: children begin where their parent is, so this process goes
+/// in, starts the command, and is outside again to see its end.
+fn launch(order: &LaunchOrder) -> Result<(Child, bool), NotStarted> {
     let inside = order.cgroup.as_ref().filter(|cgroup| cgroup::enter(&cgroup.own).is_ok());
     let started = match &order.confined {
         None => command(order).spawn().map_err(|error| NotStarted::at(LaunchStep::Execute, &error)),
         Some(confined) => confine::spawn(order, confined),
     };
-    let left = inside.filter(|cgroup| cgroup::enter(&cgroup.outside).is_ok());
-    started.map(|child| (child, left.map(|cgroup| cgroup.own.clone())))
+    if let Some(cgroup) = inside {
+        // Who stays inside is killed with the others, and the executor learns of it by the end of the socket.
+        drop(cgroup::enter(&cgroup.outside));
+    }
+    started.map(|child| (child, inside.is_some()))
 }
 
 fn command(order: &LaunchOrder) -> Command {
@@ -114,31 +127,25 @@ fn say(socket: &mut UnixStream, report: &LaunchReport) -> io::Result<()> {
     socket.write_all(&line)
 }
 
-/// A command that does not read its input is fine.
-fn feed(bytes: &[u8], mut pipe: ChildStdin) {
-    drop(pipe.write_all(bytes));
+/// Beside everything else. A command that does not read its input is fine.
+fn feed(stdin: Option<Vec<u8>>, pipe: Option<ChildStdin>) -> io::Result<()> {
+    let Some((bytes, mut pipe)) = stdin.zip(pipe) else { return Ok(()) };
+    thread::Builder::new().spawn(move || drop(pipe.write_all(&bytes)))?;
+    Ok(())
 }
 
 /// The command itself, which leads its process group.
-struct Leader {
-    pid: Pid,
-    /// Its number is its own until it has been reaped.
-    is_reaped: Mutex<bool>,
-}
+#[derive(Default)]
+struct Leader(Mutex<Option<Pid>>);
 
 impl Leader {
-    fn of(child: &Child) -> io::Result<Leader> {
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
-        Ok(Leader { pid, is_reaped: Mutex::new(false) })
+    fn is(&self, pid: Pid) {
+        *self.lock() = Some(pid);
     }
 
-    /// TERM to all of its group at once, so that nobody who forks is passed over.
-    fn terminate_group(&self) {
-        let is_reaped = self.is_reaped.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*is_reaped {
-            let _ = kill_process_group(self.pid, Signal::TERM);
-        }
+    /// Its number is its own until it has been reaped, which nobody does while this is held.
+    fn lock(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,11 +162,16 @@ fn obey(mut orders: UnixStream, leader: &Leader, cgroup: Option<&Path>) {
     }
 }
 
+/// TERM to all of the command's group at once, so that nobody who forks is passed over, and to everybody else below us.
 fn terminate(leader: &Leader) {
-    leader.terminate_group();
-    let group = leader.pid.as_raw_nonzero().get();
-    let is_reaped = *leader.is_reaped.lock().unwrap_or_else(PoisonError::into_inner);
-    for one in tree::descendants().iter().filter(|one| is_reaped || one.pgid != group) {
+    let known = leader.lock();
+    let group = *known;
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::TERM);
+    }
+    drop(known);
+    let is_signalled = |one: &ProcessStat| group.is_some_and(|group| one.pgid == group.as_raw_nonzero().get());
+    for one in tree::descendants().iter().filter(|one| !is_signalled(one)) {
         tree::send(one, Signal::TERM);
     }
 }
@@ -169,12 +181,28 @@ fn terminate(leader: &Leader) {
 fn kill_all(cgroup: Option<&Path>) {
     let mut pause = ROUND_MIN;
     loop {
-        if let Some(cgroup) = cgroup {
-            drop(cgroup::kill(cgroup));
-        }
-        tree::descendants().iter().for_each(|one| tree::send(one, Signal::KILL));
+        kill_round(cgroup);
         thread::sleep(pause);
         pause = (pause * 2).min(ROUND_MAX);
+    }
+}
+
+fn kill_round(cgroup: Option<&Path>) {
+    if let Some(cgroup) = cgroup {
+        drop(cgroup::kill(cgroup));
+    }
+    tree::descendants().iter().for_each(|one| tree::send(one, Signal::KILL));
+}
+
+/// The same, reaping what was killed.
+fn end_now(cgroup: Option<&Path>) {
+    loop {
+        kill_round(cgroup);
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Err(Errno::CHILD) => return,
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => thread::sleep(ROUND_MIN),
+        }
     }
 }
 
@@ -188,13 +216,12 @@ fn reap_all(leader: &Leader, socket: &mut UnixStream) -> io::Result<()> {
             Err(error) => return Err(error.into()),
             Ok(_) => {}
         }
-        let mut is_reaped = leader.is_reaped.lock().unwrap_or_else(PoisonError::into_inner);
-        let ended = rustix::process::wait(WaitOptions::NOHANG);
-        if let Ok(Some((pid, status))) = ended
-            && pid == leader.pid
+        let mut known = leader.lock();
+        if let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG)
+            && *known == Some(pid)
         {
-            *is_reaped = true;
-            drop(is_reaped);
+            *known = None;
+            drop(known);
             // Nobody listens if the executor is gone; the rest is reaped all the same.
             drop(say(socket, &LaunchReport::Ended { status: status.as_raw() }));
         }

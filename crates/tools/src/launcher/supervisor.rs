@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -53,8 +53,8 @@ fn supervise() -> io::Result<()> {
 fn run(order: &LaunchOrder, stdin: Option<Vec<u8>>, socket: &mut UnixStream) -> io::Result<()> {
     let leader = Arc::new(Leader::default());
     let prepared = prepare(order, &leader, socket).map_err(|error| NotStarted::at(LaunchStep::Supervise, &error));
-    let started = prepared.and_then(|nothing| launch(order).map(|started| (nothing, started)));
-    let (nothing, (mut child, in_cgroup)) = match started {
+    let started = prepared.and_then(|prepared| launch(order).map(|started| (prepared, started)));
+    let ((nothing, obeying), (mut child, in_cgroup)) = match started {
         Ok(started) => started,
         Err(not_started) => return say(socket, &LaunchReport::NotStarted(not_started)),
     };
@@ -66,16 +66,17 @@ fn run(order: &LaunchOrder, stdin: Option<Vec<u8>>, socket: &mut UnixStream) -> 
         end_now(order.cgroup.as_ref().map(|cgroup| cgroup.own.as_path()));
         return begun;
     }
-    reap_all(&leader, socket)
+    reap_all(&leader, &obeying, socket)
 }
 
 /// From here on orders are followed, and orphans come to us.
-fn prepare(order: &LaunchOrder, leader: &Arc<Leader>, socket: &UnixStream) -> io::Result<File> {
+fn prepare(order: &LaunchOrder, leader: &Arc<Leader>, socket: &UnixStream) -> io::Result<(File, Thread)> {
     set_child_subreaper(Some(getpid()))?;
     let (orders, leader) = (socket.try_clone()?, leader.clone());
     let cgroup = order.cgroup.as_ref().map(|cgroup| cgroup.own.clone());
-    thread::Builder::new().spawn(move || obey(orders, &leader, cgroup.as_deref()))?;
-    File::options().read(true).write(true).open("/dev/null")
+    let obeying = thread::Builder::new().spawn(move || obey(orders, &leader, cgroup.as_deref()))?;
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    Ok((nothing, obeying.thread().clone()))
 }
 
 /// Who reads the output is to see its end when the last of those who write has ended.
@@ -182,7 +183,8 @@ fn kill_all(cgroup: Option<&Path>) {
     let mut pause = ROUND_MIN;
     loop {
         kill_round(cgroup);
-        thread::sleep(pause);
+        // Until somebody was reaped: what he had started is ours now. Who is further below is not announced to us.
+        thread::park_timeout(pause);
         pause = (pause * 2).min(ROUND_MAX);
     }
 }
@@ -198,16 +200,14 @@ fn kill_round(cgroup: Option<&Path>) {
 fn end_now(cgroup: Option<&Path>) {
     loop {
         kill_round(cgroup);
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Err(Errno::CHILD) => return,
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => thread::sleep(ROUND_MIN),
+        if rustix::process::wait(WaitOptions::empty()).is_err_and(|error| error == Errno::CHILD) {
+            return;
         }
     }
 }
 
 /// Reaps children, born here or adopted, until there is none left; says when the command was among them.
-fn reap_all(leader: &Leader, socket: &mut UnixStream) -> io::Result<()> {
+fn reap_all(leader: &Leader, obeying: &Thread, socket: &mut UnixStream) -> io::Result<()> {
     loop {
         // Looks without reaping: whoever signals the group needs the leader's number to stay its own meanwhile.
         match rustix::process::waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
@@ -225,5 +225,6 @@ fn reap_all(leader: &Leader, socket: &mut UnixStream) -> io::Result<()> {
             // Nobody listens if the executor is gone; the rest is reaped all the same.
             drop(say(socket, &LaunchReport::Ended { status: status.as_raw() }));
         }
+        obeying.unpark();
     }
 }

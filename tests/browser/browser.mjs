@@ -10,13 +10,13 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 360, height: 740 };
 
-export async function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+export async function launch(more = []) {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...more] });
 }
 
 /** A context that is let in, and a page in it that may do nothing wrong. */
 export async function open(browser, world, options = {}) {
-  const { viewport = WIDE, theme = "light", scripts = true, zone = "Europe/Berlin", reduced = false, signedIn = true } = options;
+  const { viewport = WIDE, theme = "light", scripts = true, zone = "Europe/Berlin", reduced = false, signedIn = true, certificates = true } = options;
   const context = await browser.newContext({
     viewport,
     colorScheme: theme,
@@ -25,6 +25,7 @@ export async function open(browser, world, options = {}) {
     locale: "en-GB",
     reducedMotion: reduced ? "reduce" : "no-preference",
     acceptDownloads: true,
+    ignoreHTTPSErrors: !certificates,
   });
   if (signedIn) await signIn(context, world);
   await context.addCookies([{ name: "ordo_tz", value: encodeURIComponent(zone), url: world.url }]);
@@ -32,6 +33,7 @@ export async function open(browser, world, options = {}) {
   page.wrongs = [];
   page.expected = [];
   page.on("console", (message) => {
+    if (!isTrusted(world.url) && message.text().startsWith("The Cross-Origin-Opener-Policy header has been ignored")) return;
     if (["error", "warning"].includes(message.type())) page.wrongs.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => page.wrongs.push(`script: ${error.message}`));
@@ -43,6 +45,9 @@ export async function open(browser, world, options = {}) {
   });
   return { context, page };
 }
+
+/** Whether browsers give a page of this address all they have: not over plain HTTP from elsewhere, and they say so. */
+const isTrusted = (url) => /^https:|^http:\/\/(127\.0\.0\.1|localhost)\b/.test(url);
 
 /** By the login link; where a server has none, by the header that programs send. */
 async function signIn(context, world) {

@@ -24,7 +24,7 @@ export class World {
     world.binary = join(world.folder, "ordo");
     keep(process.env.ORDO_BINARY, world.binary);
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("ORDO_")));
-    Object.assign(env, { NO_COLOR: "1", TZ: "UTC", ORDO_TOOLS__HTTP__ALLOW: "127.0.0.1" });
+    Object.assign(env, { NO_COLOR: "1", TZ: "UTC", ORDO_TOOLS__HTTP__ALLOW: "127.0.0.1,10.77.0.1" });
     for (const [name, value] of options) env[name] = value;
     const args = ["serve", "--listen", process.env.ORDO_BROWSER_LISTEN ?? "127.0.0.1:0", "--tick-rate", "500ms", "--grace", "1s"];
     world.child = spawn(world.binary, args, { cwd: world.folder, env, stdio: ["ignore", "ignore", "pipe"] });

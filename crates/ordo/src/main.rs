@@ -29,6 +29,9 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    if let Some(exit) = ordo_tools::launcher::main_if_asked() {
+        return exit;
+    }
     silence_caught_panics();
     let cli = cli::Cli::parse();
     let paint = output::style::Paint::for_stderr();

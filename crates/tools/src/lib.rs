@@ -2,8 +2,10 @@
 //!
 //! Invariant: a tool refuses what it does not understand by name, and what it starts it also ends.
 
+mod confinement;
 mod fields;
 mod http;
+pub mod launcher;
 pub mod limits;
 mod named;
 mod near;
@@ -14,8 +16,10 @@ mod template;
 mod toolbox;
 mod trace_context;
 
+pub use confinement::{Confinement, ConfinementError, Limits};
 pub use fields::InputError;
 pub use http::{Http, HttpOptions};
+pub use launcher::Launcher;
 pub use named::{DefinitionError, NamedDefinition, NamedTool};
 pub use noop::Noop;
 pub use ordo_egress_guard::{Allowed, Forbidden, Lookup, Network, NotANetwork, NotAllowable, SystemLookup};

@@ -12,6 +12,7 @@ use ordo_engine::tool::{Failure, Tool, Work};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::confinement::{Confinement, ConfinementError, ConfinementOptions, Limits};
 use crate::fields::{InputError, InputFields, kind};
 use crate::shell::environment::check_env;
 use crate::shell::runner::{Invocation, ProcessRunner};
@@ -28,6 +29,13 @@ pub struct NamedDefinition {
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
     pub stdin: Option<String>,
+    /// Who runs the command, if the server runs as root.
+    pub user: Option<String>,
+    /// Whether each attempt has a `/tmp` of its own, if the server runs as root.
+    #[serde(default)]
+    pub private_tmp: bool,
+    #[serde(default)]
+    pub limits: Limits,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +44,8 @@ pub enum DefinitionError {
     Template(#[from] TemplateError),
     #[error(transparent)]
     Invocation(#[from] InputError),
+    #[error(transparent)]
+    Confinement(#[from] ConfinementError),
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +56,7 @@ pub struct NamedTool {
     env: BTreeMap<String, Template>,
     cwd: Option<PathBuf>,
     stdin: Option<Template>,
+    confinement: Confinement,
     runner: Arc<ProcessRunner>,
 }
 
@@ -55,10 +66,11 @@ impl NamedTool {
         definition: NamedDefinition,
         runner: Arc<ProcessRunner>,
     ) -> Result<NamedTool, DefinitionError> {
-        let NamedDefinition { command, args, env, cwd, stdin } = definition;
+        let NamedDefinition { command, args, env, cwd, stdin, user, private_tmp, limits } = definition;
+        let confinement = Confinement::of(ConfinementOptions { user: user.as_deref(), private_tmp, limits })?;
         check_env(&env)?;
-        Invocation { program: command.clone(), args: args.clone(), env: env.clone(), cwd: cwd.clone(), stdin: None }
-            .check()?;
+        let (program, limits) = (command.clone(), Limits::default());
+        Invocation { program, args: args.clone(), env: env.clone(), cwd: cwd.clone(), stdin: None, limits }.check()?;
         let parse_env = |(name, value): (String, String)| Ok::<_, TemplateError>((name, value.parse()?));
         Ok(NamedTool {
             name: name.into(),
@@ -67,6 +79,7 @@ impl NamedTool {
             env: env.into_iter().map(parse_env).collect::<Result<_, _>>()?,
             cwd,
             stdin: stdin.map(|text| text.parse()).transpose()?,
+            confinement,
             runner,
         })
     }
@@ -87,6 +100,7 @@ impl NamedTool {
             env,
             cwd: self.cwd.clone(),
             stdin: self.stdin.as_ref().map(|text| text.fill(&values)),
+            limits: Limits::default(),
         };
         invocation.check().map(|()| invocation)
     }
@@ -141,7 +155,7 @@ impl Tool for NamedTool {
 
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         let invocation = self.fill(&work.input).map_err(|error| Failure::new(error.to_string()))?;
-        self.runner.run(invocation, &work).await
+        self.runner.run(invocation, &self.confinement, &work).await
     }
 
     async fn sweep(&self) -> Result<usize, std::io::Error> {

@@ -10,7 +10,9 @@ use ordo_engine::tool::Tool;
 use ordo_model::limits::TOOL_NAME_MAX_BYTES;
 use serde::Deserialize;
 
+use crate::confinement::{Confinement, ConfinementError};
 use crate::http::{Http, HttpOptions};
+use crate::launcher::Launcher;
 use crate::named::{DefinitionError, NamedDefinition, NamedTool};
 use crate::near::did_you_mean;
 use crate::noop::Noop;
@@ -40,6 +42,8 @@ pub enum ToolboxError {
     Definition { name: String, source: DefinitionError },
     #[error("tools.shell.allow: {0:?} must be a bare command name or an absolute path")]
     Allow(String),
+    #[error("tools.shell.{0}")]
+    Shell(ConfinementError),
 }
 
 #[derive(Clone)]
@@ -50,8 +54,13 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    pub fn builtin(options: ToolOptions, book: ProcessBook, environment: Environment) -> Result<Toolbox, ToolboxError> {
-        let runner = Arc::new(ProcessRunner::new(book.clone(), environment));
+    pub fn builtin(
+        options: ToolOptions,
+        book: ProcessBook,
+        environment: Environment,
+        launcher: Launcher,
+    ) -> Result<Toolbox, ToolboxError> {
+        let runner = Arc::new(ProcessRunner::new(book.clone(), environment, launcher));
         let shell_is_off = !options.shell.enabled;
         let mut toolbox = Toolbox { tools: BTreeMap::new(), shell_is_off, book };
         toolbox.put("noop", Arc::new(Noop));
@@ -63,8 +72,11 @@ impl Toolbox {
                 "tools.shell.allow: it starts whatever its arguments say, so everything is allowed"
             );
         }
+        let confinement = Confinement::of(options.shell.confinement()).map_err(ToolboxError::Shell)?;
         if options.shell.enabled {
-            toolbox.put("shell", Arc::new(Shell::new(runner.clone(), options.shell.allow)));
+            warn_of_root(&options.shell);
+            let shell = Shell::new(runner.clone(), options.shell.allow).confined(confinement);
+            toolbox.put("shell", Arc::new(shell));
         }
         for (name, definition) in options.named {
             check_name(&name)?;
@@ -117,6 +129,15 @@ impl Toolbox {
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Toolbox").field(&self.tools.keys()).finish()
+    }
+}
+
+/// Whoever may make jobs is root, then.
+fn warn_of_root(shell: &ShellOptions) {
+    if shell.user.is_none() && rustix::process::geteuid().is_root() {
+        tracing::warn!(
+            "commands run as root, as the server does: set tools.shell.user to run them as somebody else, or run the server as another user"
+        );
     }
 }
 

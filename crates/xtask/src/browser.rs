@@ -31,6 +31,20 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     Ok(None)
 }
 
+/// What the proxies need besides: they and a network of their own.
+const NEEDED_BY_PROXIES: &str = "nginx caddy openssl ip unshare";
+
+/// The dashboard behind the proxies that the documents show. Returns a note when this machine cannot do it.
+pub(crate) fn behind_proxies() -> Result<Option<String>> {
+    let looked =
+        format!("for p in {NEEDED_BY_PROXIES}; do command -v $p >/dev/null || exit 1; done; unshare --net true");
+    let can = Command::new("sh").args(["-c", &looked]).stdin(Stdio::null()).stderr(Stdio::null()).status();
+    if !can.is_ok_and(|status| status.success()) {
+        return Ok(Some(format!("needs {NEEDED_BY_PROXIES}, and root for a network of its own")));
+    }
+    run(&["--proxies".to_owned()])
+}
+
 fn is_here(program: &str) -> bool {
     let probe = Command::new(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).status();
     probe.is_ok_and(|status| status.success())

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::step::{Step, StepRecord, table};
 use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sim, tree};
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "format", work: || done(rust::check_format()) },
     Step { name: "fence", work: || done(fence::check(&tree::root())) },
     Step { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -16,6 +16,7 @@ const STEPS: [Step; 11] = [
     Step { name: "schemathesis", work: || schemathesis::run(&[]) },
     Step { name: "clients", work: clients::run },
     Step { name: "browser", work: || browser::run(&[]) },
+    Step { name: "proxies", work: browser::behind_proxies },
     Step { name: "deny", work: deny::check },
 ];
 

@@ -55,6 +55,6 @@ function steady(tree) {
     .replace(/\b[A-Z][a-z]{2} \d{2}, \d{2}:\d{2}|\b\d{2}:\d{2}:\d{2}\b/g, "TIME")
     .replace(/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{2}\b/g, "DAY")
     .replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/g, "TIME")
-    .replace(/127\.0\.0\.1:\d+/g, "SERVER")
+    .replace(/(127\.0\.0\.1|10\.77\.0\.1):\d+/g, "SERVER")
     .replace(/(\d+) (running|waiting|failing)/g, "N $2");
 }

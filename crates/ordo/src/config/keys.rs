@@ -70,17 +70,28 @@ pub(super) const KEYS: &[ConfigKey] = &[
     // Variables of the server's environment that commands see besides PATH, HOME and their like.
     key("tools.shell.environment", ValueKind::List, Some("")),
     key("tools.shell.enabled", ValueKind::Bool, Some("true")),
+    key("tools.shell.limits.cpu_seconds", ValueKind::Number, None),
+    key("tools.shell.limits.file_bytes", ValueKind::Number, None),
+    key("tools.shell.limits.memory_bytes", ValueKind::Number, None),
+    key("tools.shell.limits.open_files", ValueKind::Number, None),
+    key("tools.shell.limits.processes", ValueKind::Number, None),
+    // These two need a server that runs as root.
+    key("tools.shell.private_tmp", ValueKind::Bool, Some("false")),
+    key("tools.shell.user", ValueKind::Text, None),
     key("webhooks.allow", ValueKind::List, Some("")),
 ];
 
 /// What a tool of one's own may say; `env` holds one key per variable.
-const NAMED_TOOL: [(&str, ValueKind); 5] = [
+const NAMED_TOOL: [(&str, ValueKind); 7] = [
     ("args", ValueKind::List),
     ("command", ValueKind::Text),
     ("cwd", ValueKind::Text),
     ("env", ValueKind::Text),
+    ("private_tmp", ValueKind::Bool),
     ("stdin", ValueKind::Text),
+    ("user", ValueKind::Text),
 ];
+const NAMED_TOOL_LIMITS: [&str; 5] = ["cpu_seconds", "file_bytes", "memory_bytes", "open_files", "processes"];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
 const fn key(path: &'static str, kind: ValueKind, default: Option<&'static str>) -> ConfigKey {
@@ -116,6 +127,10 @@ fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     Some(match rest {
         [] => Err(format!("tools.{name} is a section, not a value: it needs a command")),
         ["env", _] => Ok(ValueKind::Text),
+        ["limits", limit] if NAMED_TOOL_LIMITS.contains(limit) => Ok(ValueKind::Number),
+        ["limits", limit] => {
+            Err(format!("unknown key {path}{}", did_you_mean(limit, NAMED_TOOL_LIMITS.iter().copied())))
+        }
         [field] if *field != "env" => match NAMED_TOOL.iter().find(|(known, _)| known == field) {
             Some((_, kind)) => Ok(*kind),
             None => Err(format!("unknown key {path}{}", did_you_mean(field, known))),
@@ -176,5 +191,7 @@ mod tests {
     fn a_tool_of_ones_own_may_have_any_name() {
         assert_eq!(kind_of(&Path::parse("tools.sdlc.args")), Ok(ValueKind::List));
         assert_eq!(kind_of(&Path::parse("tools.sdlc.env.HOME")), Ok(ValueKind::Text));
+        assert_eq!(kind_of(&Path::parse("tools.sdlc.limits.cpu_seconds")), Ok(ValueKind::Number));
+        assert!(refused("tools.sdlc.limits.cpu_secnds").contains(r#"did you mean "cpu_seconds"?"#));
     }
 }

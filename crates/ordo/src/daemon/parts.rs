@@ -8,7 +8,7 @@ use ordo_engine::clock::{SharedClock, SkewedClock, SystemClock, new_id};
 use ordo_engine::{Engine, EngineOptions};
 use ordo_model::incident::Escalation;
 use ordo_store::Store;
-use ordo_tools::{Environment, ProcessBook, Toolbox};
+use ordo_tools::{Environment, Launcher, ProcessBook, Toolbox};
 use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
@@ -75,7 +75,9 @@ pub(crate) fn toolbox_in(settings: &Settings, processes: &Path) -> Result<Toolbo
         .map_err(|error| Error::failed(format!("cannot use {}", shown(processes))).detail(error.to_string()))?;
     let inherited = environment::all().iter().map(|(name, value)| (name.clone(), value.clone()));
     let inherited = Environment::of(inherited, &settings.tools.shell.environment);
-    Toolbox::builtin(settings.tools.clone().into(), book, inherited).map_err(|error| {
+    let launcher = Launcher::this_program();
+    tracing::info!(tracking = launcher.tracking(), "what a command starts is kept track of");
+    Toolbox::builtin(settings.tools.clone().into(), book, inherited, launcher).map_err(|error| {
         Error::misused("the configuration is refused").detail(error.to_string().replace("tools.named.", "tools."))
     })
 }

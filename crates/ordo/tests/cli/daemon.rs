@@ -221,7 +221,9 @@ fn what_the_daemon_was_started_with_is_not_shown_to_its_tools() {
         .env("JAVA_HOME", "/jdk");
     command.env("ORDO_TOOLS__SHELL__ENVIRONMENT", "JAVA_HOME").env("ORDO_NODE", "handed-over");
     let _daemon = Daemon::start(command);
-    let script = "tr '\\0' '\\n' < /proc/$PPID/environ > parent; env > own; cat /proc/$PPID/comm > name";
+    // The parent is the launcher, its parent the daemon.
+    let script = "daemon=$(cut -d' ' -f4 /proc/$PPID/stat); tr '\\0' '\\n' < /proc/$daemon/environ > parent; \
+                  tr '\\0' '\\n' < /proc/$PPID/environ >> parent; env > own; cat /proc/$daemon/comm /proc/$PPID/comm > name";
     world.ordo(&["job", "add", "peek", "--", "sh", "-c", script]).done();
     world.ordo(&["job", "trigger", "peek"]).done();
     assert_eq!(world.over("peek")["status"]["type"], "completed");
@@ -229,7 +231,7 @@ fn what_the_daemon_was_started_with_is_not_shown_to_its_tools() {
     assert!(parent.contains("PATH="), "{parent}");
     assert!(!parent.contains("hunter2") && !own.contains("hunter2"), "{parent}{own}");
     assert!(own.contains("JAVA_HOME=/jdk"), "{own}");
-    assert_eq!(world.read("name").trim(), "ordo");
+    assert_eq!(world.read("name").lines().collect::<Vec<_>>(), ["ordo", "ordo-launcher"]);
     assert_eq!(world.json(&["status"])["node"], "handed-over", "it is configured by it all the same");
 }
 

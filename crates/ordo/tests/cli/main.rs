@@ -8,6 +8,7 @@ mod common;
 mod access;
 mod chains;
 mod configuration;
+mod confined_tools;
 mod copy_broken_off;
 mod daemon;
 mod discovery;

@@ -14,6 +14,7 @@ use ordo_model::{FencingToken, RunId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::cgroup;
 use super::proc::{self, AttemptMark, ProcessIdentity};
 
 #[derive(Debug, Clone)]
@@ -34,9 +35,54 @@ pub(crate) struct ProcessRecord {
     pub(crate) generation: Uuid,
     pub(crate) owner: Option<ProcessIdentity>,
     pub(crate) boot: Option<String>,
+    /// Whether the leader is a supervisor of ours, which ends what is below it when its executor is gone.
+    #[serde(default)]
+    pub(crate) supervised: bool,
+    /// What was made for the attempt and goes with it.
+    #[serde(default, flatten)]
+    pub(crate) belongings: Belongings,
     /// Leader of the process group; absent between the intent and the start.
     #[serde(skip)]
     pub(crate) leader: Option<ProcessIdentity>,
+}
+
+/// What an attempt has besides processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Belongings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cgroup: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) private_tmp: Option<PathBuf>,
+}
+
+/// How the folders of private `/tmp`s begin.
+pub(crate) const PRIVATE_TMP_PREFIX: &str = "ordo-tmp-";
+
+impl Belongings {
+    /// Removes what is empty of processes. What is not there is removed.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup::remove(cgroup)?;
+        }
+        let tmp = self.private_tmp.as_ref().filter(|tmp| is_private_tmp(tmp));
+        match tmp.map(std::fs::remove_dir_all) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    pub(crate) fn kill(&self) {
+        if let Some(Err(error)) =
+            self.cgroup.as_ref().filter(|cgroup| cgroup.exists()).map(|cgroup| cgroup::kill(cgroup))
+        {
+            tracing::warn!(cgroup = ?self.cgroup, %error, "cannot kill what is in the cgroup of an attempt");
+        }
+    }
+}
+
+/// A record that was damaged must not make us remove anything else.
+fn is_private_tmp(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PRIVATE_TMP_PREFIX))
 }
 
 /// The record of an attempt under way.
@@ -61,7 +107,7 @@ impl ProcessBook {
     }
 
     /// Writes down that a process is about to be started.
-    pub(crate) fn intend(&self, work: &Work) -> io::Result<OpenRecord> {
+    pub(crate) fn intend(&self, work: &Work, belongings: Belongings) -> io::Result<OpenRecord> {
         let record = ProcessRecord {
             run_id: work.run_id,
             attempt: work.attempt,
@@ -69,6 +115,8 @@ impl ProcessBook {
             generation: self.generation,
             owner: self.owner,
             boot: self.boot.as_deref().map(str::to_owned),
+            supervised: true,
+            belongings,
             leader: None,
         };
         let path = self.folder.join(format!("{}-{}", work.run_id, work.attempt));
@@ -133,6 +181,9 @@ impl OpenRecord {
 
     /// The attempt is over: nothing of it is left to be found.
     pub(crate) fn close(self) {
+        if let Err(error) = self.record.belongings.remove() {
+            tracing::warn!(belongings = ?self.record.belongings, %error, "cannot remove what an attempt had");
+        }
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "cannot remove the record of an attempt that is over");
         }
@@ -144,6 +195,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_what_was_made_for_an_attempt_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, other) = (folder.path().join("ordo-tmp-1"), folder.path().join("home"));
+        for (path, is_left) in [(&ours, false), (&other, true)] {
+            std::fs::create_dir_all(path.join("deep")).unwrap();
+            Belongings { cgroup: None, private_tmp: Some(path.clone()) }.remove().unwrap();
+            assert_eq!(path.exists(), is_left, "{path:?}");
+        }
+        Belongings { cgroup: Some(folder.path().join("gone")), private_tmp: Some(ours) }.remove().unwrap();
+    }
+
+    #[test]
     fn a_record_reads_back_with_a_whole_a_torn_and_no_second_line() {
         let leader = Some(ProcessIdentity { pid: 5, started_ticks: 7 });
         let intent = ProcessRecord {
@@ -153,6 +216,8 @@ mod tests {
             generation: Uuid::from_u128(4),
             owner: None,
             boot: Some("b".to_owned()),
+            supervised: true,
+            belongings: Belongings { cgroup: Some("/c/ordo-1".into()), private_tmp: None },
             leader: None,
         };
         let first = String::from_utf8(line(&intent).unwrap()).unwrap();
@@ -162,6 +227,9 @@ mod tests {
             assert_eq!(ProcessRecord::read(&format!("{first}{}", &second[..end])).unwrap(), intent);
         }
         assert_eq!(ProcessRecord::read(&format!("{first}{second}")).unwrap(), ProcessRecord { leader, ..intent });
+        let former = r#"{"run_id":"00000000-0000-0000-0000-000000000001","attempt":2,"token":3,"generation":"00000000-0000-0000-0000-000000000004","owner":null,"boot":"b"}"#;
+        let former = ProcessRecord::read(former).unwrap();
+        assert_eq!((former.supervised, former.belongings), (false, Belongings::default()), "of a former version");
         assert!(ProcessRecord::read("").is_err() && ProcessRecord::read("notes").is_err());
     }
 }

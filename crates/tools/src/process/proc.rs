@@ -46,6 +46,23 @@ pub(crate) fn see_all() -> Vec<ProcessStat> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(see).collect()
 }
 
+/// The living among these whose line of parents leads to `root`, which is not among them itself.
+pub(crate) fn descendants_of(processes: &[ProcessStat], root: i32) -> Vec<ProcessStat> {
+    let mut found: Vec<ProcessStat> = Vec::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        // The dead have no children: those went to somebody else when their parent died.
+        let children = processes.iter().filter(|seen| seen.alive && seen.parent == parent && seen.id.pid != root);
+        for child in children {
+            if !found.iter().any(|known| known.id == child.id) {
+                parents.push(child.id.pid);
+                found.push(*child);
+            }
+        }
+    }
+    found
+}
+
 pub(crate) fn mark(pid: i32) -> Option<AttemptMark> {
     parse_mark(&fs::read(format!("/proc/{pid}/environ")).ok()?)
 }
@@ -94,6 +111,26 @@ mod tests {
         }
         assert!(!parse_stat(80, &format!("80 (sh) {}", tail.replacen('S', "Z", 1))).unwrap().alive);
         assert_eq!(parse_stat(80, "80 (sh) S 1"), None);
+    }
+
+    #[test]
+    fn descendants_are_found_through_every_generation_and_strangers_are_not() {
+        let process = |pid, parent, alive| ProcessStat {
+            id: ProcessIdentity { pid, started_ticks: 1 },
+            pgid: pid,
+            parent,
+            alive,
+        };
+        let all = [
+            process(50, 1, true),
+            process(51, 50, true),
+            process(52, 51, true),
+            process(53, 50, false),
+            process(60, 1, true),
+            process(61, 60, true),
+        ];
+        let found: Vec<i32> = descendants_of(&all, 50).iter().map(|seen| seen.id.pid).collect();
+        assert_eq!(found, [51, 52]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use uuid::Uuid;
 
-use super::book::{OpenRecord, ProcessBook, ProcessRecord};
+use super::book::{Belongings, OpenRecord, ProcessBook, ProcessRecord};
 use super::group::{has_members, poll};
 use super::proc::{self, AttemptMark, ProcessIdentity, ProcessStat};
 use crate::limits::SWEEP_GRACE;
@@ -39,23 +39,48 @@ enum RecordVerdict {
 impl ProcessBook {
     /// Kills what former generations left, and clears their records. Returns how many groups and single processes it killed.
     pub async fn sweep(&self) -> io::Result<usize> {
+        self.wait_for_supervisors().await?;
         let book = self.clone();
-        let left = tokio::task::spawn_blocking(move || book.left_behind()).await.map_err(io::Error::other)??;
-        let killed = left.iter().flat_map(|(_, targets)| targets).filter(|target| target.kill()).count();
-        let all_gone = || !left.iter().flat_map(|(_, targets)| targets).any(|target| target.is_alive());
+        let left = aside(move || book.left_behind()).await??;
+        let killed = left.iter().flat_map(|left| &left.targets).filter(|target| target.kill()).count();
+        left.iter().for_each(|left| left.belongings.kill());
+        let all_gone = || left.iter().all(LeftBehind::is_gone);
         if tokio::time::timeout(SWEEP_GRACE, poll(all_gone)).await.is_err() {
             tracing::warn!("some left-over processes do not die: tried again at the next start");
         }
-        for (path, targets) in left {
-            if !targets.iter().any(|target| target.is_alive()) {
-                forget(&path).await?;
-            }
+        for left in left.iter().filter(|left| left.is_gone()) {
+            forget(&left.path).await?;
         }
         Ok(killed)
     }
 
+    /// Their executor is gone, so they are about to end what is below them, also what only they can find.
+    async fn wait_for_supervisors(&self) -> io::Result<()> {
+        let book = self.clone();
+        let supervisors = aside(move || book.supervisors_left()).await??;
+        let all_gone =
+            || !supervisors.iter().any(|id| proc::see(id.pid).is_some_and(|seen| seen.id == *id && seen.alive));
+        if tokio::time::timeout(SWEEP_GRACE, poll(all_gone)).await.is_err() {
+            tracing::warn!("a launcher of a former generation does not end: killed");
+        }
+        Ok(())
+    }
+
+    fn supervisors_left(&self) -> io::Result<Vec<ProcessIdentity>> {
+        let records = self.records()?;
+        if !records.iter().any(|(_, record)| record.supervised) {
+            return Ok(Vec::new());
+        }
+        let snapshot = ProcessTable::take(self.generation());
+        let left = records.into_iter().map(|(_, record)| record).filter(|record| {
+            let is_of_this_boot = record.boot == snapshot.boot;
+            record.supervised && is_of_this_boot && snapshot.judge(record) != RecordVerdict::InUse
+        });
+        Ok(left.filter_map(|record| record.leader).collect())
+    }
+
     /// Records of former generations, each with what is still alive of it.
-    fn left_behind(&self) -> io::Result<Vec<(PathBuf, Vec<KillTarget>)>> {
+    fn left_behind(&self) -> io::Result<Vec<LeftBehind>> {
         let records = self.records()?;
         if records.is_empty() {
             return Ok(Vec::new());
@@ -65,35 +90,37 @@ impl ProcessBook {
             RecordVerdict::InUse => None,
             RecordVerdict::LeftBehind(mut targets) => {
                 targets.retain(|target| target.is_alive());
-                Some((path, targets))
+                Some(LeftBehind { path, targets, belongings: record.belongings })
             }
         });
         Ok(judged.collect())
     }
 }
 
-impl OpenRecord {
-    /// All that descends from the command now: once it is dead, nobody knows whose children those were that have
-    /// thrown away their environment.
-    pub(crate) async fn descendants(&self) -> Vec<ProcessIdentity> {
-        let record = self.record().clone();
-        let roots: Vec<ProcessIdentity> = record.leader.into_iter().collect();
-        let found =
-            tokio::task::spawn_blocking(move || ProcessTable::take(record.generation).descendants(&roots)).await;
-        found.unwrap_or_default()
-    }
+/// What an attempt of a former generation has left.
+struct LeftBehind {
+    path: PathBuf,
+    targets: Vec<KillTarget>,
+    belongings: Belongings,
+}
 
-    /// Kills what the attempt started outside its process group, `known` being what descended from it before. Returns how
-    /// many groups and processes that were.
-    pub(crate) async fn kill_strays(&self, known: Vec<ProcessIdentity>) -> usize {
+impl LeftBehind {
+    /// Removes what can be removed: a cgroup cannot be as long as somebody is in it.
+    fn is_gone(&self) -> bool {
+        !self.targets.iter().any(|target| target.is_alive()) && self.belongings.remove().is_ok()
+    }
+}
+
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+}
+
+impl OpenRecord {
+    /// Kills what can be found of an attempt whose supervisor was killed. Returns how many groups and processes that were.
+    pub(crate) async fn kill_strays(&self) -> usize {
         let record = self.record().clone();
-        let targets = tokio::task::spawn_blocking(move || {
-            let snapshot = ProcessTable::take(record.generation);
-            let single = snapshot.descendants(&known).into_iter().map(|id| KillTarget::Process(id.pid));
-            let mut targets = snapshot.left_of(&record);
-            targets.extend(single.filter(|target| snapshot.may_kill(*target)));
-            targets
-        });
+        record.belongings.kill();
+        let targets = aside(move || ProcessTable::take(record.generation).left_of(&record));
         let targets = targets.await.unwrap_or_default();
         targets.iter().filter(|target| target.is_alive() && target.kill()).count()
     }
@@ -146,22 +173,6 @@ impl ProcessTable {
         targets.sort_unstable();
         targets.dedup();
         targets
-    }
-
-    /// These, as far as they are alive, and whatever descends from them.
-    fn descendants(&self, roots: &[ProcessIdentity]) -> Vec<ProcessIdentity> {
-        let alive = self.processes.iter().map(|(seen, _)| seen).filter(|seen| seen.alive);
-        let alive: Vec<&ProcessStat> = alive.collect();
-        let mut found: Vec<ProcessIdentity> =
-            alive.iter().map(|seen| seen.id).filter(|id| roots.contains(id)).collect();
-        let mut next = 0;
-        while let Some(parent) = found.get(next).copied() {
-            let children = alive.iter().filter(|seen| seen.parent == parent.pid).map(|seen| seen.id);
-            let children: Vec<ProcessIdentity> = children.filter(|id| !found.contains(id)).collect();
-            found.extend(children);
-            next += 1;
-        }
-        found
     }
 
     fn leader_of(&self, pgid: i32) -> Option<&(ProcessStat, Option<AttemptMark>)> {
@@ -222,6 +233,8 @@ mod tests {
             generation: Uuid::from_u128(1),
             owner: Some(identity((9, 5))),
             boot: Some("boot".into()),
+            supervised: false,
+            belongings: Belongings::default(),
             leader: leader.map(identity),
         }
     }
@@ -260,18 +273,6 @@ mod tests {
     fn a_marked_process_in_a_strangers_group_is_killed_alone() {
         let seen = [process(60, 60, 1, None), process(61, 60, 2, Some(7))];
         assert_eq!(left(&record(None), &seen), [KillTarget::Process(61)]);
-    }
-
-    #[test]
-    fn descendants_are_found_through_every_generation_and_a_reused_number_is_nobodys() {
-        let child = |pid, parent, ticks| {
-            let (seen, mark) = process(pid, pid, ticks, None);
-            (ProcessStat { parent, ..seen }, mark)
-        };
-        let snapshot = snapshot(&[child(50, 1, 99), child(51, 50, 100), child(52, 51, 101), child(60, 1, 100)]);
-        let id = |pid, started_ticks| ProcessIdentity { pid, started_ticks };
-        assert_eq!(snapshot.descendants(&[id(50, 99)]), [id(50, 99), id(51, 100), id(52, 101)]);
-        assert_eq!(snapshot.descendants(&[id(51, 100), id(50, 7)]), [id(51, 100), id(52, 101)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Stays with a started command until it and its group have ended.
+//! Stays with a started command until it and all that it started have ended.
 //!
 //! Invariant: the output is read the whole time, so no process that is stopped is stuck writing; every wait
 //! after the command's own end is bounded.
@@ -8,9 +8,7 @@ use std::process::ExitStatus;
 use ordo_engine::logs::LogSink;
 use ordo_engine::tool::Failure;
 use ordo_model::LogStream;
-use rustix::process::Signal;
 use serde_json::Value;
-use tokio::process::Child;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -18,25 +16,20 @@ use super::capture::Capture;
 use super::ending::Ending;
 use crate::limits::{KILL_GRACE, OUTPUT_GRACE};
 use crate::process::book::OpenRecord;
-use crate::process::group::Group;
+use crate::process::supervised::Supervised;
 
-const OUTSIDER: &str = "a process outside the command's group keeps its output open: no longer read";
+const OUTSIDER: &str = "a process that the command did not start keeps its output open: no longer read";
+const LEFT: &str = "the command has ended, but processes it started were still running: ended";
 
 pub(crate) struct Attended {
-    process: Process,
+    process: Supervised,
     capture: Capture,
 }
 
-struct Process {
-    /// Dropped first: it may still have to be killed, by a number that the child holds until it is reaped.
-    group: Group,
-    child: Child,
-}
-
 impl Attended {
-    pub(crate) fn new(mut child: Child, group: Group, log: LogSink) -> Attended {
-        let capture = Capture::of(&mut child, log);
-        Attended { process: Process { group, child }, capture }
+    pub(crate) fn new(mut process: Supervised, log: LogSink) -> Attended {
+        let (stdout, stderr) = process.output();
+        Attended { process, capture: Capture::of(stdout, stderr, log) }
     }
 
     pub(crate) async fn until_the_end(
@@ -44,42 +37,45 @@ impl Attended {
         cancel: &CancellationToken,
         entry: &OpenRecord,
     ) -> Result<Value, Failure> {
-        let ending = match self.exit_or(cancel).await? {
-            Some(status) => {
-                self.drain(cancel).await;
+        let ending = match self.exit_or(cancel).await {
+            Ok(Some(status)) => {
+                self.settle(cancel).await;
                 Ending::Exited(status)
             }
-            None => self.stop(entry).await,
+            Ok(None) => self.stop().await,
+            Err(error) => {
+                entry.kill_strays().await;
+                return Err(Failure::new(format!("lost sight of the command: {error}")));
+            }
         };
-        self.process.group.release();
         ending.outcome(&self.capture.finish())
     }
 
     /// The command's own end, or nothing when it is cancelled first.
-    async fn exit_or(&mut self, cancel: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
+    async fn exit_or(&mut self, cancel: &CancellationToken) -> std::io::Result<Option<ExitStatus>> {
         let Attended { process, capture } = self;
         let exit = async {
             tokio::select! {
                 biased;
-                status = process.wait() => status.map(Some),
+                status = process.ended() => status.map(Some),
                 () = cancel.cancelled() => Ok(None),
             }
         };
-        let exit = capture.read_along(exit).await;
-        exit.map_err(|error| Failure::new(format!("lost sight of the command: {error}")))
+        capture.read_along(exit).await
     }
 
-    /// The command has ended; what it started may keep its output open, but not keep us.
-    async fn drain(&mut self, cancel: &CancellationToken) {
+    /// The command has ended; what it started has a moment to end too, and is ended then.
+    async fn settle(&mut self, cancel: &CancellationToken) {
+        let Attended { process, capture } = self;
+        let over = async { tokio::join!(process.gone(), capture.read_to_end()) };
         tokio::select! {
-            ended = timeout(OUTPUT_GRACE, self.capture.read_to_end()) => if ended.is_ok() { return },
+            ended = timeout(OUTPUT_GRACE, over) => if ended.is_ok() { return },
             () = cancel.cancelled() => {}
         }
-        if !self.process.group.has_members() {
-            return self.say(OUTSIDER);
+        if !self.process.is_gone() {
+            self.say(LEFT);
+            self.end_all().await;
         }
-        self.say("the command has ended, but processes it started kept its output open: killed");
-        self.process.group.signal(Signal::KILL);
         self.drain_what_is_left().await;
     }
 
@@ -89,48 +85,34 @@ impl Attended {
         }
     }
 
-    async fn stop(&mut self, entry: &OpenRecord) -> Ending {
-        let known = entry.descendants().await;
-        self.say("cancelled: TERM to the process group");
-        let ending = if self.signal_and_wait(Signal::TERM).await {
-            Ending::Stopped
-        } else {
-            self.say("still running: KILL to the process group");
-            if !self.signal_and_wait(Signal::KILL).await {
-                self.say("some processes could not be killed");
-            }
-            Ending::Killed
-        };
-        if entry.kill_strays(known).await > 0 {
-            self.say("killed processes that had left the process group");
-        }
+    async fn stop(&mut self) -> Ending {
+        self.say("cancelled: TERM to the command and all that it started");
+        let ending = self.end_all().await;
         self.drain_what_is_left().await;
         ending
     }
 
-    /// Whether the whole group ended in time.
-    async fn signal_and_wait(&mut self, signal: Signal) -> bool {
+    /// First asks, then insists.
+    async fn end_all(&mut self) -> Ending {
+        self.process.terminate().await;
+        if self.is_gone_in_time().await {
+            return Ending::Stopped;
+        }
+        self.say("still running: KILL");
+        self.process.kill().await;
+        if !self.is_gone_in_time().await {
+            self.say("some processes could not be killed");
+        }
+        Ending::Killed
+    }
+
+    /// Whether everything ended in time.
+    async fn is_gone_in_time(&mut self) -> bool {
         let Attended { process, capture } = self;
-        process.group.signal(signal);
         capture.read_along(timeout(KILL_GRACE, process.gone())).await.is_ok()
     }
 
     fn say(&self, text: &str) {
         self.capture.log().line(LogStream::System, text);
-    }
-}
-
-impl Process {
-    async fn wait(&mut self) -> std::io::Result<ExitStatus> {
-        let status = self.child.wait().await?;
-        self.group.leader_was_reaped();
-        Ok(status)
-    }
-
-    async fn gone(&mut self) {
-        if let Err(error) = self.wait().await {
-            tracing::warn!(%error, "cannot wait for a command that was cancelled");
-        }
-        self.group.gone().await;
     }
 }

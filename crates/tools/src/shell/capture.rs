@@ -7,7 +7,7 @@ use ordo_engine::logs::LogSink;
 use ordo_model::LogStream;
 use ordo_model::limits::OUTPUT_TAIL_BYTES;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Child;
+use tokio::process::{ChildStderr, ChildStdout};
 
 use super::lines::{LineCutter, LinePiece};
 use super::tail::TextTail;
@@ -41,14 +41,14 @@ pub(crate) struct Captured {
 }
 
 impl Capture {
-    pub(crate) fn of(child: &mut Child, log: LogSink) -> Capture {
+    pub(crate) fn of(stdout: Option<ChildStdout>, stderr: Option<ChildStderr>, log: LogSink) -> Capture {
         let kept = CapturedOutput {
             log,
             output: TextTail::of(OUTPUT_TAIL_BYTES),
             complaints: TextTail::of(STDERR_SHOWN_BYTES),
         };
-        let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
-        let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
+        let stdout = stdout.map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
+        let stderr = stderr.map(|pipe| Box::new(pipe) as Box<dyn AsyncRead + Send + Unpin>);
         Capture { stdout: Pipe::new(LogStream::Stdout, stdout), stderr: Pipe::new(LogStream::Stderr, stderr), kept }
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ordo_engine::tool::{DeliveryPayload, Work};
 
+use crate::confinement::Confinement;
 use crate::fields::InputError;
 use crate::trace_context;
 
@@ -49,8 +50,14 @@ impl Environment {
     }
 
     /// Everything one attempt's command is started with.
-    pub(crate) fn for_attempt(&self, asked: &BTreeMap<String, String>, work: &Work) -> BTreeMap<OsString, OsString> {
+    pub(crate) fn for_attempt(
+        &self,
+        asked: &BTreeMap<String, String>,
+        confinement: &Confinement,
+        work: &Work,
+    ) -> BTreeMap<OsString, OsString> {
         let mut all = BTreeMap::clone(&self.0);
+        all.extend(confinement.environment());
         all.insert(trace_context::VARIABLE.into(), work.traceparent().to_string().into());
         all.extend(asked.iter().map(|(name, value)| (name.into(), value.into())));
         all.extend(about(work).into_iter().map(|(name, value)| (name.into(), value.into())));

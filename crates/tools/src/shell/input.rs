@@ -2,13 +2,15 @@
 //!
 //! Invariant: a command is started as it is written, argument by argument; only `script` goes through a shell.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::environment::check_env;
 use super::runner::Invocation;
+use crate::confinement::Limits;
 use crate::fields::{InputError, InputFields};
 
-const FIELDS: [&str; 7] = ["command", "args", "env", "cwd", "stdin", "script", "after"];
+const FIELDS: [&str; 8] = ["command", "args", "env", "cwd", "stdin", "limits", "script", "after"];
 const EXAMPLE: &str = r#"{"command": "echo", "args": ["hi"]}"#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +30,9 @@ impl ShellInput {
         let cwd = fields.text("cwd")?;
         // What a chain brings along is read like what a webhook brought.
         let stdin = fields.text("stdin")?.or_else(|| fields.value("after").map(ToString::to_string));
+        let limits = limits(fields.value("limits"))?;
         let invoke = |program: String, args: Vec<String>| {
-            let invocation = Invocation { program, args, env, cwd: cwd.map(Into::into), stdin };
+            let invocation = Invocation { program, args, env, cwd: cwd.map(Into::into), stdin, limits };
             invocation.check().map(|()| invocation)
         };
         match (command, script) {
@@ -49,6 +52,16 @@ impl ShellInput {
         match self {
             ShellInput::Command(invocation) | ShellInput::Script(invocation) => invocation,
         }
+    }
+}
+
+/// Narrower ones than the tool has: no right is needed to be held to less.
+fn limits(value: Option<&Value>) -> Result<Limits, InputError> {
+    let Some(value) = value else { return Ok(Limits::default()) };
+    let limits = Limits::deserialize(value).map_err(|error| InputError::invalid("limits", error.to_string()))?;
+    match limits.zero() {
+        Some(limit) => Err(InputError::invalid(format!("limits.{limit}"), "must be at least 1")),
+        None => Ok(limits),
     }
 }
 
@@ -105,6 +118,8 @@ mod tests {
         assert!(refused(json!({"command": "a\0"})).contains("zero byte"));
         assert!(refused(json!({"command": "a", "cwd": ""})).contains("leave it out"));
         assert!(refused(json!({"command": "a", "env": {"ORDO_X": "1"}})).starts_with("env.ORDO_X: "));
+        assert!(refused(json!({"command": "a", "limits": {"cpu_secs": 1}})).contains("cpu_seconds"));
+        assert!(refused(json!({"command": "a", "limits": {"processes": 0}})).starts_with("limits.processes: "));
         assert!(refused(json!({"command": "a", "arg": []})).contains(r#"did you mean "args"?"#));
     }
 }

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use self::input::ShellInput;
 use self::runner::{Invocation, ProcessRunner};
+use crate::confinement::{Confinement, ConfinementOptions, Limits};
 use crate::fields::InputError;
 
 /// `[tools.shell]` of the configuration.
@@ -33,11 +34,29 @@ pub struct ShellOptions {
     pub allow: Option<Vec<String>>,
     /// Variables of the server's environment that commands see besides the usual ones.
     pub environment: Vec<String>,
+    /// Who runs the commands, if the server runs as root.
+    pub user: Option<String>,
+    /// Whether each attempt has a `/tmp` of its own, if the server runs as root.
+    pub private_tmp: bool,
+    pub limits: Limits,
+}
+
+impl ShellOptions {
+    pub(crate) fn confinement(&self) -> ConfinementOptions<'_> {
+        ConfinementOptions { user: self.user.as_deref(), private_tmp: self.private_tmp, limits: self.limits }
+    }
 }
 
 impl Default for ShellOptions {
     fn default() -> ShellOptions {
-        ShellOptions { enabled: true, allow: None, environment: Vec::new() }
+        ShellOptions {
+            enabled: true,
+            allow: None,
+            environment: Vec::new(),
+            user: None,
+            private_tmp: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -45,11 +64,16 @@ impl Default for ShellOptions {
 pub struct Shell {
     runner: Arc<ProcessRunner>,
     allow: Option<Vec<String>>,
+    confinement: Confinement,
 }
 
 impl Shell {
     pub fn new(runner: Arc<ProcessRunner>, allow: Option<Vec<String>>) -> Shell {
-        Shell { runner, allow }
+        Shell { runner, allow, confinement: Confinement::default() }
+    }
+
+    pub fn confined(self, confinement: Confinement) -> Shell {
+        Shell { confinement, ..self }
     }
 
     fn parse(&self, input: &Value) -> Result<Invocation, InputError> {
@@ -105,7 +129,7 @@ impl Tool for Shell {
 
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         let invocation = self.parse(&work.input).map_err(|error| Failure::new(error.to_string()))?;
-        self.runner.run(invocation, &work).await
+        self.runner.run(invocation, &self.confinement, &work).await
     }
 
     async fn sweep(&self) -> Result<usize, std::io::Error> {

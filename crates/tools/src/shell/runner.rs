@@ -1,24 +1,24 @@
-//! Runs one command as a process group of its own, from intent to last line.
+//! Runs one command below a supervisor of its own, from intent to last line.
 //!
-//! Invariant: when a run returns, nothing that it had to stop is alive, and its record is gone from the book.
+//! Invariant: when a run returns, nothing that its command started is alive, and its record is gone from the book.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use bytes::Bytes;
+use ordo_engine::clock::new_id;
 use ordo_engine::tool::{Failure, Work};
-use rustix::process::Pid;
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStdin, Command};
-use tokio_util::task::AbortOnDropHandle;
 
 use super::attend::Attended;
 use super::environment::Environment;
-use crate::process::book::{OpenRecord, ProcessBook};
-use crate::process::group::Group;
+use crate::confinement::{Confinement, Limits};
+use crate::launcher::Launcher;
+use crate::launcher::confine::make_private_tmp;
+use crate::launcher::protocol::{CgroupOrder, LaunchOrder, LaunchStep, NotStarted};
+use crate::process::book::{Belongings, OpenRecord, PRIVATE_TMP_PREFIX, ProcessBook};
+use crate::process::supervised::{LaunchError, Supervised};
 
 /// One command, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Invocation {
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
     pub stdin: Option<String>,
+    /// Narrower ones than the tool has.
+    pub limits: Limits,
 }
 
 /// What every tool that starts processes shares.
@@ -35,67 +37,115 @@ pub struct Invocation {
 pub struct ProcessRunner {
     book: ProcessBook,
     environment: Environment,
-}
-
-/// Dropped before anybody attends to it, it is killed.
-struct Started {
-    group: Group,
-    child: Child,
-    entry: OpenRecord,
+    launcher: Launcher,
 }
 
 impl ProcessRunner {
-    pub fn new(book: ProcessBook, environment: Environment) -> ProcessRunner {
-        ProcessRunner { book, environment }
+    pub fn new(book: ProcessBook, environment: Environment, launcher: Launcher) -> ProcessRunner {
+        ProcessRunner { book, environment, launcher }
     }
 
     pub async fn sweep(&self) -> io::Result<usize> {
         self.book.sweep().await
     }
 
-    pub async fn run(&self, mut invocation: Invocation, work: &Work) -> Result<Value, Failure> {
+    pub async fn run(
+        &self,
+        mut invocation: Invocation,
+        confinement: &Confinement,
+        work: &Work,
+    ) -> Result<Value, Failure> {
         if work.cancel.is_cancelled() {
             return Err(Failure::new("stopped before it was started"));
         }
         let own = invocation.stdin.take().map(Bytes::from);
         let stdin = own.or_else(|| work.payload.as_ref().map(|payload| payload.body.clone()));
-        let (runner, asked, has_stdin) = (self.clone(), work.clone(), stdin.is_some());
-        let Started { group, mut child, entry } = aside(move || runner.start(&invocation, has_stdin, &asked)).await??;
-        let _feed = stdin.zip(child.stdin.take()).map(|(bytes, pipe)| feed(bytes, pipe));
-        let outcome = Attended::new(child, group, work.log.clone()).until_the_end(&work.cancel, &entry).await;
+        let (runner, asked, wants_tmp) = (self.clone(), work.clone(), confinement.has_private_tmp());
+        let (process, entry) = aside(move || runner.prepare(wants_tmp, &asked)).await??;
+        let order = self.order(&invocation, confinement, stdin.as_ref().map(Bytes::len), &entry, work);
+        let outcome = attend(process, &order, &stdin.unwrap_or_default(), &entry, work).await;
+        let outcome = outcome.unwrap_or_else(|error| Err(invocation.explain_launch(&error)));
         aside(move || entry.close()).await?;
         outcome
     }
 
-    fn start(&self, invocation: &Invocation, has_stdin: bool, work: &Work) -> Result<Started, Failure> {
-        let mut entry = self.book.intend(work).map_err(|error| unrecorded(&error))?;
-        let child = match self.spawn(invocation, has_stdin, work) {
-            Ok(child) => child,
-            Err(error) => {
-                entry.close();
-                return Err(invocation.explain(&error));
-            }
+    /// Writes down what is about to be, makes it, and starts the supervisor, which waits to be told what to start.
+    fn prepare(&self, wants_tmp: bool, work: &Work) -> Result<(Supervised, OpenRecord), Failure> {
+        let name = format!("{}-{}-{}", work.run_id, work.attempt, work.token.0);
+        let belongings = Belongings {
+            cgroup: self.launcher.cgroups().map(|home| home.of_attempt(&name)),
+            private_tmp: wants_tmp.then(|| std::env::temp_dir().join(format!("{PRIVATE_TMP_PREFIX}{}", new_id()))),
         };
-        let (group, pid) = group_of(&child)?;
-        entry.started(pid).map_err(|error| unrecorded(&error))?;
-        Ok(Started { group, child, entry })
+        let mut entry = self.book.intend(work, belongings).map_err(|error| unrecorded(&error))?;
+        let prepared = self.make(&mut entry, work);
+        match prepared {
+            Ok(process) => Ok((process, entry)),
+            Err(failure) => {
+                entry.close();
+                Err(failure)
+            }
+        }
     }
 
-    fn spawn(&self, invocation: &Invocation, has_stdin: bool, work: &Work) -> io::Result<Child> {
-        let mut command = Command::new(&invocation.program);
-        command
-            .args(&invocation.args)
-            .env_clear()
-            .envs(self.environment.for_attempt(&invocation.env, work))
-            .stdin(if has_stdin { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        if let Some(cwd) = &invocation.cwd {
-            command.current_dir(cwd);
+    fn make(&self, entry: &mut OpenRecord, work: &Work) -> Result<Supervised, Failure> {
+        let Belongings { cgroup, private_tmp } = &entry.record().belongings;
+        if let Some(Err(error)) = cgroup.as_ref().map(std::fs::create_dir) {
+            // The supervisor knows by itself what belongs to the command.
+            tracing::warn!(?cgroup, %error, "cannot make a cgroup for an attempt");
         }
-        command.spawn()
+        if let Some(folder) = private_tmp {
+            let failed = |error| Failure::new(format!("not started: cannot make a private /tmp: {error}"));
+            make_private_tmp(folder).map_err(failed)?;
+        }
+        let mut command = self.launcher.command();
+        // By these it is found if its executor is killed.
+        command.env_clear().env("ORDO_RUN_ID", work.run_id.to_string()).env("ORDO_FENCE", work.token.0.to_string());
+        let process = Supervised::spawn(command)
+            .map_err(|error| Failure::new(format!("cannot start a launcher for the command: {error}")))?;
+        if let Some(pid) = process.pid() {
+            entry.started(pid).map_err(|error| unrecorded(&error))?;
+        }
+        Ok(process)
     }
+
+    fn order(
+        &self,
+        invocation: &Invocation,
+        confinement: &Confinement,
+        stdin: Option<usize>,
+        entry: &OpenRecord,
+        work: &Work,
+    ) -> LaunchOrder {
+        let Belongings { cgroup, private_tmp } = entry.record().belongings.clone();
+        let outside = self.launcher.cgroups().map(|home| home.path().to_owned());
+        LaunchOrder {
+            program: invocation.program.clone(),
+            args: invocation.args.clone(),
+            env: self.environment.for_attempt(&invocation.env, confinement, work).into_iter().collect(),
+            cwd: invocation.cwd.clone(),
+            stdin,
+            cgroup: cgroup.zip(outside).map(|(own, outside)| CgroupOrder { own, outside }),
+            confined: confinement.of_attempt(invocation.limits, private_tmp),
+        }
+    }
+}
+
+/// From the start to the end of a command.
+async fn attend(
+    mut process: Supervised,
+    order: &LaunchOrder,
+    stdin: &[u8],
+    entry: &OpenRecord,
+    work: &Work,
+) -> Result<Result<Value, Failure>, LaunchError> {
+    let launched = process.launch(order, stdin).await;
+    if launched.is_err() {
+        process.gone().await;
+    }
+    if !launched? && order.cgroup.is_some() {
+        tracing::warn!(cgroup = ?order.cgroup, "a command could not be put into its cgroup");
+    }
+    Ok(Attended::new(process, work.log.clone()).until_the_end(&work.cancel, entry).await)
 }
 
 /// Files and forks block; the threads that attend to other runs do not wait for them.
@@ -104,26 +154,28 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     done.map_err(|error| Failure::new(format!("interrupted while starting or ending the command: {error}")))
 }
 
-fn group_of(child: &Child) -> Result<(Group, i32), Failure> {
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
-    let pid = pid.and_then(Pid::from_raw).ok_or_else(|| Failure::new("the started command has no process number"))?;
-    Ok((Group::led_by(pid), pid.as_raw_nonzero().get()))
-}
-
 fn unrecorded(error: &io::Error) -> Failure {
     Failure::new(format!("not started: cannot write to the book of processes: {error}"))
 }
 
-/// Writes beside the reading, so that neither waits for the other. A command that does not read its input is fine.
-fn feed(bytes: Bytes, mut pipe: ChildStdin) -> AbortOnDropHandle<()> {
-    AbortOnDropHandle::new(tokio::spawn(async move {
-        if let Err(error) = pipe.write_all(&bytes).await {
-            tracing::debug!(%error, "the command did not take all of its input");
-        }
-    }))
-}
-
 impl Invocation {
+    fn explain_launch(&self, error: &LaunchError) -> Failure {
+        let not_started = match error {
+            LaunchError::NotStarted(not_started) => not_started,
+            LaunchError::Io(error) => return Failure::new(format!("cannot start {:?}: {error}", self.program)),
+        };
+        let NotStarted { step, .. } = not_started;
+        let error = not_started.error();
+        let what = match step {
+            LaunchStep::Execute => return self.explain(&error),
+            LaunchStep::Supervise => "its launcher",
+            LaunchStep::PrivateTmp => "private_tmp",
+            LaunchStep::User => "user",
+            LaunchStep::Limits => "limits",
+        };
+        Failure::new(format!("cannot start {:?}: {what}: {error}", self.program))
+    }
+
     fn explain(&self, error: &io::Error) -> Failure {
         if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
             return Failure::new(format!("working folder not found: {:?}", cwd.display().to_string()));

@@ -13,14 +13,14 @@ use ordo_engine::tool::{Failure, Tool, Work};
 use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::LogStream;
 use ordo_model::{FencingToken, JobId, RunId};
-use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
+use ordo_tools::{Environment, Launcher, ProcessBook, ProcessRunner, Shell};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 /// Longer than anything here takes; reaching it is a failure.
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
@@ -37,7 +37,21 @@ impl Bench {
     pub(crate) fn with_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let book = ProcessBook::open(folder.path().join("processes"), new_id()).unwrap();
-        Bench { folder, runner: Arc::new(ProcessRunner::new(book, Environment::of(variables, &[]))) }
+        let runner = ProcessRunner::new(book, Environment::of(variables, &[]), launcher());
+        Bench { folder, runner: Arc::new(runner) }
+    }
+
+    /// With a cgroup for each attempt; nothing where this machine does not let us make one.
+    pub(crate) fn with_cgroups() -> Option<Bench> {
+        let bench = Bench::new();
+        let launcher = launcher().with_cgroups();
+        if launcher.tracking() != "cgroup" {
+            println!("skipped: no cgroup can be made here");
+            return None;
+        }
+        let book = ProcessBook::open(bench.folder.path().join("processes"), new_id()).unwrap();
+        let environment = Environment::of(std::env::vars_os(), &[]);
+        Some(Bench { runner: Arc::new(ProcessRunner::new(book, environment, launcher)), ..bench })
     }
 
     pub(crate) fn shell(&self) -> Shell {
@@ -52,6 +66,11 @@ impl Bench {
     pub(crate) fn records(&self) -> Vec<String> {
         records(&self.folder)
     }
+}
+
+/// The launcher as a program of its own: a test has no `main` that could be one.
+pub(crate) fn launcher() -> Launcher {
+    Launcher::at(env!("CARGO_BIN_EXE_ordo-launcher"))
 }
 
 pub(crate) fn records(folder: &TempDir) -> Vec<String> {

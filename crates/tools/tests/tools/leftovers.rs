@@ -10,7 +10,7 @@ use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::bench::{attempt, is_alive, records, until};
+use crate::bench::{attempt, is_alive, launcher, records, until};
 
 const FOLDER: &str = "TEST_DAEMON_FOLDER";
 const SCRIPT: &str = "TEST_DAEMON_SCRIPT";
@@ -20,7 +20,7 @@ const SCRIPT: &str = "TEST_DAEMON_SCRIPT";
 #[ignore = "run by the tests below, in a process that they kill"]
 async fn daemon() {
     let (Some(folder), Ok(script)) = (std::env::var_os(FOLDER), std::env::var(SCRIPT)) else { return };
-    let runner = ProcessRunner::new(book(folder.as_ref()), Environment::of_this_process());
+    let runner = ProcessRunner::new(book(folder.as_ref()), Environment::of_this_process(), launcher());
     let (work, _log) = attempt(json!({"script": script}));
     Shell::new(runner.into(), None).run(work).await.unwrap();
 }
@@ -45,11 +45,15 @@ fn read_pid(path: &Path) -> Option<i32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Kills an executor whose command has written its number to `pid`; the command lives on.
+/// Kills an executor whose command has written its number to `pid`, and its launcher before; the command lives on.
 async fn die_leaving(folder: &TempDir, script: &str) -> i32 {
     let mut daemon = start_daemon(folder, script);
     let path = folder.path().join("pid");
     until(|| read_pid(&path).is_some() && leader(folder).is_some()).await;
+    // It can do nothing about its launcher while it stands still.
+    signal("-STOP", daemon.id().try_into().unwrap());
+    kill(leader_pid(folder));
+    until(|| !is_alive(leader_pid(folder))).await;
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     let pid = read_pid(&path).unwrap();
@@ -80,7 +84,11 @@ fn write_leader(folder: &TempDir, leader: &str) {
 }
 
 fn kill(pid: i32) {
-    Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    signal("-9", pid);
+}
+
+fn signal(signal: &str, pid: i32) {
+    Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
 }
 
 fn new_folder() -> TempDir {
@@ -90,29 +98,34 @@ fn new_folder() -> TempDir {
 }
 
 #[tokio::test]
+async fn what_runs_when_its_executor_dies_is_ended_at_once() {
+    let folder = new_folder();
+    let script = format!(
+        "setsid env -i /bin/sh -c 'echo $$ > {0}/escaped; sleep 100; :' & echo $$ > {0}/pid; wait",
+        folder.path().display()
+    );
+    let mut daemon = start_daemon(&folder, &script);
+    let (pid, escaped) = (folder.path().join("pid"), folder.path().join("escaped"));
+    until(|| read_pid(&pid).is_some() && read_pid(&escaped).is_some() && leader(&folder).is_some()).await;
+    let all = [read_pid(&pid).unwrap(), read_pid(&escaped).unwrap(), leader_pid(&folder)];
+    assert!(all.iter().all(|pid| is_alive(*pid)));
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    until(|| !all.iter().any(|pid| is_alive(*pid))).await;
+    assert_eq!(book(folder.path()).sweep().await.unwrap(), 0, "nothing is left to be killed");
+    assert!(records(&folder).is_empty(), "and the record goes");
+}
+
+#[tokio::test]
 async fn a_group_left_by_a_dead_executor_is_killed_once() {
     let folder = new_folder();
     let script = format!("sleep 100 & env > {0}/env; echo $! > {0}/pid; wait", folder.path().display());
     let grandchild = die_leaving(&folder, &script).await;
-    let leader = leader_pid(&folder);
     assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
-    assert!(!is_alive(grandchild) && !is_alive(leader));
+    assert!(!is_alive(grandchild));
     assert!(records(&folder).is_empty());
     assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
     assert!(!fs::read_to_string(folder.path().join("env")).unwrap().contains("ORDO_TOKEN"));
-}
-
-#[tokio::test]
-async fn a_member_whose_leader_is_gone_is_found_by_its_environment() {
-    let folder = new_folder();
-    let script = format!("trap '' HUP; sleep 100 & echo $! > {}/pid; wait", folder.path().display());
-    let grandchild = die_leaving(&folder, &script).await;
-    let leader = leader_pid(&folder);
-    kill(leader);
-    until(|| !is_alive(leader)).await;
-    assert!(is_alive(grandchild));
-    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
-    assert!(!is_alive(grandchild) && records(&folder).is_empty());
 }
 
 #[tokio::test]
@@ -152,8 +165,8 @@ async fn a_neighbour_that_is_alive_keeps_its_processes() {
     assert!(is_alive(pid) && records(&folder).len() == 1);
     daemon.kill().unwrap();
     daemon.wait().unwrap();
-    assert_eq!(book(folder.path()).sweep().await.unwrap(), 1);
-    assert!(!is_alive(pid));
+    book(folder.path()).sweep().await.unwrap();
+    assert!(!is_alive(pid) && records(&folder).is_empty());
 }
 
 #[tokio::test]

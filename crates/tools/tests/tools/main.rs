@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
 mod bench;
+mod confining;
 mod http;
 mod leftovers;
 mod named;

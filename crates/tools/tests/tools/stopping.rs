@@ -1,6 +1,6 @@
 //! A tool that is cancelled stops all it started before it returns.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use ordo_engine::logs::LogLine;
 use ordo_engine::tool::{Failure, Tool};
@@ -11,7 +11,10 @@ use crate::bench::{Bench, attempt, in_time, is_alive, run, texts, until};
 
 /// Starts a script, waits until it has printed `count` process numbers, stops it.
 async fn stop_after(script: &str, count: usize) -> (Vec<i32>, Failure, Vec<LogLine>) {
-    let bench = Bench::new();
+    stop_on(&Bench::new(), script, count).await
+}
+
+async fn stop_on(bench: &Bench, script: &str, count: usize) -> (Vec<i32>, Failure, Vec<LogLine>) {
     let (work, mut log) = attempt(json!({"script": script}));
     let (cancel, shell) = (work.cancel.clone(), bench.shell());
     let running = tokio::spawn(async move { shell.run(work).await });
@@ -47,7 +50,7 @@ async fn those_who_ignore_the_request_are_killed() {
         stop_after("trap '' TERM; sh -c 'echo $$; sleep 100' & echo $$; wait; sleep 100", 2).await;
     assert_eq!(failure.reason, "stopped: killed, it did not end within 2s of TERM");
     assert!(pids.iter().all(|pid| !is_alive(*pid)));
-    assert!(texts(&log, LogStream::System).contains(&"still running: KILL to the process group"));
+    assert!(texts(&log, LogStream::System).contains(&"still running: KILL"));
 }
 
 #[tokio::test]
@@ -58,18 +61,49 @@ async fn a_member_that_outlives_its_leader_is_killed() {
     assert!(!is_alive(pids[0]));
 }
 
-#[tokio::test]
-async fn those_who_left_the_process_group_are_found() {
-    let (pids, _, log) = stop_after("setsid sh -c 'echo $$; sleep 100' & wait", 1).await;
-    assert!(!is_alive(pids[0]));
-    assert!(texts(&log, LogStream::System).contains(&"killed processes that had left the process group"));
-}
+/// Two sessions away, without an environment, and its parent is gone.
+const ESCAPED: &str =
+    "setsid env -i /bin/sh -c 'setsid sh -c \"echo \\$\\$; sleep 100; :\" & sleep 0.1' & wait; sleep 100";
 
 #[tokio::test]
 async fn those_who_left_the_group_and_threw_away_their_environment_are_found_too() {
-    let (pids, _, log) = stop_after("setsid env -i /bin/sh -c 'echo $$; sleep 100; :' & wait", 1).await;
+    let (pids, failure, log) = stop_after(ESCAPED, 1).await;
+    assert_eq!(failure.reason, "stopped", "they were asked like the others");
+    assert!(!is_alive(pids[0]), "{log:?}");
+}
+
+#[tokio::test]
+async fn those_who_escaped_and_ignore_the_request_are_killed() {
+    let script = "setsid env -i /bin/sh -c 'trap \"\" TERM; echo $$; while :; do sleep 100; done' & wait";
+    let (pids, failure, _) = stop_after(script, 1).await;
+    assert!(failure.reason.starts_with("stopped: killed"), "{failure:?}");
     assert!(!is_alive(pids[0]));
-    assert!(texts(&log, LogStream::System).contains(&"killed processes that had left the process group"));
+}
+
+#[tokio::test]
+async fn in_a_cgroup_nobody_escapes_and_the_cgroup_is_gone_afterwards() {
+    let Some(bench) = Bench::with_cgroups() else { return };
+    let (work, mut log) = attempt(json!({"script": format!("cat /proc/self/cgroup; {ESCAPED}")}));
+    let (cancel, shell) = (work.cancel.clone(), bench.shell());
+    let run = work.run_id.to_string();
+    let running = tokio::spawn(async move { shell.run(work).await });
+    let mut own = None;
+    let pid: i32 = loop {
+        let line = log.next().await;
+        match line.parse() {
+            Ok(pid) => break pid,
+            Err(_) => own = own.or(line.strip_prefix("0::").filter(|path| path.contains(&run)).map(str::to_owned)),
+        }
+    };
+    let own = own.expect("the command is in a cgroup of its own");
+    let is_there = || {
+        std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten().any(|entry| entry.path().join(&own[1..]).exists())
+            || std::path::Path::new("/sys/fs/cgroup").join(&own[1..]).exists()
+    };
+    assert!(is_there());
+    cancel.cancel();
+    in_time(running).await.unwrap().unwrap_err();
+    assert!(!is_alive(pid) && !is_there());
 }
 
 #[tokio::test]
@@ -105,23 +139,40 @@ async fn a_run_that_is_dropped_kills_its_group() {
 }
 
 #[tokio::test]
-async fn a_child_that_keeps_the_output_open_does_not_keep_the_run() {
-    let (outcome, log) = Bench::new().run(json!({"script": "sleep 100 & echo $!"})).await;
-    let outcome = outcome.unwrap();
-    assert_eq!(outcome["exit_code"], 0);
-    assert!(!is_alive(outcome["output"].as_str().unwrap().parse().unwrap()));
-    let said = texts(&log, LogStream::System);
-    assert_eq!(said, ["the command has ended, but processes it started kept its output open: killed"]);
+async fn what_a_command_leaves_running_is_ended_with_it() {
+    let kept_open = "sleep 100 & echo $!";
+    let silent = "sleep 100 >/dev/null 2>&1 & echo $!";
+    let escaped = "setsid env -i sleep 100 >/dev/null 2>&1 & echo $!; sleep 0.1";
+    for script in [kept_open, silent, escaped] {
+        let (outcome, log) = Bench::new().run(json!({"script": script})).await;
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome["exit_code"], 0, "the command itself succeeded: {script}");
+        assert!(!is_alive(outcome["output"].as_str().unwrap().parse().unwrap()), "{script}");
+        let said = texts(&log, LogStream::System);
+        assert_eq!(said, ["the command has ended, but processes it started were still running: ended"], "{script}");
+    }
 }
 
 #[tokio::test]
-async fn a_daemon_that_left_the_group_does_not_keep_the_run_and_lives_on() {
-    let (outcome, log) = Bench::new().run(json!({"script": "setsid sleep 100 & echo $!; sleep 0.1"})).await;
-    let pid: i32 = outcome.unwrap()["output"].as_str().unwrap().parse().unwrap();
-    assert!(is_alive(pid), "the run succeeded: what it detached on purpose is not ours to end");
-    assert!(texts(&log, LogStream::System)[0].contains("no longer read"));
-    let killed = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status().unwrap();
-    assert!(killed.success());
+async fn what_ends_a_moment_after_its_command_may_finish() {
+    let (outcome, log) = Bench::new().run(json!({"script": "(sleep 0.2; echo late) & echo early"})).await;
+    assert_eq!(outcome.unwrap()["output"], "early\nlate");
+    assert!(texts(&log, LogStream::System).is_empty());
+}
+
+#[tokio::test]
+async fn a_launcher_that_is_killed_is_a_failure_and_leaves_nothing() {
+    let bench = Bench::new();
+    let (work, mut log) = attempt(json!({"script": "echo $PPID; echo $$; sleep 100"}));
+    let shell = bench.shell();
+    let running = tokio::spawn(async move { shell.run(work).await });
+    let launcher: i32 = log.next().await.parse().unwrap();
+    let command: i32 = log.next().await.parse().unwrap();
+    assert!(Command::new("kill").args(["-9", &launcher.to_string()]).status().unwrap().success());
+    let failure = in_time(running).await.unwrap().unwrap_err();
+    assert!(failure.reason.contains("lost sight of the command"), "{failure:?}");
+    until(|| !is_alive(command)).await;
+    assert!(bench.records().is_empty());
 }
 
 #[tokio::test]

@@ -4,13 +4,13 @@ use ordo_engine::clock::new_id;
 use ordo_tools::{Environment, Noop, ProcessBook, ToolOptions, Toolbox, ToolboxError};
 use serde_json::{Value, json};
 
-use crate::bench::run;
+use crate::bench::{launcher, run};
 
 fn toolbox(options: Value) -> Result<Toolbox, ToolboxError> {
     let options: ToolOptions = serde_json::from_value(options).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let book = ProcessBook::open(folder.path().join("processes"), new_id()).unwrap();
-    Toolbox::builtin(options, book, Environment::of_this_process())
+    Toolbox::builtin(options, book, Environment::of_this_process(), launcher())
 }
 
 #[test]
@@ -42,6 +42,11 @@ fn a_configuration_with_a_slip_is_refused_with_its_key() {
     assert!(refused(json!({"named": {"a b": {"command": "x"}}})).starts_with("tools.named.a b: "));
     assert!(refused(json!({"named": {"r": {"command": "x", "args": ["{"]}}})).starts_with("tools.named.r: "));
     assert!(refused(json!({"shell": {"allow": ["bin/x"]}})).starts_with("tools.shell.allow: "));
+    assert!(refused(json!({"shell": {"limits": {"open_files": 0}}})).starts_with("tools.shell.limits.open_files: "));
+    assert!(refused(json!({"shell": {"user": "no-such-user"}})).starts_with("tools.shell.user: "));
+    assert!(
+        refused(json!({"named": {"r": {"command": "x", "user": "no-such-user"}}})).starts_with("tools.named.r: user: ")
+    );
     for unknown in [json!({"shel": {}}), json!({"shell": {"allowed": []}}), json!({"http": {"allow": ["10.0.0.1/8"]}})]
     {
         assert!(serde_json::from_value::<ToolOptions>(unknown.clone()).is_err(), "{unknown}");
@@ -59,6 +64,6 @@ async fn noop_takes_anything_and_does_nothing() {
 async fn a_sweep_of_nothing_ends_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let book = ProcessBook::open(folder.path(), new_id()).unwrap();
-    let toolbox = Toolbox::builtin(ToolOptions::default(), book, Environment::of_this_process()).unwrap();
+    let toolbox = Toolbox::builtin(ToolOptions::default(), book, Environment::of_this_process(), launcher()).unwrap();
     assert_eq!(toolbox.sweep().await.unwrap(), 0);
 }

@@ -16,8 +16,8 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use uuid::Uuid;
 
 use crate::fault::Trouble;
-use crate::tls::MakeTls;
-use crate::url::ConnectTarget;
+use crate::connection::tls::MakeTls;
+use crate::connection::url::ConnectTarget;
 
 /// What is committed within this time is announced together.
 const GATHERING: Duration = Duration::from_millis(15);

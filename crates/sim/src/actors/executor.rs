@@ -11,7 +11,7 @@ use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use serde_json::json;
 
 use crate::happening::Happening;
-use crate::history::FactKind;
+use crate::record::history::FactKind;
 use crate::world::{Crash, Simulation};
 
 /// How the work itself ended.

@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use crate::closing;
 use crate::commits::{Commits, SimSubmission, To};
-use crate::executor::SimExecutor;
+use crate::actors::executor::SimExecutor;
 use crate::happening::Happening;
-use crate::history::{FactKind, FinalState};
-use crate::ready::ready;
+use crate::record::history::{FactKind, FinalState};
+use crate::actors::ready::ready;
 use crate::world::{Crash, Simulation};
 
 /// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the

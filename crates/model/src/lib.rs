@@ -22,15 +22,17 @@ pub mod routing;
 pub mod schedule;
 pub mod strict;
 pub mod subscription;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod text;
 pub mod time;
 pub mod trace;
 pub mod zones;
 
+pub use access::role::{Right, Role};
 pub use access::{api_token, credential, executor_scope, role, secret, secret_reference};
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use log_stream::LogStream;
 pub use moment::{ClockFrame, Moment};
-pub use access::role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

@@ -29,7 +29,7 @@ pub use files::source::{Disk, StoreFile, remove_beside};
 pub use files::unwritable::is_unwritable;
 pub use guard::is_guarded;
 pub use journal::JOURNAL_BYTES_DEFAULT;
-pub use upkeep::maintenance::Compacted;
 pub use store::RedbStore;
+pub use upkeep::maintenance::Compacted;
 pub use upkeep::verify::{FINDINGS_MAX, Verified};
 pub use writer::{GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, QUEUED_BATCHES_MAX};

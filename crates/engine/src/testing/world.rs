@@ -159,7 +159,8 @@ impl World {
                 self.engine.look_at_the_clock();
                 let (now, seen) = (self.now(), self.projection().await);
                 let has_scanned = seen.next_tick_at > now && seen.covered_until.is_some_and(|until| until >= now);
-                if has_scanned && seen.in_flight == 0 && seen.lag == Millis::from_ms(0) {
+                let is_later = seen.nearest.first().is_none_or(|(due, _)| *due > now);
+                if has_scanned && is_later && seen.in_flight == 0 {
                     return;
                 }
                 // The core is asked in turn with everything else it has to do.

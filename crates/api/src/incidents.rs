@@ -120,7 +120,7 @@ pub struct TimelineEntry {
     pub r#type: String,
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
-    /// When the workflow accepted it; null: not yet, or the incident had ended and nobody is told.
+    /// When the workflow accepted it; null: not yet, or the incident had ended and nobody is notified.
     #[schema(required)]
     pub published_at: Option<Timestamp>,
 }

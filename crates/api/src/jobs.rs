@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::problem::ProblemDetails;
 
-pub use action::{ACTION_JSON, ActionStatus, ActionTrigger, ActionView, Received};
+pub use action::{ACTION_JSON, ActionStatus, ActionTrigger, ActionView, ReceivedPayload};
 pub use new_job::NewJob;
 pub use patch::JobPatch;
 

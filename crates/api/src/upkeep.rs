@@ -62,7 +62,7 @@ pub struct TimekeeperView {
     pub lag_ms: u64,
     /// How many of the 256 partitions it looks after.
     pub partitions: usize,
-    /// False once it was told to stop, or the store was found to be damaged.
+    /// False once it is stopping, or the store was found to be damaged.
     pub firing: bool,
     /// By how much the wall clock was set since the process began, forward or back.
     pub clock_set_ms: i64,

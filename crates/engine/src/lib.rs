@@ -17,6 +17,8 @@ pub mod cluster;
 pub mod core;
 pub mod engine;
 mod random;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use commit::batcher::chain as error_chain;
 pub use commit::command::{Submission, SubmitError};

@@ -2,15 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
 
-use common::{World, every, manual};
-use ordo_engine::EngineOptions;
-use ordo_engine::clock::SkewedClock;
+use ordo_engine::testing::{World, every, manual, options};
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, MonitorStatus, Signal};
@@ -19,15 +13,8 @@ use serde_json::json;
 
 const HOUR: i64 = 3_600_000;
 
-async fn world() -> (World, Arc<SkewedClock>) {
-    let clock = Arc::new(SkewedClock::new(0));
-    let options = EngineOptions { tick_rate: Millis::from_ms(200), ..EngineOptions::default() };
-    (World::on(options, clock.clone()).await, clock)
-}
-
-/// The engine has looked at its clock more than once, and at all that is due.
-async fn some_ticks() {
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
+async fn world() -> World {
+    World::standing(options()).await
 }
 
 async fn is_running(world: &World, run: RunId) -> bool {
@@ -37,15 +24,15 @@ async fn is_running(world: &World, run: RunId) -> bool {
 
 #[tokio::test]
 async fn a_healthy_run_outlives_every_step_of_the_clock() {
-    let (world, clock) = world().await;
+    let world = world().await;
     let mut definition = manual("hang", &json!({}));
     definition["timeout"] = json!("1m");
     let job = world.add(definition).await;
     let run = world.trigger(job.id).await;
     world.run_until(run, |run| matches!(run.status, RunStatus::Running { .. })).await;
     for by in [2 * HOUR, -4 * HOUR, 2 * HOUR] {
-        clock.step(by);
-        some_ticks().await;
+        world.clock().step(by);
+        world.some_ticks().await;
         assert!(is_running(&world, run).await, "after a step by {by} ms");
     }
     world.engine.submit(job.id, Command::CancelRun { run_id: run, reason: "enough".into() }).await.unwrap();
@@ -55,26 +42,39 @@ async fn a_healthy_run_outlives_every_step_of_the_clock() {
 
 #[tokio::test]
 async fn a_timeout_elapses_although_the_clock_was_set_back() {
-    let (world, clock) = world().await;
+    let world = world().await;
     let mut definition = manual("render", &json!({}));
     (definition["group"], definition["expire_after"]) = (json!("gpu"), json!("3s"));
     let job = world.add(definition).await;
     let run = world.trigger(job.id).await;
-    clock.step(-HOUR);
+    world.clock().step(-HOUR);
+    world.some_ticks().await;
+    assert!(!world.engine.queries().run(run).await.unwrap().unwrap().status.is_terminal(), "a second is not three");
+    world.advance(Millis::from_secs(2)).await;
     let run = world.over(run).await;
     assert!(matches!(run.status, RunStatus::Skipped { .. }), "{:?}", run.status);
 }
 
+/// The clock comes to so many beats of the interval.
+async fn beats(world: &World, count: usize) {
+    for _ in 0..count {
+        world.advance(Millis::from_ms(300)).await;
+    }
+}
+
 #[tokio::test]
 async fn an_interval_keeps_its_beat_when_the_clock_is_set_back() {
-    let (world, clock) = world().await;
+    let world = world().await;
     let job = world.add(every("noop", "300ms")).await;
+    beats(&world, 3).await;
     let before = world.finished(job.id, 3).await.len();
-    clock.step(-HOUR);
+    world.clock().step(-HOUR);
+    beats(&world, 7).await;
     let runs = world.finished(job.id, before + 6).await;
     let nominal: BTreeSet<Timestamp> = runs.iter().filter_map(|run| run.scheduled_for).collect();
     assert_eq!(nominal.len(), runs.len(), "no nominal time is given out twice");
-    clock.step(HOUR);
+    world.clock().step(HOUR);
+    beats(&world, 5).await;
     let runs = world.finished(job.id, runs.len() + 4).await;
     let last = runs.last().unwrap();
     assert!(last.lateness_ms.unwrap().abs() < 2_000, "back at its nominal times: {last:?}");
@@ -83,14 +83,14 @@ async fn an_interval_keeps_its_beat_when_the_clock_is_set_back() {
 
 #[tokio::test]
 async fn a_monitor_waits_for_as_long_as_it_was_told_to() {
-    let (world, clock) = world().await;
+    let world = world().await;
     let settings: MonitorSettings = serde_json::from_value(json!({"name": "backup", "every": "1h"})).unwrap();
     let id = Monitor::id("backup");
     world.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: "t".into() }).await.unwrap();
     world.engine.command::<Monitor>(id, MonitorCommand::Ping { signal: Signal::Success, body: None }).await.unwrap();
     for by in [5 * HOUR, -5 * HOUR] {
-        clock.step(by);
-        some_ticks().await;
+        world.clock().step(by);
+        world.some_ticks().await;
         let monitor = world.engine.queries().object::<Monitor>(id).await.unwrap().unwrap();
         assert_eq!(monitor.status, MonitorStatus::Up, "after a step by {by} ms");
     }
@@ -104,7 +104,7 @@ fn monitor_kind() -> Kind {
 
 #[tokio::test]
 async fn a_restart_gives_what_runs_elsewhere_its_whole_time_again() {
-    let (world, clock) = world().await;
+    let world = world().await;
     let offer = Offer {
         name: "worker".into(),
         group: "gpu".into(),
@@ -120,9 +120,9 @@ async fn a_restart_gives_what_runs_elsewhere_its_whole_time_again() {
     let handed = world.engine.poll(Speaker::Admin, executor, 1, Millis::from_secs(5)).await.unwrap().handed;
     assert_eq!(handed.len(), 1);
     // The server is away for longer than the timeout and its grace.
-    clock.step(HOUR);
+    world.clock().step(HOUR);
     let world = world.restart().await;
-    some_ticks().await;
+    world.some_ticks().await;
     assert!(is_running(&world, run).await);
     let events = world.engine.queries().history(job.id.into(), 0, 100).await.unwrap().0;
     assert!(events.iter().any(|event| event.kind == "AttemptExtended"));
@@ -131,12 +131,17 @@ async fn a_restart_gives_what_runs_elsewhere_its_whole_time_again() {
 
 #[tokio::test]
 async fn a_job_that_keeps_few_runs_keeps_about_as_many() {
-    let (world, _) = world().await;
+    let world = world().await;
     let mut definition = every("noop", "100ms");
     definition["retention"] = json!({"runs": 20});
     let job = world.add(definition).await;
-    tokio::time::sleep(Duration::from_secs(6)).await;
-    let kept = world.runs(job.id).await.len();
-    assert!((15..=45).contains(&kept), "{kept} of about 60 are kept");
+    let rests = async || world.engine.job(job.id).await.unwrap().filter(|job| job.active.is_empty());
+    for _ in 0..60 {
+        world.advance(Millis::from_ms(100)).await;
+        world.until("no run is under way", rests).await;
+    }
+    let trimmed = async || Some(world.runs(job.id).await.len()).filter(|kept| *kept <= 25);
+    let kept = world.until("the job keeps five runs more than wanted at most", trimmed).await;
+    assert!(kept >= 20, "{kept} of 60 are kept");
     world.assert_clean().await;
 }

@@ -1,12 +1,10 @@
 //! The engine on a real store: what is due fires, what fails is tried again, what is cancelled stops.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{World, every, failed, manual};
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_engine::log_reader::LogReader;
+use ordo_engine::testing::{World, every, failed, manual, options};
 use ordo_engine::{EngineOptions, SubmitError};
 use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
@@ -15,7 +13,7 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_actions_a_moment_apart_both_fire_once() {
-    let world = World::with(EngineOptions { tick_rate: Millis::from_ms(500), ..EngineOptions::default() }).await;
+    let world = World::with(EngineOptions { tick_rate: Millis::from_ms(500), ..options() }).await;
     let soon = SystemClock.now().plus(Millis::from_ms(300));
     let at = |ms| json!({ "type": "scheduled", "at": soon.plus(Millis::from_ms(ms)) });
     let first = world.add(json!({ "label": "one", "tool_name": "noop", "trigger": at(0) })).await;
@@ -90,7 +88,7 @@ async fn cancelling_works_on_running_and_on_waiting_runs() {
 async fn runs_beyond_the_pool_wait_durably_and_all_come_to_their_turn() {
     let size = PoolSize { slots: 2, queue: 4 };
     let pools = PoolSizes { fast: size, slow: size };
-    let world = World::with(EngineOptions { pools, tick_rate: Millis::from_ms(200), ..EngineOptions::default() }).await;
+    let world = World::with(EngineOptions { pools, ..options() }).await;
     let mut definition = manual("noop", &json!({}));
     definition["block"] = json!({ "concurrent": { "max": 200 } });
     let mut jobs = Vec::new();
@@ -113,7 +111,7 @@ async fn runs_beyond_the_pool_wait_durably_and_all_come_to_their_turn() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_log_lines_are_there_when_the_run_is_over_and_can_be_read_from_any_line() {
     let world = World::new().await;
-    let job = world.add(manual("talk", &json!({}))).await;
+    let job = world.add(manual("chatter", &json!({}))).await;
     let run_id = world.trigger(job.id).await;
     world.over(run_id).await;
     let store = world.engine.queries().store().clone();
@@ -172,10 +170,8 @@ async fn history_is_trimmed_to_what_the_job_keeps_and_what_is_left_still_proves_
     world.finished(job.id, 150).await;
     world.engine.submit(job.id, Command::Pause { reason: None }).await.unwrap();
     // Trimming goes on by itself meanwhile: a run that was under way may be over and forgotten.
-    let mut watch = world.engine.watch();
-    while world.runs(job.id).await.iter().any(|run| !run.status.is_terminal()) {
-        drop(tokio::time::timeout(Duration::from_secs(10), watch.recv()).await.expect("the runs never ended"));
-    }
+    let is_over = async || world.runs(job.id).await.iter().all(|run| run.status.is_terminal());
+    world.until("all runs are over", async || is_over().await.then_some(())).await;
     while world.engine.keep().await.unwrap() > 0 {}
     let runs = world.runs(job.id).await;
     assert!((10..=15).contains(&runs.len()), "{} runs are kept, five more than wanted at most", runs.len());
@@ -204,20 +200,17 @@ async fn two_passes_at_the_same_time_forget_a_run_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_finished_job_is_forgotten_when_its_age_is_over() {
-    let world = World::new().await;
+    let world = World::standing(options()).await;
     let mut definition = every("noop", "1h");
     definition["retention"] = json!({ "age": "1s" });
     let job = world.add(definition).await;
     let run = world.trigger(job.id).await;
     world.over(run).await;
     world.engine.submit(job.id, Command::Cancel { reason: None }).await.unwrap();
-    let forgotten = async {
-        while world.engine.job(job.id).await.unwrap().is_some() {
-            world.engine.keep().await.unwrap();
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), forgotten).await.unwrap();
+    assert_eq!(world.engine.keep().await.unwrap(), 0, "not yet");
+    world.advance(Millis::from_secs(2)).await;
+    while world.engine.keep().await.unwrap() > 0 {}
+    assert!(world.engine.job(job.id).await.unwrap().is_none());
     assert!(world.engine.queries().run(run).await.unwrap().is_none());
     assert_eq!(world.engine.queries().store().stats().await.unwrap().events, 0);
     world.assert_clean().await;

@@ -2,19 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::recorder::Recorder;
-use common::{World, manual};
 use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::object_queries::IndexRange;
-use ordo_engine::{CommitExtras, EngineOptions, SendError, Senders, Sent, Versioned};
+use ordo_engine::testing::incidents::{anna, note, sending, start};
+use ordo_engine::testing::recorder::Recorder;
+use ordo_engine::testing::{World, manual};
+use ordo_engine::{CommitExtras, EngineOptions, SendError, Sender, Sent};
 use ordo_model::incident::{
-    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentSource, IncidentStatus, Severity,
-    StartIncident,
+    Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentStatus, Severity, StartIncident,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::{EntityId, Kind, Millis};
@@ -22,57 +20,21 @@ use ordo_store::Direction;
 use serde_json::json;
 use uuid::Uuid;
 
-fn ana() -> By {
-    By::new("ana", IncidentSource::Api)
-}
-
-fn start(identifier: Option<&str>) -> StartIncident {
-    StartIncident {
-        title: "checkout is down".into(),
-        description: String::new(),
-        severity: Severity::Sev2,
-        identifier: identifier.map(String::from),
-        generation: 0,
-        links: Vec::new(),
-        escalation: None,
-        by: ana(),
-    }
-}
-
-fn note(text: &str) -> IncidentCommand {
-    IncidentCommand::AddNote { text: text.into(), by: ana() }
+fn options(senders: &[&Arc<Recorder>]) -> EngineOptions {
+    let senders: Vec<Arc<dyn Sender>> = senders.iter().map(|sender| Arc::clone(sender) as Arc<dyn Sender>).collect();
+    sending(&senders)
 }
 
 async fn world(senders: &[&Arc<Recorder>]) -> World {
-    let registered = Senders::default();
-    for sender in senders {
-        registered.register(Arc::clone(sender) as Arc<dyn ordo_engine::Sender>);
-    }
-    let tick_rate = Millis::from_ms(200);
-    World::with(EngineOptions { tick_rate, senders: registered, ..EngineOptions::default() }).await
+    World::with(options(senders)).await
 }
 
 async fn begin(world: &World, identifier: Option<&str>) -> Uuid {
-    world.engine.start_incident(start(identifier), |_| CommitExtras::default()).await.unwrap().state.id
+    world.incident("checkout is down", identifier).await
 }
 
 fn entity(id: Uuid) -> EntityId {
     EntityId { kind: Kind::Incident, id }
-}
-
-/// Waits until nothing of the incident is left to hand on.
-async fn quiet(world: &World, id: Uuid) -> Versioned<Incident> {
-    let mut watch = world.engine.watch();
-    let look = async {
-        loop {
-            let incident = world.engine.queries().object::<Incident>(id).await.unwrap().unwrap();
-            if incident.outbox.is_empty() {
-                return incident;
-            }
-            drop(watch.recv().await);
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(20), look).await.expect("the outbox never became empty")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,10 +43,10 @@ async fn what_happens_goes_to_every_sender_in_order_and_once() {
     let world = world(&[&slack, &inbox_signal]).await;
     let id = begin(&world, None).await;
     for command in [
-        IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() },
+        IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() },
         note("looking"),
-        IncidentCommand::Acknowledge { by: ana() },
-        IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() },
+        IncidentCommand::Acknowledge { by: anna() },
+        IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() },
     ] {
         world.engine.command::<Incident>(id, command).await.unwrap();
     }
@@ -95,7 +57,7 @@ async fn what_happens_goes_to_every_sender_in_order_and_once() {
         let keys: std::collections::BTreeSet<String> = sender.tries().into_iter().map(|one| one.key).collect();
         assert_eq!(keys.len(), 5, "one key for each event");
     }
-    let incident = quiet(&world, id).await;
+    let incident = world.published(id).await;
     assert!(incident.published.unwrap().through >= 5);
     world.assert_clean().await;
 }
@@ -107,7 +69,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
     let mut ids = futures_util::future::join_all(starts).await;
     ids.dedup();
     assert_eq!(ids.len(), 1, "whoever starts it meets the others");
-    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let starts = (0..50).map(|_| begin(&world, Some("thread-1")));
     let mut next = futures_util::future::join_all(starts).await;
@@ -116,7 +78,7 @@ async fn an_identifier_has_one_incident_at_a_time() {
     assert_ne!(next[0], ids[0], "the one that ended keeps its own story");
     let newest = world.engine.queries().newest_of("thread-1").await.unwrap().unwrap();
     assert_eq!((newest.id, newest.generation), (next[0], 2));
-    quiet(&world, next[0]).await;
+    world.published(next[0]).await;
     world.assert_clean().await;
 }
 
@@ -131,15 +93,12 @@ async fn a_failing_sender_is_tried_again_and_then_parks_its_notification_in_nobo
     bad.until(|bad| bad.delivered_events() == ["NoteAdded"]).await;
     let attempts: Vec<u32> = bad.tries().iter().map(|one| one.attempt).collect();
     assert_eq!(attempts, [1, 2, 3, 4, 1], "the first was given up before the second was tried");
-    let mut watch = world.engine.watch();
-    let dead_lettered = loop {
+    let dead_lettered = async || {
         let section = IndexRange { index: 0, prefix: &[2], after: None, order: Direction::Ascending, limit: 10 };
         let found = world.engine.queries().objects::<Notification>(&section).await.unwrap().items;
-        if !found.is_empty() {
-            break found;
-        }
-        drop(watch.recv().await);
+        (!found.is_empty()).then_some(found)
     };
+    let dead_lettered = world.until("one is dead-lettered", dead_lettered).await;
     assert_eq!((dead_lettered.len(), dead_lettered[0].sender.as_str()), (1, "bad"));
     assert_eq!(dead_lettered[0].last_error.as_deref(), Some("502"));
     world.engine.command::<Notification>(dead_lettered[0].id, NotificationCommand::Replay).await.unwrap();
@@ -156,12 +115,14 @@ async fn a_receiver_that_asks_for_time_gets_it_and_one_that_refuses_is_not_asked
         Ok(Sent::default()),
         Err(SendError::permanent("no such channel")),
     ]);
-    let world = world(&[&slack]).await;
-    let clock = world.engine.clock().clone();
-    let began = clock.now();
+    let world = World::standing(options(&[&slack])).await;
     let id = begin(&world, None).await;
+    let has_failed = async || world.notifications().await.pop().filter(|notification| notification.attempts == 1);
+    world.until("the first try is recorded", has_failed).await;
+    world.advance(Millis::from_ms(399)).await;
+    assert_eq!(slack.count(), 1, "it is left alone for as long as it asks");
+    world.advance(Millis::from_ms(1)).await;
     slack.until(|slack| slack.delivered_events().len() == 1).await;
-    assert!(clock.now().since(began) >= Millis::from_ms(400));
     world.engine.command::<Incident>(id, note("never heard")).await.unwrap();
     world.engine.command::<Incident>(id, note("heard")).await.unwrap();
     slack.until(|slack| slack.count() == 4).await;
@@ -179,13 +140,14 @@ async fn a_sender_is_reminded_of_what_it_asked_to_keep() {
     slack.until(|slack| slack.count() == 2).await;
     let tries = slack.tries();
     assert_eq!((tries[0].remembered.clone(), tries[1].remembered.clone()), (None, Some(json!({ "ts": "17.3" }))));
-    quiet(&world, id).await;
+    world.published(id).await;
     world.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_was_acknowledged_is_lost_in_a_restart() {
-    let slack = Recorder::new("slack").taking(std::time::Duration::from_millis(30)).shared();
+async fn nothing_that_was_acknowledged_is_lost_when_the_process_is_killed() {
+    let slack = Recorder::new("slack").shared();
+    slack.close();
     let mut world = world(&[&slack]).await;
     let mut ids = Vec::new();
     for round in 0..3 {
@@ -195,12 +157,16 @@ async fn nothing_that_was_acknowledged_is_lost_in_a_restart() {
         for id in &ids {
             world.engine.command::<Incident>(*id, note(&format!("round {round}"))).await.unwrap();
         }
-        world = world.restart().await;
+        // It dies while it sends.
+        slack.until(|slack| slack.came() > 0).await;
+        world = world.kill().await;
     }
+    assert_eq!(slack.count(), 0, "no try came to its end");
+    slack.open();
     let wanted: usize = 20 * (4 + 3 + 2);
     slack.until(|slack| slack.delivered().values().map(|v| distinct(v)).sum::<usize>() == wanted).await;
     for id in &ids {
-        quiet(&world, *id).await;
+        world.published(*id).await;
         let versions = &slack.delivered()[&entity(*id)];
         assert!(versions.is_sorted(), "{versions:?}");
     }
@@ -217,10 +183,10 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     let mut ids = Vec::new();
     for number in 0..7 {
         let severity = if number % 2 == 0 { Severity::Sev1 } else { Severity::Sev4 };
-        let start = StartIncident { severity, ..start(None) };
+        let start = StartIncident { severity, ..start("checkout is down", None) };
         ids.push(world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id);
     }
-    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: ana() };
+    let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() };
     world.engine.command::<Incident>(ids[0], resolve).await.unwrap();
     let list = async |filter: IncidentFilter| -> Vec<Uuid> {
         let (mut found, mut after) = (Vec::new(), None);
@@ -243,7 +209,7 @@ async fn incidents_are_listed_newest_first_by_what_they_are() {
     let both = IncidentFilter { severity, status: Some(IncidentStatus::Open), ..Default::default() };
     assert_eq!(list(both).await.len(), 3);
     for id in ids {
-        quiet(&world, id).await;
+        world.published(id).await;
     }
     world.assert_clean().await;
 }
@@ -255,11 +221,11 @@ async fn nobody_reacts_and_the_next_one_is_notified_until_somebody_does() {
     let step = |ms, notify: &str| EscalationStep { after: Millis::from_ms(ms), notify: notify.into(), via: None };
     let escalation =
         Escalation { steps: vec![step(50, "ben"), step(50, "cleo"), step(60_000, "dora")], ack_timeout: None };
-    let start = StartIncident { escalation: Some(escalation), ..start(None) };
+    let start = StartIncident { escalation: Some(escalation), ..start("checkout is down", None) };
     let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
     slack.until(|slack| slack.count() == 3).await;
     assert_eq!(slack.delivered_events(), ["IncidentStarted", "Escalated", "Escalated"]);
-    let committed = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: ana() }).await.unwrap();
+    let committed = world.engine.command::<Incident>(id, IncidentCommand::Acknowledge { by: anna() }).await.unwrap();
     assert_eq!(committed.state.next_turn(), None);
     let timeline = world.engine.queries().timeline(id).await.unwrap();
     let notified: Vec<String> = timeline
@@ -299,6 +265,6 @@ async fn a_job_that_keeps_failing_opens_one_incident_and_its_recovery_resolves_i
             all
         });
     assert_eq!((events["JobFailed"], events["JobRecovered"], events["IncidentStarted"]), (4, 1, 1));
-    quiet(&world, incident.id).await;
+    world.published(incident.id).await;
     world.assert_clean().await;
 }

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{World, manual};
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
+use ordo_engine::testing::{World, manual};
 use ordo_model::JobId;
 use ordo_model::job::{Command, Job, JobState};
 use serde_json::json;

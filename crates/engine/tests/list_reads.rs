@@ -3,14 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::World;
-use common::counting::CountingStore;
 use ordo_engine::clock::new_id;
 use ordo_engine::deliveries::Arrival;
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
@@ -18,6 +14,8 @@ use ordo_engine::object_queries::IndexRange;
 use ordo_engine::page::Cursor;
 use ordo_engine::queries::Queries;
 use ordo_engine::run_list::RunFilter;
+use ordo_engine::testing::World;
+use ordo_engine::testing::counting::CountingStore;
 use ordo_model::JobId;
 use ordo_model::hook::{Hook, HookCommand, HookTerms};
 use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
@@ -249,7 +247,7 @@ async fn quiet(world: &World) {
 async fn a_cursor_of_another_list_is_refused() {
     let world = World::new().await;
     for _ in 0..3 {
-        world.add(common::manual("noop", &Value::Null)).await;
+        world.add(ordo_engine::testing::manual("noop", &Value::Null)).await;
     }
     let queries = world.engine.queries();
     let by_label = JobQuery { limit: 1, ..JobQuery::default() };

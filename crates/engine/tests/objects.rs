@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::World;
 use ordo_engine::object_queries::IndexRange;
+use ordo_engine::testing::World;
 use ordo_engine::{CommitExtras, SubmitError};
 use ordo_model::secret::{Secret, SecretCommand, SecretRefusal};
 use ordo_store::Chunk;

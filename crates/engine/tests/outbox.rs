@@ -4,56 +4,26 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use common::World;
-use common::recorder::Recorder;
-use ordo_engine::clock::Stopwatch;
-use ordo_engine::{CommitExtras, EngineOptions, OutgoingMessage, SendError, Sender, Senders, Sent};
-use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
-use ordo_model::notification::Message;
-use ordo_model::{EntityId, Kind, Millis};
-use tokio::sync::Notify;
+use ordo_engine::testing::World;
+use ordo_engine::testing::incidents::{note, sending};
+use ordo_engine::testing::recorder::Recorder;
+use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
 
 const MESSAGES_DEFAULT: usize = 600;
 const CHANGES_PER_INCIDENT: usize = 20;
 const WRITERS: usize = 32;
 
-fn by() -> By {
-    By::new("ana", IncidentSource::Api)
-}
-
-fn start() -> StartIncident {
-    StartIncident {
-        title: "down".into(),
-        description: String::new(),
-        severity: Severity::Sev3,
-        identifier: None,
-        generation: 0,
-        links: Vec::new(),
-        escalation: None,
-        by: by(),
-    }
-}
-
-async fn world(senders: &Senders) -> World {
-    let tick_rate = Millis::from_ms(200);
-    World::with(EngineOptions { tick_rate, senders: senders.clone(), ..EngineOptions::default() }).await
-}
-
 /// Starts an incident and adds notes: so many messages.
 async fn work(world: &World, messages: usize) -> Uuid {
-    let id = world.engine.start_incident(start(), |_| CommitExtras::default()).await.unwrap().state.id;
+    let id = world.incident("down", None).await;
     for number in 1..messages {
-        let note = IncidentCommand::AddNote { text: format!("note {number}"), by: by() };
-        world.engine.command::<Incident>(id, note).await.unwrap();
+        world.change(id, note(&format!("note {number}"))).await;
     }
     id
 }
@@ -63,11 +33,7 @@ async fn whatever_goes_into_the_outboxes_comes_out_of_a_faulty_sender_once_and_i
     let asked = std::env::var("ORDO_OUTBOX_MESSAGES").ok().and_then(|text| text.parse().ok());
     let messages: usize = asked.unwrap_or(MESSAGES_DEFAULT);
     let (good, faulty) = (Recorder::new("good").shared(), Recorder::new("faulty").failing_every(7).shared());
-    let senders = Senders::default();
-    senders.register(good.clone());
-    senders.register(faulty.clone());
-    let world = Arc::new(world(&senders).await);
-    let watch = Stopwatch::start();
+    let world = Arc::new(World::with(sending(&[good.clone(), faulty.clone()])).await);
     let left = Arc::new(AtomicUsize::new(messages / CHANGES_PER_INCIDENT));
     let writers = (0..WRITERS).map(|_| {
         let (world, left) = (world.clone(), left.clone());
@@ -83,7 +49,6 @@ async fn whatever_goes_into_the_outboxes_comes_out_of_a_faulty_sender_once_and_i
     for writer in writers.collect::<Vec<_>>() {
         ids.extend(writer.await.unwrap());
     }
-    let accepted = watch.elapsed();
     let wanted = ids.len() * CHANGES_PER_INCIDENT;
     for sender in [&good, &faulty] {
         // A disk that others keep busy takes a tenth of a second for a commit.
@@ -91,7 +56,6 @@ async fn whatever_goes_into_the_outboxes_comes_out_of_a_faulty_sender_once_and_i
         tokio::time::timeout(patience, sender.until(|sender| sender.delivered_count() >= wanted)).await.unwrap();
         check(sender, &ids);
     }
-    println!("{wanted} messages accepted in {accepted}, delivered twice in {}", watch.elapsed());
     world.assert_clean().await;
 }
 
@@ -112,83 +76,18 @@ fn check(sender: &Recorder, ids: &[Uuid]) {
     assert!(keys.values().all(|keys| keys.len() == 1), "one key for each event, however often it is tried");
 }
 
-/// Takes as long as the test says, and then fails if that was long.
-struct Gate {
-    name: &'static str,
-    takes_ms: AtomicU64,
-    taken: AtomicUsize,
-    news: Notify,
-}
-
-impl Gate {
-    fn new(name: &'static str) -> Arc<Gate> {
-        Arc::new(Gate { name, takes_ms: AtomicU64::new(0), taken: AtomicUsize::new(0), news: Notify::new() })
-    }
-
-    async fn until(&self, count: usize) {
-        loop {
-            let news = self.news.notified();
-            if self.taken.load(Ordering::SeqCst) >= count {
-                return;
-            }
-            news.await;
-        }
-    }
-}
-
-#[async_trait]
-impl Sender for Gate {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn wants(&self, _: &Message) -> bool {
-        true
-    }
-
-    async fn send(&self, _: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
-        let takes_ms = self.takes_ms.load(Ordering::SeqCst);
-        if takes_ms > 0 {
-            tokio::time::sleep(Duration::from_millis(takes_ms)).await;
-            return Err(SendError::passing("it never answers"));
-        }
-        self.taken.fetch_add(1, Ordering::SeqCst);
-        self.news.notify_waiters();
-        Ok(Sent::default())
-    }
-}
-
-/// How long it takes until the good sender has sent so many new incidents.
-async fn round(world: &World, good: &Gate, bad: &Gate, bad_takes_ms: u64) -> Millis {
-    const INCIDENTS: usize = 200;
-    bad.takes_ms.store(bad_takes_ms, Ordering::SeqCst);
-    let before = good.taken.load(Ordering::SeqCst);
-    let watch = Stopwatch::start();
-    let started = (0..INCIDENTS).map(|_| work(world, 1));
-    futures_util::future::join_all(started).await;
-    good.until(before + INCIDENTS).await;
-    watch.elapsed()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sender_that_hangs_does_not_delay_another() {
-    let (good, bad) = (Gate::new("good"), Gate::new("bad"));
-    let senders = Senders::default();
-    senders.register(good.clone());
-    senders.register(bad.clone());
-    let world = world(&senders).await;
-    round(&world, &good, &bad, 0).await;
-    let (mut calm, mut troubled) = (Millis::from_hours(1), Millis::from_hours(1));
-    let mut ratio = f64::MAX;
-    // In turn, and the best of each: a machine that is busy with something else for a while is given more rounds.
-    for number in 1..=12 {
-        calm = calm.min(round(&world, &good, &bad, 0).await);
-        troubled = troubled.min(round(&world, &good, &bad, 5_000).await);
-        ratio = troubled.ms() as f64 / calm.ms().max(1) as f64;
-        if number >= 3 && ratio <= 1.2 {
-            break;
-        }
-    }
-    println!("calm {calm}, beside a hanging sender {troubled}: ratio {ratio:.2}");
-    assert!(ratio <= 1.2, "the good sender took {troubled} beside a hanging one, {calm} otherwise");
+    const INCIDENTS: usize = 200;
+    let (good, bad) = (Recorder::new("good").shared(), Recorder::new("bad").shared());
+    let world = World::with(sending(&[good.clone(), bad.clone()])).await;
+    bad.close();
+    futures_util::future::join_all((0..INCIDENTS).map(|_| work(&world, 1))).await;
+    bad.until(|bad| bad.came() > 0).await;
+    // Whoever waited for the bad one would wait for ever.
+    good.until(|good| good.delivered_count() == INCIDENTS).await;
+    assert_eq!(bad.count(), 0, "no try of the bad one has come to its end");
+    bad.open();
+    bad.until(|bad| bad.delivered_count() == INCIDENTS).await;
+    assert_eq!(good.count(), INCIDENTS, "and nothing was sent twice");
 }

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::World;
 use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus};
+use ordo_engine::testing::World;
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, Run, RunStatus};
 use ordo_model::{Millis, RunId};

@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{World, manual};
 use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText, SecretsError, Unopened};
-use ordo_engine::{EngineOptions, SubmitError};
-use ordo_model::Millis;
+use ordo_engine::testing::{World, manual};
+use ordo_engine::{EngineOptions, SubmitError, testing};
 use ordo_model::job::RunStatus;
 use ordo_model::secret::SecretRefusal;
 use serde_json::json;
@@ -18,7 +15,7 @@ const VALUE: &str = "correct-horse-battery-staple";
 
 fn options(keys: &[u8]) -> EngineOptions {
     let keys = FixedKeys(keys.iter().map(|byte| SealingKey::of([*byte; 32])).collect());
-    EngineOptions { tick_rate: Millis::from_ms(200), keys: Arc::new(keys), ..EngineOptions::default() }
+    EngineOptions { keys: Arc::new(keys), ..testing::options() }
 }
 
 async fn world() -> World {
@@ -26,7 +23,7 @@ async fn world() -> World {
 }
 
 async fn with_keys(world: World, keys: &[u8]) -> World {
-    World { options: options(keys), ..world }.restart().await
+    world.restart_with(options(keys)).await
 }
 
 async fn put(world: &World, name: &str, value: &str) -> Result<(), SecretsError> {
@@ -38,7 +35,7 @@ async fn revealed(world: &World, name: &str) -> Option<String> {
 }
 
 fn holds_value(world: &World) -> bool {
-    let files = std::fs::read_dir(world.folder.path()).unwrap();
+    let files = std::fs::read_dir(world.folder()).unwrap();
     let bytes: Vec<u8> = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap_or_default()).collect();
     bytes.windows(VALUE.len()).any(|window| window == VALUE.as_bytes())
 }

@@ -20,8 +20,8 @@ pub fn read(text: &str) -> Result<Imported, NotJson> {
     for (place, action) in values(text)? {
         match draft(&place, action) {
             Ok(draft) => reading.drafts.push(draft),
-            Err(Left::Refused(why)) => reading.refused.push(Refused { place, why }),
-            Err(Left::Over(why)) => reading.notes.push(format!("{place} is left out: {why}")),
+            Err(LeftOut::Refused(why)) => reading.refused.push(Refused { place, why }),
+            Err(LeftOut::Over(why)) => reading.notes.push(format!("{place} is left out: {why}")),
         }
     }
     tell_apart(&mut reading.drafts);
@@ -45,25 +45,27 @@ fn lines(text: &str) -> Option<Vec<(String, Value)>> {
 }
 
 /// Why an action becomes no job.
-enum Left {
+enum LeftOut {
     /// It has nothing left to do.
     Over(String),
     Refused(String),
 }
 
-fn draft(place: &str, action: Value) -> Result<JobDraft, Left> {
-    let Value::Object(mut fields) = action else { return Err(Left::Refused("is no action: not an object".to_owned())) };
+fn draft(place: &str, action: Value) -> Result<JobDraft, LeftOut> {
+    let Value::Object(mut fields) = action else {
+        return Err(LeftOut::Refused("is no action: not an object".to_owned()));
+    };
     let id = fields.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
     let status = fields.remove("status");
     for name in ["created_at", "updated_at"] {
         fields.remove(name);
     }
     let Some(Value::String(label)) = fields.remove("label") else {
-        return Err(Left::Refused("has no label".to_owned()));
+        return Err(LeftOut::Refused("has no label".to_owned()));
     };
     judge(&label, &fields, status.as_ref())?;
-    let fields =
-        action::as_job(fields).map_err(|invalid| Left::Refused(format!("{}: {}", invalid.field, invalid.message)))?;
+    let fields = action::as_job(fields)
+        .map_err(|invalid| LeftOut::Refused(format!("{}: {}", invalid.field, invalid.message)))?;
     let warnings = match status.as_ref().and_then(|status| status["type"].as_str()) {
         Some("running") => {
             vec!["was running when it was written down: see whether that run should be repeated".to_owned()]
@@ -75,16 +77,17 @@ fn draft(place: &str, action: Value) -> Result<JobDraft, Left> {
 }
 
 /// Whether it has something left to do: a pending one, or one that recurs.
-fn judge(label: &str, fields: &Map<String, Value>, status: Option<&Value>) -> Result<(), Left> {
+fn judge(label: &str, fields: &Map<String, Value>, status: Option<&Value>) -> Result<(), LeftOut> {
     let recurs = fields.get("recurrence").is_some_and(|recurrence| !recurrence.is_null());
-    let over = |what: &str| Left::Over(format!("{label:?} {what}, and it does not recur; its past is not taken over"));
+    let over =
+        |what: &str| LeftOut::Over(format!("{label:?} {what}, and it does not recur; its past is not taken over"));
     match status.and_then(|status| status["type"].as_str()) {
         None | Some("pending") => Ok(()),
         Some("running" | "completed" | "failed") if recurs => Ok(()),
         Some("completed") => Err(over("has completed")),
         Some("failed") => Err(over("has failed")),
         Some("running") => Err(over("was running when it was written down")),
-        Some(other) => Err(Left::Refused(format!("has the unknown status {other:?}"))),
+        Some(other) => Err(LeftOut::Refused(format!("has the unknown status {other:?}"))),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::api_token::TokenIdentity;
+use crate::access::api_token::TokenIdentity;
 use crate::id::{Incarnation, Kind};
 use crate::limits::{
     EXECUTOR_CAPACITY_MAX, EXECUTOR_NAME_MAX_BYTES, EXECUTOR_TOOLS_MAX, EXECUTORS_MAX, EXECUTORS_PER_TOKEN_MAX,

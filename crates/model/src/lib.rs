@@ -3,10 +3,8 @@
 //! Invariant: only `decide` chooses and only `apply` moves; whatever they need is an argument. The table of time zones
 //! (`zones`) is a constant of the process instead.
 
-pub mod api_token;
-pub mod credential;
+mod access;
 pub mod executor;
-pub mod executor_scope;
 pub mod hook;
 pub mod id;
 pub mod incident;
@@ -20,21 +18,21 @@ pub mod object;
 #[cfg(feature = "openapi")]
 mod openapi;
 pub mod outbox;
-pub mod role;
 pub mod routing;
 pub mod schedule;
-pub mod secret;
-pub mod secret_reference;
 pub mod strict;
 pub mod subscription;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod text;
 pub mod time;
 pub mod trace;
 pub mod zones;
 
+pub use access::role::{Right, Role};
+pub use access::{api_token, credential, executor_scope, role, secret, secret_reference};
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use log_stream::LogStream;
 pub use moment::{ClockFrame, Moment};
-pub use role::{Right, Role};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

@@ -8,6 +8,7 @@ mod oracle;
 use common::*;
 use oracle::{Oracle, OracleTrigger};
 use ordo_model::job::{AttemptReport, Command, Definition, Refusal, SlotReservation};
+use ordo_model::testing::proptest_config;
 use ordo_model::{FencingToken, Millis, RunId};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -153,7 +154,7 @@ fn step() -> impl Strategy<Value = JobStep> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..proptest_config() })]
 
     #[test]
     fn every_occurrence_has_exactly_one_outcome_whatever_is_commanded(

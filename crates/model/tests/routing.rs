@@ -2,6 +2,7 @@
 
 use ordo_model::job::Routing;
 use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
+use ordo_model::testing::proptest_config;
 use ordo_model::{JobId, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -107,6 +108,8 @@ fn owner(executors: &[TestExecutor], job: u128) -> Option<String> {
 }
 
 proptest! {
+    #![proptest_config(proptest_config())]
+
     #[test]
     fn whoever_is_chosen_has_a_free_slot(executors in any_executors(), job: u128, draw: u64) {
         for routing in ALL {

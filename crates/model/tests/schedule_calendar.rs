@@ -5,7 +5,7 @@
 //! the instants that show it. A failure prints the seed that leads back to it:
 //!
 //! ```sh
-//! ORDO_CALENDAR_SEED=4711 ORDO_CALENDAR_EXPRESSIONS=1 cargo test -p ordo-model --test schedule_calendar
+//! ORDO_SEED=4711 ORDO_CALENDAR_EXPRESSIONS=1 cargo test -p ordo-model --test schedule_calendar
 //! ORDO_CALENDAR_EXPRESSIONS=10000 cargo test -p ordo-model --test schedule_calendar -- --nocapture
 //! ```
 
@@ -26,6 +26,7 @@ use expressions::Dice;
 use matcher::Expression;
 use ordo_model::Timestamp;
 use ordo_model::schedule::{Dst, Repeated, Rule, Schedule, Skipped};
+use ordo_model::testing::seed_or;
 use uuid::Uuid;
 
 const SEED: u64 = 2_026;
@@ -61,8 +62,7 @@ const BEGINNINGS: [i16; 6] = [1984, 2007, 2010, 2024, 2036, 2390];
 
 #[test]
 fn random_expressions_occur_exactly_when_the_definition_of_cron_says() {
-    let (seed, count) = (setting("ORDO_CALENDAR_SEED", SEED), setting("ORDO_CALENDAR_EXPRESSIONS", EXPRESSIONS));
-    println!("ORDO_CALENDAR_SEED={seed} ORDO_CALENDAR_EXPRESSIONS={count}");
+    let (seed, count) = (seed_or(SEED), setting("ORDO_CALENDAR_EXPRESSIONS", EXPRESSIONS));
     let mut clocks = BTreeMap::new();
     let mut compared = 0;
     for seed in seed..seed + count {
@@ -92,7 +92,7 @@ fn compare(seed: u64, expression: &Expression, clock: &ZoneClock, dice: &mut Dic
     let rule = Rule::Cron { expr: expression.text.clone(), timezone: clock.zone.to_owned(), dst };
     let schedule = Schedule { rule, start: None, end: None, jitter: None, exclude: Vec::new() };
     if let Err(error) = schedule.compile() {
-        panic!("{:?} is refused: {error} (ORDO_CALENDAR_SEED={seed})", expression.text);
+        panic!("{:?} is refused: {error} (ORDO_SEED={seed})", expression.text);
     }
     let mut compared = 0;
     for (from, to) in windows(expression, clock, dice) {
@@ -106,7 +106,7 @@ fn compare(seed: u64, expression: &Expression, clock: &ZoneClock, dice: &mut Dic
         assert_eq!(
             shown(&found),
             shown(&expected),
-            "{:?} in {} with {dst:?} from {from} to {to}: the model, then the matcher (ORDO_CALENDAR_SEED={seed} \
+            "{:?} in {} with {dst:?} from {from} to {to}: the model, then the matcher (ORDO_SEED={seed} \
              ORDO_CALENDAR_EXPRESSIONS=1)",
             expression.text,
             clock.zone
@@ -125,7 +125,7 @@ fn compare_backwards(schedule: &Schedule, expected: &[i64], to: Timestamp, seed:
     let last = Timestamp::from_ms(to.ms() - 1).unwrap();
     let due = schedule.due(first, last, usize::MAX, Uuid::nil()).newest;
     let found: Vec<i64> = due.iter().map(|found| found.nominal.ms() / 1_000).collect();
-    assert_eq!(shown(&found), shown(expected), "backwards, {schedule:?} (ORDO_CALENDAR_SEED={seed})");
+    assert_eq!(shown(&found), shown(expected), "backwards, {schedule:?} (ORDO_SEED={seed})");
 }
 
 /// All five years, or for a dense expression the surroundings of some changes of the clock and some other days.

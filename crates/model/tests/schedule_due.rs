@@ -31,7 +31,8 @@ fn first(schedule: &Schedule, from: &str) -> Occurrence {
     schedule.first_at_or_after(instant(from), JOB).unwrap()
 }
 
-#[allow(clippy::disallowed_methods, reason = "a test of speed needs a clock")]
+/// A guard against a search without an end, no measure of speed.
+#[allow(clippy::disallowed_methods, reason = "a guard against a search without an end needs a clock")]
 fn quickly<T>(what: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
     let answer = what();

@@ -12,6 +12,7 @@ mod oracle;
 mod pick;
 
 use ordo_model::schedule::{Due, Exclusion, Gap, Occurrence, Rule, Schedule};
+use ordo_model::testing::proptest_config;
 use ordo_model::{Millis, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -47,7 +48,7 @@ fn due_by_definition(schedule: &Schedule, first: Occurrence, now: Timestamp, kee
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..proptest_config() })]
 
     #[test]
     fn a_cron_schedule_occurs_exactly_when_the_judge_says(

@@ -18,7 +18,7 @@ const HANDED: &str = "ORDO_HANDED_OVER";
 /// What every pipe takes without a reader.
 const PIPE_BYTES: usize = 60_000;
 
-/// What may be seen by all: where things are, how to speak, whom to tell. None of it lets anybody in.
+/// What may be seen by all: where things are, how to speak, whom to notify. None of it lets anybody in.
 const SHOWN: [&str; 28] = [
     "PATH",
     "HOME",

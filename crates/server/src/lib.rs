@@ -11,6 +11,8 @@ mod auth;
 mod http;
 mod pages;
 mod routes;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use adapters::Adapters;
 pub use api::maintenance::{Maintenance, MaintenanceError};

@@ -7,8 +7,8 @@ use ordo_model::{EntityId, JobId, Timestamp};
 use ordo_store::{Direction, DueAlarm, Fault, KeyRange, Row, Snapshot, Store, View};
 use ordo_store_redb::RedbStore;
 
-use crate::history::FinalState;
-use crate::ready::ready;
+use crate::actors::ready::ready;
+use crate::record::history::FinalState;
 
 const ALL: usize = 1_000_000;
 

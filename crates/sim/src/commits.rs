@@ -11,9 +11,9 @@ use ordo_model::{JobId, RunId};
 use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use tokio::sync::oneshot;
 
+use crate::actors::ready::ready;
 use crate::happening::Happening;
-use crate::history::FactKind;
-use crate::ready::ready;
+use crate::record::history::FactKind;
 use crate::world::{Crash, Simulation};
 
 /// How long a store that failed is left alone.

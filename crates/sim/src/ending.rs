@@ -1,8 +1,8 @@
 //! The last part of a world: first nothing goes wrong any more, then nothing is asked any more, then it is looked at.
 
+use crate::actors::node::SimNode;
 use crate::happening::Happening;
-use crate::history::FactKind;
-use crate::node::SimNode;
+use crate::record::history::FactKind;
 use crate::world::{Crash, Simulation};
 
 /// How long everything goes well before the world is asked to stand still.

@@ -5,7 +5,7 @@ use ordo_engine::core::Input;
 use ordo_engine::timekeeper::AlarmScan;
 use ordo_model::{JobId, RunId};
 
-use crate::executor::WorkEnd;
+use crate::actors::executor::WorkEnd;
 use crate::misfortune::Misfortune;
 
 /// What the world does next, at its time. Those with a generation are void once that generation is over.

@@ -2,26 +2,22 @@
 //!
 //! Invariant: no clock, no chance but the seed's, no thread. What a seed found once it finds again.
 
-mod client;
+mod actors;
 mod closing;
 mod commits;
 mod disk;
 mod ending;
-mod executor;
 mod happening;
-pub mod history;
-mod log;
 mod misfortune;
-mod node;
 pub mod oracle;
-mod ready;
+mod record;
 mod rng;
 mod scenario;
-mod trace;
 mod workload;
 mod world;
 
-pub use history::History;
 pub use oracle::{Violation, judge};
-pub use trace::Trace;
+pub use record::history;
+pub use record::history::History;
+pub use record::trace::Trace;
 pub use world::Simulation;

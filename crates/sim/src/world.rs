@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use ordo_model::{Millis, RunId, Timestamp};
 use ordo_store::Position;
 
-use crate::client::SimClient;
+use crate::actors::client::SimClient;
+use crate::actors::node::SimNode;
 use crate::disk::Plug;
 use crate::happening::Happening;
-use crate::history::{Fact, FactKind, History};
 use crate::misfortune::Misfortune;
-use crate::node::SimNode;
+use crate::record::history::{Fact, FactKind, History};
+use crate::record::trace::Trace;
 use crate::rng::SimRng;
 use crate::scenario::Scenario;
-use crate::trace::Trace;
 
 /// Room on both sides of the simulated time, for the oracle's calendar.
 const MARGIN_MS: i64 = 2 * 86_400_000;
@@ -174,7 +174,7 @@ impl Simulation {
             Happening::Input { input, .. } => self.step(*input),
             Happening::AlarmScan { scan, .. } => self.look(scan),
             Happening::FindWaiting { find, .. } => self.find_waiting(&find),
-            Happening::Reconcile { job, .. } => self.attend(job),
+            Happening::Reconcile { job, .. } => self.reconcile(job),
             Happening::TakeOff { .. } => self.take_off(),
             Happening::Commit { .. } => self.commit(),
             Happening::Land { .. } => self.land(),

@@ -33,7 +33,8 @@ impl Cluster for PostgresStore {
              VALUES ($1, $2, $3, false, {NOW}, {NOW}, {NOW} + $4) ON CONFLICT (generation) DO UPDATE SET \
              name = excluded.name, about = excluded.about, beat_at = excluded.beat_at, until = excluded.until"
         );
-        let params: crate::connect::SqlParams<'_> = &[&beat.generation, &beat.name, &beat.about, &ms(beat.good_for)];
+        let params: crate::connection::connect::SqlParams<'_> =
+            &[&beat.generation, &beat.name, &beat.about, &ms(beat.good_for)];
         self.database.query("registering a node", &sql, params).await?;
         self.nodes().await
     }

@@ -15,9 +15,9 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use uuid::Uuid;
 
+use crate::connection::tls::MakeTls;
+use crate::connection::url::ConnectTarget;
 use crate::fault::Trouble;
-use crate::tls::MakeTls;
-use crate::url::ConnectTarget;
 
 /// What is committed within this time is announced together.
 const GATHERING: Duration = Duration::from_millis(15);
@@ -107,7 +107,7 @@ async fn run(shared: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint
             Ok((client, ended)) => {
                 // Nobody listened until now.
                 let _ = hints.send(Hint::Lost);
-                if tell(&shared, &client, ended, &mut woken).await == ListenEnd::Closed {
+                if notify(&shared, &client, ended, &mut woken).await == ListenEnd::Closed {
                     return;
                 }
             }
@@ -146,7 +146,7 @@ enum ListenEnd {
     Closed,
 }
 
-async fn tell(
+async fn notify(
     shared: &std::sync::Weak<HintChannel>,
     client: &Client,
     mut ended: ConnectionEnd,

@@ -6,26 +6,19 @@
 
 mod cluster;
 mod codes;
-mod commit;
-mod connect;
+mod connection;
 mod fault;
 mod hints;
 mod migrate;
-mod plan;
-mod position;
-mod probe;
 pub mod raw;
 mod read;
-mod read_log;
 mod rebuild;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod tls;
 mod transfer;
-mod url;
-mod writer;
+mod write;
 
+pub use connection::url::{BadUrl, is_url};
 pub use migrate::LAYOUT;
 pub use store::{PostgresOptions, PostgresStore};
-pub use url::{BadUrl, is_url};

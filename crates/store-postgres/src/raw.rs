@@ -9,11 +9,11 @@ use deadpool_postgres::Object;
 use ordo_store::{Batch, Disposition, Fault, Partition};
 use uuid::Uuid;
 
-use crate::commit::write;
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
+use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::migrate;
-use crate::plan::{Appended, KeptSnapshot, Writes};
-use crate::url::{BadUrl, ConnectTarget};
+use crate::write::commit::write;
+use crate::write::plan::{Appended, KeptSnapshot, Writes};
 
 /// Removes a throw-away schema with everything in it.
 pub async fn drop_schema(url: &str) -> Result<(), Fault> {

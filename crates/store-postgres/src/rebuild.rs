@@ -7,10 +7,10 @@ use deadpool_postgres::Object;
 use ordo_store::{Fault, Partition, Rebuilt};
 use uuid::Uuid;
 
-use crate::commit::write;
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
 use crate::fault::Trouble;
-use crate::plan::{KeptSnapshot, Writes};
+use crate::write::commit::write;
+use crate::write::plan::{KeptSnapshot, Writes};
 
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;

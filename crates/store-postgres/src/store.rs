@@ -12,11 +12,13 @@ use ordo_store::{
 };
 use uuid::Uuid;
 
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
+use crate::connection::probe;
+use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::hints::HintChannel;
-use crate::url::{BadUrl, ConnectTarget};
-use crate::writer::PostgresWriter;
-use crate::{migrate, probe, read, read_log, rebuild};
+use crate::read::read_log;
+use crate::write::writer::PostgresWriter;
+use crate::{migrate, read, rebuild};
 
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {

@@ -8,10 +8,10 @@ use ordo_store::{Chunk, Dedup, Fault, Partition, Transfer, TransferBatch, Transf
 use uuid::Uuid;
 
 use crate::codes;
-use crate::commit::{LOCK_SHARDS, write};
 use crate::fault::Trouble;
-use crate::plan::{Appended, Writes};
 use crate::store::PostgresStore;
+use crate::write::commit::{LOCK_SHARDS, write};
+use crate::write::plan::{Appended, Writes};
 
 /// How often a batch is tried; twice is the same as once.
 const TRIES: usize = 4;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::EntityId;
+use ordo_model::testing::proptest_config;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
 use ordo_store::{Batch, CommitOutcome, Direction, Item, KeyRange, Position, Snapshot, Store, View};
 use ordo_store_postgres::testing::TestServer;
@@ -178,7 +179,7 @@ async fn play(history: &[Vec<StoreStep>], server: &TestServer) {
 fn one_history_on_two_stores_gives_the_same_answers() {
     let server = TestServer::join();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 48, ..proptest_config() });
     let played = runner.run(&steps(), |history| {
         let play = std::panic::AssertUnwindSafe(|| runtime.block_on(play(&history, &server)));
         std::panic::catch_unwind(play).map_err(|_| TestCaseError::fail("the stores differ"))

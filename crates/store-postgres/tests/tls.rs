@@ -11,15 +11,15 @@ use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 /// An authority of its own, as a company has one, in a file that clients are given.
-struct CertificateAuthority {
+struct DatabaseAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl CertificateAuthority {
-    fn new() -> CertificateAuthority {
+impl DatabaseAuthority {
+    fn new() -> DatabaseAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
+        DatabaseAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
     /// The certificate of a server that is called so, and its key.
@@ -37,9 +37,9 @@ impl CertificateAuthority {
 }
 
 /// A server that says it is called so, and its authority.
-fn server_called(name: &str) -> (TempDir, TestServer, CertificateAuthority) {
+fn server_called(name: &str) -> (TempDir, TestServer, DatabaseAuthority) {
     let folder = tempfile::Builder::new().prefix("ordo-tls-").tempdir().unwrap();
-    let authority = CertificateAuthority::new();
+    let authority = DatabaseAuthority::new();
     let (certificate, key) = authority.certify(name);
     let server = TestServer::start_with_tls(folder.path(), &certificate, &key);
     (folder, server, authority)
@@ -90,7 +90,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 async fn a_server_is_spoken_to_encrypted_and_must_prove_its_name_where_that_is_asked() {
     let (folder, server, authority) = server_called("localhost");
     let trusted = authority.file(&folder, "trusted.pem");
-    let stranger = CertificateAuthority::new().file(&folder, "stranger.pem");
+    let stranger = DatabaseAuthority::new().file(&folder, "stranger.pem");
     works_encrypted(&server, &url("localhost", &server, "sslmode=require")).await;
     works_encrypted(&server, &url("localhost", &server, "sslmode=prefer")).await;
     let verified = format!("sslmode=verify-full&sslrootcert={trusted}");

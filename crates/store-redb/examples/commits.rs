@@ -64,7 +64,7 @@ impl Jobs {
 }
 
 /// Commits of one way of writing, and how long each took.
-struct Measured {
+struct CommitFigures {
     per_second: f64,
     /// Until everything was in redb.
     sustained: f64,
@@ -73,7 +73,7 @@ struct Measured {
     waited_micros: u64,
 }
 
-fn measure(seconds: u64, items: usize, mut commit: impl FnMut(), settle: impl FnOnce()) -> Measured {
+fn measure(seconds: u64, items: usize, mut commit: impl FnMut(), settle: impl FnOnce()) -> CommitFigures {
     let (begin, mut latencies) = (Instant::now(), Vec::new());
     while begin.elapsed() < Duration::from_secs(seconds) {
         let commit_begin = Instant::now();
@@ -84,10 +84,10 @@ fn measure(seconds: u64, items: usize, mut commit: impl FnMut(), settle: impl Fn
     settle();
     let sustained = (latencies.len() * items) as f64 / begin.elapsed().as_secs_f64();
     latencies.sort();
-    Measured { per_second, sustained, latencies, waited_micros: 0 }
+    CommitFigures { per_second, sustained, latencies, waited_micros: 0 }
 }
 
-impl Measured {
+impl CommitFigures {
     fn show(&self) -> String {
         let at = |per_mille: usize| self.latencies[(self.latencies.len() - 1) * per_mille / 1_000].as_micros();
         format!(
@@ -102,7 +102,7 @@ impl Measured {
     }
 }
 
-fn store(seconds: u64, items: usize, store: &RedbStore) -> Measured {
+fn store(seconds: u64, items: usize, store: &RedbStore) -> CommitFigures {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut jobs = Jobs { number: 0 };
     let commit = || {
@@ -167,7 +167,7 @@ fn large(folder: &Path, seconds: u64, jobs: u64) {
     }
 }
 
-fn disk(folder: &Path, seconds: u64, items: usize) -> Measured {
+fn disk(folder: &Path, seconds: u64, items: usize) -> CommitFigures {
     let file = File::create(folder.join("disk")).unwrap();
     let bytes = vec![7; (items * 1_450).next_multiple_of(4_096)];
     let zeros = vec![0; 1024 * 1024];

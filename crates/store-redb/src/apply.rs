@@ -14,14 +14,14 @@ use crate::fault::{during, file_damage};
 use crate::overlay::Overlay;
 use crate::tables::base::Base;
 use crate::tables::coded::Coded;
-use crate::tables::layers::Moment;
+use crate::tables::layers::ReadView;
 use crate::tables::{
     ALARMS, CHUNKS, DEDUP, DEDUP_EXPIRY, EVENTS, META, META_JOURNAL_RECORD, META_POSITION, SNAPSHOTS, STREAMS, TableId,
     rows,
 };
 
 /// The next state of the active overlay, and one answer per batch. A fault means that there is none.
-pub(crate) fn apply(moment: &Moment, batches: &[Batch]) -> Result<(Overlay, Vec<CommitResult>), Fault> {
+pub(crate) fn apply(moment: &ReadView, batches: &[Batch]) -> Result<(Overlay, Vec<CommitResult>), Fault> {
     let mut damaged = BTreeMap::new();
     loop {
         let mut writing = Writing::begin(moment)?;

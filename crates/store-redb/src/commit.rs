@@ -12,13 +12,13 @@ use ordo_store::{
 
 use crate::overlay::Overlay;
 use crate::tables::keys::{alarm_key, chunk_key, entity_key, expiry_key, position, stream_key};
-use crate::tables::layers::{Layers, Moment};
+use crate::tables::layers::{Layers, ReadView};
 use crate::tables::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
 use crate::tables::{EntityKey, TableId};
 
 /// The next state of the active overlay, while it is made.
 pub(crate) struct Writing<'m> {
-    moment: &'m Moment,
+    moment: &'m ReadView,
     next: Overlay,
     /// Values are built here, so that an item costs no allocation for them;
     pub(crate) value: Vec<u8>,
@@ -27,19 +27,19 @@ pub(crate) struct Writing<'m> {
 }
 
 impl<'m> Writing<'m> {
-    pub(crate) fn begin(moment: &'m Moment) -> Result<Writing<'m>, Fault> {
+    pub(crate) fn begin(moment: &'m ReadView) -> Result<Writing<'m>, Fault> {
         Writing::expect_complete(moment)?;
         Ok(Writing::for_rebuild(moment))
     }
 
-    pub(crate) fn expect_complete(moment: &Moment) -> Result<(), Fault> {
+    pub(crate) fn expect_complete(moment: &ReadView) -> Result<(), Fault> {
         if !moment.base.is_rebuilding {
             return Ok(());
         }
         Err(Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again"))
     }
 
-    pub(crate) fn for_rebuild(moment: &'m Moment) -> Writing<'m> {
+    pub(crate) fn for_rebuild(moment: &'m ReadView) -> Writing<'m> {
         let next = Overlay::clone(&moment.active);
         Writing { moment, next, value: Vec::with_capacity(1024), scratch: Vec::with_capacity(1024) }
     }

@@ -13,7 +13,7 @@ use redb::Database;
 use crate::apply::{Lasting, take_in};
 use crate::guard::guarded;
 use crate::journal::Counters;
-use crate::state::{Shared, closed};
+use crate::state::{SharedState, closed};
 
 /// Who does it: a thread, or whoever freezes.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Follower {
         Follower { thread: None }
     }
 
-    pub(crate) fn start(shared: Arc<Shared>, counters: Arc<Counters>) -> Result<Follower, Fault> {
+    pub(crate) fn start(shared: Arc<SharedState>, counters: Arc<Counters>) -> Result<Follower, Fault> {
         let thread = std::thread::Builder::new()
             .name("ordo-redb".into())
             .spawn(move || run(&shared, &counters))
@@ -39,10 +39,10 @@ impl Follower {
     }
 
     /// What is frozen and not yet taken in stays in the journal.
-    pub(crate) fn end(&mut self, shared: &Shared) {
+    pub(crate) fn end(&mut self, shared: &SharedState) {
         let Some(thread) = self.thread.take() else { return };
         shared.lock().ending = true;
-        shared.tell();
+        shared.notify();
         if thread.join().is_err() {
             tracing::error!("the thread for redb has panicked");
         }
@@ -50,18 +50,18 @@ impl Follower {
 }
 
 /// Whoever waits for the follower learns that it is gone, also after a panic.
-struct Ended<'s>(&'s Shared);
+struct Ended<'s>(&'s SharedState);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.ending = true;
         state.waiting.clear();
-        self.0.tell();
+        self.0.notify();
     }
 }
 
-fn run(shared: &Shared, counters: &Counters) {
+fn run(shared: &SharedState, counters: &Counters) {
     let _ended = Ended(shared);
     loop {
         let mut state = shared.lock();
@@ -77,7 +77,7 @@ fn run(shared: &Shared, counters: &Counters) {
 }
 
 /// Takes what is frozen into redb, if anything is. Whatever comes of it, whoever waits hears it.
-pub(crate) fn follow(shared: &Shared, counters: &Counters) {
+pub(crate) fn follow(shared: &SharedState, counters: &Counters) {
     // The database first: what is frozen then belongs to it, and to no generation before it.
     let database = shared.lock_database();
     let taken = guarded("writing behind the journal", || take_frozen(shared, counters, database.as_ref()));
@@ -90,10 +90,10 @@ pub(crate) fn follow(shared: &Shared, counters: &Counters) {
         state.fail(&fault);
     }
     state.waiting.clear();
-    shared.tell();
+    shared.notify();
 }
 
-fn take_frozen(shared: &Shared, counters: &Counters, database: Option<&Database>) -> Result<(), Fault> {
+fn take_frozen(shared: &SharedState, counters: &Counters, database: Option<&Database>) -> Result<(), Fault> {
     let Some(frozen) = shared.lock().to_follow() else { return Ok(()) };
     shared.refuse_damaged()?;
     let base = take_in(database.ok_or_else(closed)?, &frozen.overlay, frozen.lasting)?;

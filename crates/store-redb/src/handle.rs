@@ -4,7 +4,7 @@
 //! takes milliseconds. Invariants: a commit is acknowledged when its record is durable in the journal and its rows are
 //! published; readers see nothing that is not durable. Nothing is written while a failed generation has not been
 //! replaced, and whatever reached the journal before the failure is there in the next one. Wherever redb's code runs, a
-//! panic of it becomes a fault; after one that tells of damage nothing is written any more, and the layers are read on.
+//! panic of it becomes a fault; after one that reports damage nothing is written any more, and the layers are read on.
 
 mod proof;
 mod whole_file;
@@ -26,9 +26,9 @@ use crate::follower::{Follower, follow};
 use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
 use crate::overlay::Overlay;
-use crate::state::{Shared, State, closed};
+use crate::state::{SharedState, State, closed};
 use crate::tables::base::Base;
-use crate::tables::layers::{Layers, Moment};
+use crate::tables::layers::{Layers, ReadView};
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};
 
 pub(crate) use proof::Proof;
@@ -38,7 +38,7 @@ pub(crate) struct Handle {
     pub(crate) source: BackendSource,
     options: RedbOptions,
     keeping: Keeping,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     follower: Follower,
     /// Held by whoever writes or opens anew.
     writing: Mutex<Journaling>,
@@ -61,7 +61,7 @@ impl Handle {
         let opened = guarded("opening it", || open(&source, options, keeping, &counters))?;
         let Opened { database, journaling, base, active, durable } = opened;
         let probed = AtomicU64::new(active.mark.record);
-        let shared = Arc::new(Shared::new(database, base, active, durable));
+        let shared = Arc::new(SharedState::new(database, base, active, durable));
         let follower = if threaded && source.has_journal() {
             Follower::start(Arc::clone(&shared), Arc::clone(&counters))?
         } else {
@@ -89,7 +89,7 @@ impl Handle {
     }
 
     /// What everybody sees now, to be read at leisure.
-    fn moment(&self) -> Result<(u64, Moment), Fault> {
+    fn moment(&self) -> Result<(u64, ReadView), Fault> {
         let state = self.shared.lock();
         Ok((state.generation, state.moment()?))
     }
@@ -199,7 +199,7 @@ impl Handle {
     fn hand_over<'s>(&'s self, mut state: MutexGuard<'s, State>, lasting: Lasting) -> MutexGuard<'s, State> {
         state.freeze(lasting);
         if !self.follower.is_inline() {
-            self.shared.tell();
+            self.shared.notify();
             return state;
         }
         drop(state);
@@ -258,7 +258,7 @@ impl Handle {
     /// The same for work on the tables themselves.
     pub(crate) fn write_tables<T>(
         &self,
-        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+        work: impl FnOnce(&WriteTransaction, &ReadView) -> Result<Done<T>, Fault>,
     ) -> Result<T, Fault> {
         let mut writing = self.lock_writing();
         self.refuse_damaged()?;
@@ -269,7 +269,7 @@ impl Handle {
     /// The caller holds the journal.
     fn write_locked<T>(
         &self,
-        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+        work: impl FnOnce(&WriteTransaction, &ReadView) -> Result<Done<T>, Fault>,
     ) -> Result<T, Fault> {
         self.drain(Lasting::Journaled)?;
         let (generation, moment) = self.moment()?;
@@ -280,8 +280,8 @@ impl Handle {
     fn write_drained<T>(
         &self,
         generation: u64,
-        moment: &Moment,
-        work: impl FnOnce(&WriteTransaction, &Moment) -> Result<Done<T>, Fault>,
+        moment: &ReadView,
+        work: impl FnOnce(&WriteTransaction, &ReadView) -> Result<Done<T>, Fault>,
     ) -> Result<T, Fault> {
         let database = self.shared.lock_database();
         let database = database.as_ref().ok_or_else(closed)?;
@@ -386,7 +386,7 @@ impl Handle {
         state.frozen = None;
         state.durable = opened.durable;
         state.waiting.clear();
-        self.shared.tell();
+        self.shared.notify();
         Ok(())
     }
 

@@ -15,10 +15,10 @@ use crate::apply::Lasting;
 use crate::fault::file_damage;
 use crate::overlay::{Mark, Overlay};
 use crate::tables::base::Base;
-use crate::tables::layers::Moment;
+use crate::tables::layers::ReadView;
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     /// None while it could not be opened again.
     pub(crate) database: Mutex<Option<Database>>,
     state: Mutex<State>,
@@ -51,8 +51,8 @@ pub(crate) struct Frozen {
     pub(crate) lasting: Lasting,
 }
 
-impl Shared {
-    pub(crate) fn new(database: Database, base: Arc<Base>, active: Overlay, durable: Mark) -> Shared {
+impl SharedState {
+    pub(crate) fn new(database: Database, base: Arc<Base>, active: Overlay, durable: Mark) -> SharedState {
         let state = State {
             generation: 1,
             failure: None,
@@ -64,7 +64,7 @@ impl Shared {
             ending: false,
         };
         let (database, state) = (Mutex::new(Some(database)), Mutex::new(state));
-        Shared { database, state, changed: Condvar::new(), damage: OnceLock::new() }
+        SharedState { database, state, changed: Condvar::new(), damage: OnceLock::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -80,7 +80,7 @@ impl Shared {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }
 
@@ -100,7 +100,7 @@ impl Shared {
         let mut state = self.lock();
         if state.generation == generation {
             state.fail(fault);
-            self.tell();
+            self.notify();
         }
     }
 
@@ -150,10 +150,10 @@ impl State {
         }
     }
 
-    pub(crate) fn moment(&self) -> Result<Moment, Fault> {
+    pub(crate) fn moment(&self) -> Result<ReadView, Fault> {
         let base = Arc::clone(self.base.as_ref().ok_or_else(closed)?);
         let frozen = self.frozen.as_ref().map(|frozen| Arc::clone(&frozen.overlay));
-        Ok(Moment { active: Arc::clone(&self.active), frozen, base })
+        Ok(ReadView { active: Arc::clone(&self.active), frozen, base })
     }
 
     /// Hands the active overlay to the follower; the next commit begins another.

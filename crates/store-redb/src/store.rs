@@ -20,8 +20,9 @@ use crate::files::held::StoreLock;
 use crate::files::open::RedbOptions;
 use crate::files::source::{BackendSource, Disk, repair_rights};
 use crate::handle::Handle;
+use crate::read;
+use crate::upkeep::{probe, rebuild};
 use crate::writer::{RedbWriter, commit_one};
-use crate::{probe, read, rebuild};
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
 /// goes.

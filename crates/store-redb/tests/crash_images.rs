@@ -11,12 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use ordo_model::Timestamp;
+use ordo_model::testing::seed_or;
 use ordo_store::Store;
 use ordo_store_redb::RedbStore;
 use ordo_store_redb::simdisk::{DiskRng, SimDisk};
 
 mod common;
-use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
+use common::{Dump, StoreWorkload, commit, dump, now, right_contents, small_journal};
 
 const BATCHES: usize = 12;
 const IMAGES_DEFAULT: usize = 20_000;
@@ -28,7 +29,8 @@ fn images_wanted() -> usize {
 }
 
 /// Runs one seed after the other, on all cores, until there were so many images. A seed says how many it looked at.
-fn look_at(images: usize, first_seed: u64, run: impl Fn(u64) -> usize + Sync) {
+fn look_at(images: usize, usual_seed: u64, run: impl Fn(u64) -> usize + Sync) {
+    let first_seed = seed_or(usual_seed);
     let (seen, seed) = (AtomicUsize::new(0), AtomicU64::new(first_seed));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
@@ -85,7 +87,7 @@ fn a_crash_at_any_write_or_sync_loses_nothing_acknowledged_and_leaves_no_half_ba
         disk.take_images_at_write(IMAGES_PER_MILLE_WRITES);
         let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
         let mut seen = expect_all_good(&disk, seed, &right[..1], &format!("seed {seed}, making the store"));
-        let mut workload = Workload::new(seed);
+        let mut workload = StoreWorkload::new(seed);
         for batch in 1..=BATCHES {
             commit(&store, workload.batch()).unwrap();
             let when = format!("seed {seed}, batch {batch}");
@@ -108,7 +110,7 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing() {
         let right = right_contents(seed, BATCHES);
         let disk = SimDisk::new(seed);
         let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
-        let mut workload = Workload::new(seed);
+        let mut workload = StoreWorkload::new(seed);
         let mut seen = 0;
         for batch in 1..=BATCHES {
             disk.take_images_at_sync(usize::from(batch % 3 == 0));
@@ -139,7 +141,7 @@ fn crashed_while_opening(disk: &SimDisk, seed: u64) -> Vec<SimDisk> {
 fn work_goes_on_after_a_crash_or_a_kill() {
     look_at(images_wanted() / 4, 200_001, |seed| {
         let right = right_contents(seed, BATCHES);
-        let (mut rng, mut workload) = (DiskRng::new(seed), Workload::new(seed));
+        let (mut rng, mut workload) = (DiskRng::new(seed), StoreWorkload::new(seed));
         let mut disk = SimDisk::new(seed);
         let mut seen = 0;
         for batch in 1..=BATCHES {
@@ -174,7 +176,7 @@ fn a_disk_that_lies_about_syncs_is_found_out() {
         let disk = SimDisk::new(seed);
         let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
         disk.lie_about_syncs(300);
-        let mut workload = Workload::new(seed);
+        let mut workload = StoreWorkload::new(seed);
         for batch in 1..=BATCHES {
             commit(&store, workload.batch()).unwrap();
             let image = disk.crash(&mut DiskRng::new(seed));

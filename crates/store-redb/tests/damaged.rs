@@ -7,7 +7,7 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use common::{Workload, dump, now};
+use common::{StoreWorkload, dump, now, seeds};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore, is_guarded};
@@ -20,7 +20,7 @@ const COLD: RedbOptions =
 fn sound(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("ordo.redb");
     let store = RedbStore::open_file_inline(&path, COLD).unwrap();
-    let mut workload = Workload::new(7);
+    let mut workload = StoreWorkload::new(7);
     for _ in 0..60 {
         now(store.commit(workload.batch())).unwrap();
     }
@@ -35,11 +35,11 @@ fn use_it(path: &Path) -> Option<Fault> {
         Err(fault) => return Some(fault),
     };
     let read = dump(&store).err();
-    let written = now(store.commit(Workload::new(99).batch())).err();
+    let written = now(store.commit(StoreWorkload::new(99).batch())).err();
     let verified = store.verify().err();
     let copied = store.backup(&path.with_extension("copy"), &mut |_, _| {}).err();
     if let Some(damage) = store.damage() {
-        let refused = now(store.commit(Workload::new(98).batch())).unwrap_err();
+        let refused = now(store.commit(StoreWorkload::new(98).batch())).unwrap_err();
         assert!(matches!(&refused, Fault::Damaged { what } if *what == damage), "{refused:?}");
         assert!(matches!(now(store.try_write()), Err(Fault::Damaged { .. })));
     }
@@ -58,7 +58,7 @@ fn bytes_that_were_written_over_never_become_a_panic() {
     let folder = TempDir::new().unwrap();
     let original = std::fs::read(sound(&folder)).unwrap();
     let mut met = 0;
-    for seed in 0..120 {
+    for seed in seeds(0, 120) {
         let place = TempDir::new().unwrap();
         let path = place.path().join("ordo.redb");
         let (mut bytes, mut rng) = (original.clone(), DiskRng::new(seed));
@@ -103,5 +103,5 @@ fn the_files_of_a_store_are_for_their_owner_only_and_repaired_where_they_were_no
 /// One commit, so that there is a journal.
 fn now_or_wait(store: &RedbStore) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(store.commit(Workload::new(3).batch())).unwrap();
+    runtime.block_on(store.commit(StoreWorkload::new(3).batch())).unwrap();
 }

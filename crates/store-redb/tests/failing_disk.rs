@@ -13,7 +13,7 @@ use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;
-use common::{Dump, Workload, commit, dump, now, right_contents, small_journal};
+use common::{Dump, StoreWorkload, commit, dump, now, right_contents, seeds, small_journal};
 
 const BATCHES: usize = 8;
 const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
@@ -24,7 +24,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
     let when = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);
     let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
-    let mut workload = Workload::new(seed);
+    let mut workload = StoreWorkload::new(seed);
     let mut met = false;
     for batch in 1..=BATCHES {
         let given = workload.batch();
@@ -54,7 +54,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
 
 fn fail_everywhere(op: Op, afters: &[u64]) {
     let mut met = 0;
-    for seed in 1..=3 {
+    for seed in seeds(1, 3) {
         let right = right_contents(seed, BATCHES);
         for kind in KINDS {
             for after in afters {
@@ -100,7 +100,7 @@ fn a_file_that_cannot_grow_is_a_full_disk() {
 fn as_long_as_the_disk_fails_every_commit_says_so() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
-    let mut workload = Workload::new(1);
+    let mut workload = StoreWorkload::new(1);
     let given = workload.batch();
     disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
     for _ in 0..5 {
@@ -130,7 +130,7 @@ async fn a_read_that_fails_is_a_fault_and_the_next_one_succeeds() {
 fn a_backend_that_cannot_be_opened_again_says_what_to_do() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline(disk.file(StoreFile::Data)).unwrap();
-    let mut workload = Workload::new(1);
+    let mut workload = StoreWorkload::new(1);
     disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     let given = workload.batch();
     assert!(commit(&store, given.clone()).is_err());
@@ -167,7 +167,7 @@ async fn everybody_waiting_for_a_commit_that_fails_gets_the_fault() {
 fn whoever_asks_whether_a_commit_would_succeed_hears_of_a_full_disk_and_of_its_end() {
     let disk = SimDisk::new(1);
     let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
-    commit(&store, Workload::new(1).batch()).unwrap();
+    commit(&store, StoreWorkload::new(1).batch()).unwrap();
     now(store.try_write()).unwrap();
     disk.fail(FailurePlan { op: Op::Write, after: 0, kind: ErrorKind::StorageFull });
     let fault = now(store.try_write()).unwrap_err();

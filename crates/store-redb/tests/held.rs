@@ -162,7 +162,7 @@ fn a_missing_folder_and_a_folder_in_place_of_a_file_have_their_own_errors() {
 }
 
 #[test]
-fn what_a_crash_left_while_making_the_store_does_not_matter() {
+fn what_an_unfinished_attempt_to_make_the_store_left_does_not_matter() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ordo.redb");
     std::fs::write(folder.path().join("ordo.redb.unfinished"), vec![0; 5_000]).unwrap();

@@ -14,7 +14,7 @@ use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 use tempfile::TempDir;
 
 mod common;
-use common::{Workload, commit, dump, now, right_contents};
+use common::{StoreWorkload, commit, dump, now, right_contents};
 
 const BLOCK: u64 = 4096;
 
@@ -41,7 +41,7 @@ fn damage(opened: Result<RedbStore, Fault>) -> String {
 fn crashed_after(batches: usize) -> SimDisk {
     let disk = SimDisk::new(7);
     let store = open_on(&disk).unwrap();
-    let mut workload = Workload::new(7);
+    let mut workload = StoreWorkload::new(7);
     (0..batches).for_each(|_| commit(&store, workload.batch()).unwrap());
     let crashed = disk.crash(&mut DiskRng::new(7));
     drop(store);
@@ -81,7 +81,7 @@ fn what_redb_holds_beyond_its_last_checkpoint_is_not_replayed() {
     // redb takes each commit when the next one comes.
     let options = RedbOptions { journal_bytes: 1024 * 1024, overlay_bytes: 8, ..RedbOptions::default() };
     let store = RedbStore::open_inline_on(disk.clone(), options).unwrap();
-    let mut workload = Workload::new(7);
+    let mut workload = StoreWorkload::new(7);
     (0..5).for_each(|_| commit(&store, workload.batch()).unwrap());
     disk.fail(FailurePlan { op: Op::Sync, after: 0, kind: ErrorKind::Other });
     assert!(matches!(commit(&store, workload.batch()), Err(Fault::Unavailable { .. })));

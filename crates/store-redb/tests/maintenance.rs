@@ -12,7 +12,7 @@ use redb::{Database, ReadableTable, TableDefinition};
 use tempfile::TempDir;
 
 mod common;
-use common::{Workload, commit, dump};
+use common::{StoreWorkload, commit, dump};
 
 fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
     filled_with(folder, batches, RedbOptions::default())
@@ -21,7 +21,7 @@ fn filled(folder: &TempDir, batches: usize) -> (PathBuf, RedbStore) {
 fn filled_with(folder: &TempDir, batches: usize, options: RedbOptions) -> (PathBuf, RedbStore) {
     let path = folder.path().join("ordo.redb");
     let store = RedbStore::open_file_inline(&path, options).unwrap();
-    let mut workload = Workload::new(7);
+    let mut workload = StoreWorkload::new(7);
     for _ in 0..batches {
         commit(&store, workload.batch()).unwrap();
     }

@@ -20,14 +20,14 @@ use redb::StorageBackend;
 use uuid::Uuid;
 
 mod common;
-use common::{JOBS, Workload, dump, now, small_journal};
+use common::{JOBS, StoreWorkload, dump, now, seeds, small_journal};
 
 fn at(ms: u64) -> Timestamp {
     Timestamp::from_ms(ms as i64).unwrap()
 }
 
 /// A batch of the workload, or one that may be refused: by its version, by a dedup key that may have expired.
-fn batch(workload: &mut Workload, rng: &mut DiskRng) -> Batch {
+fn batch(workload: &mut StoreWorkload, rng: &mut DiskRng) -> Batch {
     let mut batch = workload.batch();
     if rng.chance(400) {
         let (key, ms) = (format!("key-{}", rng.below(6)).into_bytes(), rng.below(3_000));
@@ -98,9 +98,9 @@ fn rng_after(entity: ordo_model::EntityId, number: u64) -> Option<ordo_model::En
 
 #[test]
 fn reads_through_the_overlay_are_reads_of_plain_redb() {
-    for seed in 1..=60 {
+    for seed in seeds(1, 60) {
         let mut rng = DiskRng::new(seed);
-        let mut workload = Workload::new(seed);
+        let mut workload = StoreWorkload::new(seed);
         let plain = RedbStore::in_memory().unwrap();
         let layered = RedbStore::open_inline_on(SimDisk::new(seed), small_journal(seed)).unwrap();
         for step in 0..25 {

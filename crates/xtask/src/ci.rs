@@ -2,26 +2,26 @@
 
 use anyhow::{Result, bail};
 
-use crate::step::{Step, StepRecord, table};
+use crate::step::{CiStep, StepRecord, table};
 use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sim, tree};
 
-const STEPS: [Step; 12] = [
-    Step { name: "format", work: || done(rust::check_format()) },
-    Step { name: "fence", work: || done(fence::check(&tree::root())) },
-    Step { name: "docs", work: || done(docs::check(&tree::root())) },
-    Step { name: "lint", work: || done(rust::lint()) },
-    Step { name: "test", work: || done(rust::test(&[])) },
-    Step { name: "doc test", work: || done(rust::doc_test()) },
-    Step { name: "sim", work: || done(sim::run_for_ci()) },
-    Step { name: "schemathesis", work: || schemathesis::run(&[]) },
-    Step { name: "clients", work: clients::run },
-    Step { name: "browser", work: || browser::run(&[]) },
-    Step { name: "proxies", work: browser::behind_proxies },
-    Step { name: "deny", work: deny::check },
+const STEPS: [CiStep; 12] = [
+    CiStep { name: "format", work: || done(rust::check_format()) },
+    CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
+    CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
+    CiStep { name: "lint", work: || done(rust::lint()) },
+    CiStep { name: "test", work: || done(rust::test(&[])) },
+    CiStep { name: "doc test", work: || done(rust::doc_test()) },
+    CiStep { name: "sim", work: || done(sim::run_for_ci()) },
+    CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },
+    CiStep { name: "clients", work: clients::run },
+    CiStep { name: "browser", work: || browser::run(&[]) },
+    CiStep { name: "proxies", work: browser::behind_proxies },
+    CiStep { name: "deny", work: deny::check },
 ];
 
 pub(crate) fn run() -> Result<()> {
-    let records: Vec<StepRecord> = STEPS.iter().map(Step::run).collect();
+    let records: Vec<StepRecord> = STEPS.iter().map(CiStep::run).collect();
     println!("\n=== all steps ===\n{}", table(&records));
     let failed = records.iter().filter(|record| record.failed()).count();
     if failed > 0 {

@@ -66,10 +66,10 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "peers" => peers::run(rest),
         "docs" => docs::check(&tree::root()),
         "fence" => fence::check(&tree::root()),
-        "deny" => deny::check().map(tell),
-        "browser" => browser::run(rest).map(tell),
-        "clients" => clients::run().map(tell),
-        "schemathesis" => schemathesis::run(rest).map(tell),
+        "deny" => deny::check().map(print_note),
+        "browser" => browser::run(rest).map(print_note),
+        "clients" => clients::run().map(print_note),
+        "schemathesis" => schemathesis::run(rest).map(print_note),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())
@@ -79,6 +79,6 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
 }
 
 /// Why a chore could not be done here.
-fn tell(note: Option<String>) {
+fn print_note(note: Option<String>) {
     note.into_iter().for_each(|note| println!("skipped: {note}"));
 }

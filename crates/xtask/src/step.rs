@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-pub(crate) struct Step {
+pub(crate) struct CiStep {
     pub(crate) name: &'static str,
     /// Does the work; returns a note when it could not be done here.
     pub(crate) work: fn() -> Result<Option<String>>,
@@ -26,7 +26,7 @@ pub(crate) struct StepRecord {
     end: StepEnd,
 }
 
-impl Step {
+impl CiStep {
     pub(crate) fn run(&self) -> StepRecord {
         println!("\n=== {} ===", self.name);
         let (took, result) = timed(self.work);

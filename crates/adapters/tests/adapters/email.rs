@@ -1,10 +1,11 @@
 //! What mail servers are given.
 
 use ordo_adapters::email::SmtpOptions;
+use ordo_engine::testing::World;
+use ordo_engine::testing::incidents::{anna, is_delivered};
 use ordo_model::incident::IncidentCommand;
 
 use crate::double::smtp::Smtp;
-use crate::world::{World, anna, is_delivered};
 
 async fn world() -> (Smtp, World) {
     let (smtp, url) = Smtp::start().await;
@@ -14,7 +15,7 @@ async fn world() -> (Smtp, World) {
         to: vec!["ops@example.com".into(), "Anna <anna@example.com>".into()],
         events: vec!["incident.*".parse().unwrap()],
     };
-    (smtp, World::telling(options.sender().unwrap().unwrap()).await)
+    (smtp, World::notifying(options.sender().unwrap().unwrap()).await)
 }
 
 /// Quoted-printable, as mail is written, back to text.
@@ -35,7 +36,7 @@ fn decoded(text: &str) -> String {
 async fn mail_says_the_same_in_plain_text_and_in_html_and_stands_in_one_thread() {
     let (smtp, world) = world().await;
     let id = world.incident("Checkout is down\nBcc: evil@example.com", None).await;
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
     assert!(world.settled(2).await.iter().all(is_delivered));
     let mails = smtp.mails();
     assert_eq!(mails.len(), 2);

@@ -8,4 +8,3 @@ mod messages;
 mod slack_hears;
 mod slack_tells;
 mod webhooks;
-mod world;

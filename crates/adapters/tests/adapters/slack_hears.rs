@@ -5,12 +5,10 @@ use ordo_adapters::slack::interactions::{Interaction, InteractionAction};
 use ordo_adapters::slack::receiver;
 use ordo_engine::SubmitError;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_engine::sender::Senders;
+use ordo_engine::testing::World;
 use ordo_model::incident::{IncidentEvent, IncidentRefusal, IncidentSource, IncidentStatus, Severity};
 use serde_json::json;
 use uuid::Uuid;
-
-use crate::world::World;
 
 fn mention(event: &str, ts: &str, thread: Option<&str>, text: &str) -> Mention {
     let mut event_body =
@@ -31,7 +29,7 @@ fn press(incident: Uuid, deed: InteractionAction) -> Interaction {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
-    let world = World::with(Senders::default()).await;
+    let world = World::new().await;
     let down = mention("Ev1", "17.5", None, "server down!");
     let id = receiver::mentioned(&world.engine, &down).await.unwrap().unwrap();
     assert_eq!(receiver::mentioned(&world.engine, &down).await.unwrap(), None, "Slack delivers again");
@@ -52,7 +50,7 @@ async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_call_is_cut_into_a_title_and_a_description() {
-    let world = World::with(Senders::default()).await;
+    let world = World::new().await;
     let text = format!("checkout ä is down\nsince 12:00, {}", "x".repeat(20_000));
     let id = receiver::mentioned(&world.engine, &mention("Ev1", "1.0", None, &text)).await.unwrap().unwrap();
     let incident = world.read(id).await;
@@ -64,7 +62,7 @@ async fn a_long_call_is_cut_into_a_title_and_a_description() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them() {
-    let world = World::with(Senders::default()).await;
+    let world = World::new().await;
     let id = world.incident("Checkout is down", None).await;
     for deed in [
         InteractionAction::Acknowledge,
@@ -76,7 +74,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
         receiver::pressed(&world.engine, &press(id, deed)).await.unwrap();
     }
     let incident = world.read(id).await;
-    assert_eq!(incident.acknowledged.unwrap().by.actor, "slack:U2");
+    assert_eq!(incident.acknowledged.as_ref().unwrap().by.actor, "slack:U2");
     assert_eq!(incident.assignee.as_deref(), Some("slack:U2"));
     assert_eq!((incident.severity, incident.status), (Severity::Sev1, IncidentStatus::Mitigating));
     assert_eq!(world.engine.queries().timeline(id).await.unwrap().len(), 5, "the second time changes nothing");
@@ -84,7 +82,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_possible_is_refused() {
-    let world = World::with(Senders::default()).await;
+    let world = World::new().await;
     let id = world.incident("Checkout is down", None).await;
     let refused = async |pressed: Interaction| match receiver::pressed(&world.engine, &pressed).await {
         Err(SubmitError::Refused(refusal)) => refusal,

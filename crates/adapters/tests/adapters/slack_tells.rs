@@ -1,17 +1,18 @@
 //! What Slack shows: one card kept up to date, the timeline in its thread, whatever goes wrong on the way.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_adapters::slack::api::Api;
 use ordo_adapters::slack::sender::SlackSender;
-use ordo_engine::clock::Stopwatch;
+use ordo_engine::testing::World;
+use ordo_engine::testing::incidents::{anna, is_delivered, sending};
 use ordo_model::Millis;
 use ordo_model::incident::{IncidentCommand, IncidentStatus, Severity};
 use serde_json::Value;
 
 use crate::double::Mischief;
 use crate::double::slack::{Slack, TOKEN};
-use crate::world::{World, anna, eventually, is_delivered};
 
 fn sender(url: &str, token: &str, channel: &str) -> SlackSender {
     let events = vec!["incident.*".parse().unwrap()];
@@ -20,7 +21,7 @@ fn sender(url: &str, token: &str, channel: &str) -> SlackSender {
 
 async fn world() -> (Slack, World) {
     let (slack, url) = Slack::start().await;
-    (slack, World::telling(sender(&url, TOKEN, "#ops")).await)
+    (slack, World::notifying(sender(&url, TOKEN, "#ops")).await)
 }
 
 fn only(mut cards: Vec<Value>) -> Value {
@@ -32,11 +33,11 @@ fn only(mut cards: Vec<Value>) -> Value {
 async fn an_incident_has_one_card_that_follows_it_and_a_thread_with_its_timeline() {
     let (slack, world) = world().await;
     let id = world.incident("Checkout is down", None).await;
-    world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
-    world.tell(id, IncidentCommand::AddNote { text: "rolled back <@U1>".into(), by: anna() }).await;
+    world.change(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::AddNote { text: "rolled back <@U1>".into(), by: anna() }).await;
     let resolved = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() };
-    world.tell(id, resolved).await;
+    world.change(id, resolved).await;
     assert!(world.settled(5).await.iter().all(is_delivered));
 
     let card = only(slack.cards());
@@ -62,7 +63,7 @@ async fn the_card_is_found_again_after_a_restart() {
     world.settled(1).await;
     let before = only(slack.cards());
     let world = world.restart().await;
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
     world.settled(2).await;
     let after = only(slack.cards());
     assert_eq!(after["ts"], before["ts"]);
@@ -73,7 +74,7 @@ async fn the_card_is_found_again_after_a_restart() {
 async fn an_incident_that_began_in_a_thread_is_reported_there() {
     let (slack, world) = world().await;
     let id = world.incident("server down!", Some("slack:C123:17.5")).await;
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
     world.settled(2).await;
     let card = only(slack.cards());
     assert_eq!((card["channel"].as_str(), card["thread_ts"].as_str()), (Some("C123"), Some("17.5")));
@@ -85,7 +86,7 @@ async fn whatever_goes_wrong_the_card_is_right_in_the_end() {
     let (slack, world) = world().await;
     slack.plan(&[Mischief::Status(500), Mischief::Cut, Mischief::Slow(Duration::from_millis(50))]);
     let id = world.incident("Checkout is down", None).await;
-    world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
+    world.change(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
     let notifications = world.settled(2).await;
     assert!(notifications.iter().all(is_delivered));
     let first = notifications.iter().find(|notification| notification.message.version == 1).unwrap();
@@ -99,7 +100,7 @@ async fn a_call_whose_answer_was_lost_is_made_again() {
     let id = world.incident("Checkout is down", None).await;
     world.settled(1).await;
     slack.plan(&[Mischief::CutAfter]);
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
     assert!(world.settled(2).await.iter().all(is_delivered));
     let card = only(slack.cards());
     assert_eq!(slack.thread(card["ts"].as_str().unwrap()).len(), 1, "an update may be made twice");
@@ -107,12 +108,16 @@ async fn a_call_whose_answer_was_lost_is_made_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slack_is_left_alone_for_as_long_as_it_asks() {
-    let (slack, world) = world().await;
+    let (slack, url) = Slack::start().await;
+    let world = World::standing(sending(&[Arc::new(sender(&url, TOKEN, "#ops"))])).await;
     slack.plan(&[Mischief::Busy(3)]);
-    let watch = Stopwatch::start();
     world.incident("Checkout is down", None).await;
+    let has_failed = async || world.notifications().await.pop().filter(|notification| notification.attempts == 1);
+    world.until("the first try is recorded", has_failed).await;
+    world.advance(Millis::from_ms(2_999)).await;
+    assert_eq!(slack.requests(), 1, "three seconds are not over");
+    world.advance(Millis::from_ms(1)).await;
     let notifications = world.settled(1).await;
-    assert!(watch.elapsed() >= Millis::from_secs(3), "{}", watch.elapsed());
     assert_eq!((notifications[0].attempts, slack.requests()), (2, 2));
     assert!(notifications[0].last_error.as_ref().unwrap().contains("wait 3s"));
 }
@@ -120,7 +125,7 @@ async fn slack_is_left_alone_for_as_long_as_it_asks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_can_never_work_is_given_up_at_once_with_what_to_do() {
     let (slack, url) = Slack::start().await;
-    let world = World::telling(sender(&url, "xoxb-wrong", "#ops")).await;
+    let world = World::notifying(sender(&url, "xoxb-wrong", "#ops")).await;
     world.incident("Checkout is down", None).await;
     let notification = world.settled(1).await.remove(0);
     assert!(!is_delivered(&notification) && notification.attempts == 1);
@@ -134,11 +139,11 @@ async fn a_card_that_somebody_deleted_is_posted_anew() {
     let id = world.incident("Checkout is down", None).await;
     world.settled(1).await;
     slack.forget();
-    world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
     assert!(world.settled(2).await.iter().all(is_delivered));
     assert!(only(slack.cards())["blocks"].to_string().contains("by anna"));
-    let remembered =
-        eventually("it is remembered", async || world.read(id).await.remembered.get("slack").cloned()).await;
+    let remembered = async || world.read(id).await.remembered.get("slack").cloned();
+    let remembered = world.until("it is remembered", remembered).await;
     assert_eq!(remembered["ts"], only(slack.cards())["ts"]);
 }
 

@@ -6,9 +6,12 @@ use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::{WebhookTransport, sender_name};
 use ordo_adapters::webhook::signing::SigningKey;
 use ordo_egress_guard::{Guard, Guarded};
+use ordo_engine::EngineOptions;
 use ordo_engine::clock::{SystemClock, new_id};
 use ordo_engine::secrets::{SecretText, Vault};
 use ordo_engine::sender::Senders;
+use ordo_engine::testing::incidents::{anna, is_delivered};
+use ordo_engine::testing::{World, eventually, options};
 use ordo_model::incident::{IncidentCommand, Severity};
 use ordo_model::notification::{Notification, NotificationState};
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionStatus, SubscriptionTerms};
@@ -17,11 +20,11 @@ use uuid::Uuid;
 
 use crate::double::Mischief;
 use crate::double::receiver::{Receiver, Taken};
-use crate::world::{World, anna, eventually, is_delivered, now};
 
 /// A world with a directory of subscriptions, that may reach this machine.
 struct Office {
     world: World,
+    senders: Senders,
     directory: Directory,
     transport: WebhookTransport,
 }
@@ -33,7 +36,10 @@ impl Office {
 
     async fn allowing(allow: &[&str]) -> Office {
         let senders = Senders::default();
-        let world = World::with(senders.clone()).await;
+        Office::of(World::with(EngineOptions { senders: senders.clone(), ..options() }).await, senders, allow)
+    }
+
+    fn of(world: World, senders: Senders, allow: &[&str]) -> Office {
         let (gone, removals) = mpsc::unbounded_channel();
         let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
         let transport = WebhookTransport {
@@ -42,9 +48,9 @@ impl Office {
             clock: Arc::new(SystemClock),
             gone,
         };
-        let directory = Directory::new(senders, transport.clone());
+        let directory = Directory::new(senders.clone(), transport.clone());
         tokio::spawn(directory.clone().follow(world.engine.clone(), removals));
-        Office { world, directory, transport }
+        Office { world, senders, directory, transport }
     }
 
     /// A subscription, and the secret it signs with.
@@ -75,8 +81,8 @@ async fn whoever_subscribed_gets_signed_messages_of_what_they_asked_for() {
     let (_, secret) = office.subscribe(&format!("{url}/hook"), &["incident.started", "incident.severity_set"]).await;
     receiver.trusts(&[&secret]);
     let id = office.world.incident("Checkout is down", Some("checkout")).await;
-    office.world.tell(id, IncidentCommand::Acknowledge { by: anna() }).await;
-    office.world.tell(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
+    office.world.change(id, IncidentCommand::Acknowledge { by: anna() }).await;
+    office.world.change(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: anna() }).await;
     let notifications = office.world.settled(2).await;
     assert!(
         notifications
@@ -114,21 +120,29 @@ async fn a_subscription_that_was_removed_elsewhere_is_no_sender_any_more() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_is_down_delays_nobody_and_gets_the_same_message_again() {
-    let office = Office::open().await;
+    let senders = Senders::default();
+    let world = World::standing(EngineOptions { senders: senders.clone(), ..options() }).await;
+    let office = Office::of(world, senders, &["127.0.0.1"]);
     let ((bad, bad_url), (good, good_url)) = (Receiver::start().await, Receiver::start().await);
     bad.plan(&[Mischief::Status(500)]);
     let (bad_id, _) = office.subscribe(&format!("{bad_url}/hook"), &["*"]).await;
     let (good_id, _) = office.subscribe(&format!("{good_url}/hook"), &["*"]).await;
     office.world.incident("Checkout is down", None).await;
-    eventually("the good one has it", async || (!good.taken().is_empty()).then_some(())).await;
-    assert!(bad.taken().is_empty());
+    let of = async |id: Uuid| {
+        let all = office.world.notifications().await;
+        all.into_iter().find(|notification| notification.sender == sender_name(id))
+    };
+    office.world.until("the good one has it", async || of(good_id).await.filter(is_delivered)).await;
+    let has_failed = async || of(bad_id).await.filter(|notification| notification.attempts == 1);
+    office.world.until("the bad one was tried once", has_failed).await;
+    office.world.advance("4999ms".parse().unwrap()).await;
+    assert!((good.taken().len(), bad.taken().len()) == (1, 0), "the first wait is five seconds and a jitter");
+    office.world.advance("5s".parse().unwrap()).await;
     let notifications = office.world.settled(2).await;
     let of = |id: Uuid| notifications.iter().find(|notification| notification.sender == sender_name(id)).unwrap();
     assert!(is_delivered(of(bad_id)) && of(bad_id).attempts == 2);
     assert_eq!(of(bad_id).last_error.as_deref().unwrap(), format!("status 500 from {bad_url}/***: as asked for"));
     assert!(is_delivered(of(good_id)) && of(good_id).attempts == 1);
-    let waited = of(bad_id).message.at;
-    assert!(now().since(waited) >= "5s".parse().unwrap(), "the first wait is five seconds");
     assert_eq!(
         bad.taken()[0].id,
         format!("msg_{}", Notification::id(&of(bad_id).message, &of(bad_id).sender).simple())
@@ -144,20 +158,21 @@ async fn one_who_wants_no_more_is_disabled() {
     office.world.incident("Checkout is down", None).await;
     let notification = office.world.settled(1).await.remove(0);
     assert_eq!((is_delivered(&notification), notification.attempts), (false, 1));
-    let reason = eventually("it is disabled", async || match office.subscription(id).await.state {
+    let disabled = async || match office.subscription(id).await.state {
         SubscriptionStatus::Disabled { reason } => Some(reason),
         SubscriptionStatus::Enabled | SubscriptionStatus::Removed => None,
-    })
-    .await;
+    };
+    let reason = office.world.until("it is disabled", disabled).await;
     assert!(reason.contains("410"), "{reason}");
-    eventually("its sender is gone", async || office.world.senders.names().is_empty().then_some(())).await;
+    eventually("its sender is gone", async || office.senders.names().is_empty().then_some(())).await;
     office.world.incident("Search is down", None).await;
     assert_eq!((office.world.notifications().await.len(), receiver.taken().len()), (1, 1));
 
     receiver.answers(200);
     office.order(id, SubscriptionCommand::Enable).await;
     office.world.incident("Mail is down", None).await;
-    eventually("it hears again", async || (receiver.taken().len() == 2).then_some(())).await;
+    office.world.settled(2).await;
+    assert_eq!(receiver.taken().len(), 2, "it hears again");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -219,9 +234,9 @@ async fn a_removed_subscription_is_forgotten_by_its_sender() {
     let office = Office::open().await;
     let (receiver, url) = Receiver::start().await;
     let (id, _) = office.subscribe(&format!("{url}/hook"), &["*"]).await;
-    assert_eq!(office.world.senders.names(), [sender_name(id)]);
+    assert_eq!(office.senders.names(), [sender_name(id)]);
     office.order(id, SubscriptionCommand::Remove).await;
-    assert!(office.world.senders.names().is_empty());
+    assert!(office.senders.names().is_empty());
     office.world.incident("Checkout is down", None).await;
     assert!(receiver.taken().is_empty());
 }

@@ -53,14 +53,14 @@ pub enum ActionStatus {
 
 /// What came through the job's hook last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedPayload {
     pub payload: Vec<u8>,
     pub at: Timestamp,
 }
 
 impl ActionView {
     /// `last`: the run of the job that ended last.
-    pub fn of(job: &Job, last: Option<&Run>, received: Option<Received>) -> ActionView {
+    pub fn of(job: &Job, last: Option<&Run>, received: Option<ReceivedPayload>) -> ActionView {
         let definition = &job.definition;
         ActionView {
             id: job.id,
@@ -76,10 +76,11 @@ impl ActionView {
     }
 }
 
-fn trigger(job: &Job, last: Option<&Run>, received: Option<Received>) -> ActionTrigger {
+fn trigger(job: &Job, last: Option<&Run>, received: Option<ReceivedPayload>) -> ActionTrigger {
     match &job.definition.trigger {
         Trigger::Webhook { .. } => {
-            let Received { payload, at } = received.unwrap_or(Received { payload: Vec::new(), at: job.created_at });
+            let ReceivedPayload { payload, at } =
+                received.unwrap_or(ReceivedPayload { payload: Vec::new(), at: job.created_at });
             ActionTrigger::Webhook { raw_payload: payload, received_at: at }
         }
         Trigger::Scheduled(schedule) => {

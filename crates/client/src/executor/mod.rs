@@ -269,7 +269,7 @@ impl RemoteExecutor {
         registered: &Registered,
         books: &Arc<HeldRuns>,
         handler: &Arc<dyn Handler>,
-        send: &mpsc::UnboundedSender<outgoing::Parcel>,
+        send: &mpsc::UnboundedSender<outgoing::OutgoingItem>,
         leaving: &Cancel,
     ) -> Result<GenerationEnd, Error> {
         let path = format!("/v1/executors/{}/poll", registered.id);

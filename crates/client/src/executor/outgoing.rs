@@ -23,45 +23,45 @@ const CHUNK_LINES: usize = 1_000;
 const LOG_TRIES: u32 = 5;
 
 #[derive(Debug)]
-pub(super) enum Parcel {
+pub(super) enum OutgoingItem {
     Line { run_id: RunId, token: FencingToken, line: NewLogLine },
     Report(Report),
 }
 
 pub(super) struct OutgoingLogs {
     client: Client,
-    receive: mpsc::UnboundedReceiver<Parcel>,
+    receive: mpsc::UnboundedReceiver<OutgoingItem>,
     /// The next chunk of each attempt.
     seqs: HashMap<(RunId, FencingToken), u64>,
 }
 
 impl OutgoingLogs {
-    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<Parcel>) -> OutgoingLogs {
+    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<OutgoingItem>) -> OutgoingLogs {
         OutgoingLogs { client, receive, seqs: HashMap::new() }
     }
 
     pub(super) async fn run(mut self) {
-        let mut parcels = Vec::new();
-        while self.receive.recv_many(&mut parcels, BATCH_MAX).await > 0 {
-            if parcels.iter().all(|parcel| matches!(parcel, Parcel::Line { .. })) {
+        let mut items = Vec::new();
+        while self.receive.recv_many(&mut items, BATCH_MAX).await > 0 {
+            if items.iter().all(|item| matches!(item, OutgoingItem::Line { .. })) {
                 tokio::time::sleep(GATHER).await;
-                while parcels.len() < BATCH_MAX
-                    && let Ok(parcel) = self.receive.try_recv()
+                while items.len() < BATCH_MAX
+                    && let Ok(item) = self.receive.try_recv()
                 {
-                    parcels.push(parcel);
+                    items.push(item);
                 }
             }
-            self.send(std::mem::take(&mut parcels)).await;
+            self.send(std::mem::take(&mut items)).await;
         }
     }
 
-    async fn send(&mut self, parcels: Vec<Parcel>) {
+    async fn send(&mut self, items: Vec<OutgoingItem>) {
         let mut lines: HashMap<(RunId, FencingToken), Vec<NewLogLine>> = HashMap::new();
         let mut reports = Vec::new();
-        for parcel in parcels {
-            match parcel {
-                Parcel::Line { run_id, token, line } => lines.entry((run_id, token)).or_default().push(line),
-                Parcel::Report(report) => reports.push(report),
+        for item in items {
+            match item {
+                OutgoingItem::Line { run_id, token, line } => lines.entry((run_id, token)).or_default().push(line),
+                OutgoingItem::Report(report) => reports.push(report),
             }
         }
         let mut chunks = Vec::new();

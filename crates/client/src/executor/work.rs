@@ -8,7 +8,7 @@ use ordo_model::{FencingToken, LogStream, Millis, RunId, Timestamp};
 use tokio::sync::{mpsc, watch};
 
 use super::books::HeldRuns;
-use super::outgoing::Parcel;
+use super::outgoing::OutgoingItem;
 use super::{Handler, RunOutcome};
 
 /// Says when to stop. Cheap to clone.
@@ -61,7 +61,7 @@ impl std::ops::Deref for Assigned {
 pub struct RunLog {
     run_id: RunId,
     token: FencingToken,
-    send: mpsc::UnboundedSender<Parcel>,
+    send: mpsc::UnboundedSender<OutgoingItem>,
 }
 
 impl RunLog {
@@ -73,7 +73,7 @@ impl RunLog {
     /// A line of some stream, with its time if it is known; the server's time otherwise.
     pub fn put(&self, stream: LogStream, text: &str, at: Option<Timestamp>) {
         let line = NewLogLine { at, stream, text: text.to_owned() };
-        drop(self.send.send(Parcel::Line { run_id: self.run_id, token: self.token, line }));
+        drop(self.send.send(OutgoingItem::Line { run_id: self.run_id, token: self.token, line }));
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn begin(
     assignment: Assignment,
     handler: &Arc<dyn Handler>,
     books: &Arc<HeldRuns>,
-    send: &mpsc::UnboundedSender<Parcel>,
+    send: &mpsc::UnboundedSender<OutgoingItem>,
 ) {
     let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());
     books.begin(run_id, token, cancel.clone());
@@ -92,7 +92,7 @@ pub(super) fn begin(
         let status = status_of(run, handler, log, &cancel).await;
         let report = Report { run_id, token, status };
         // First the report is on its way, then the run is no longer in the heartbeats.
-        drop(send.send(Parcel::Report(report)));
+        drop(send.send(OutgoingItem::Report(report)));
         books.end(run_id, token);
     });
 }

@@ -199,7 +199,7 @@ impl Queries {
         Ok(Some(DeliveryPayload { hook: kept.value.hook, delivery, headers, body: body.into() }))
     }
 
-    async fn fate(&self, run: RunId) -> Result<DeliveryOutcome, Fault> {
+    async fn outcome(&self, run: RunId) -> Result<DeliveryOutcome, Fault> {
         let found = self.run(run).await?;
         // A run that retention took away was over.
         Ok(found.map_or_else(|| DeliveryOutcome::Ended { run, status: "forgotten".to_owned() }, |run| outcome_of(&run)))
@@ -221,7 +221,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
     let mut found = route(engine, id, &delivery).await?;
     for bound in &delivery.bound {
         if let DeliveryOutcome::Running { run } = bound.outcome {
-            found.push(Bound { job: bound.job, outcome: engine.queries().fate(run).await? });
+            found.push(Bound { job: bound.job, outcome: engine.queries().outcome(run).await? });
         }
     }
     match engine.command::<Delivery>(id, DeliveryCommand::Check { found }).await {
@@ -258,7 +258,7 @@ fn claim(delivery: Uuid, replay: u32, job: JobId, now: Timestamp) -> Claim {
 
 async fn claimed(engine: &Engine, value: &[u8]) -> Result<DeliveryOutcome, Fault> {
     let (_, run) = Claim::read_run(value).ok_or_else(|| Fault::damaged("a claim of a delivery names no run"))?;
-    engine.queries().fate(run).await
+    engine.queries().outcome(run).await
 }
 
 async fn answered(engine: &Engine, answer: JobReply) -> Result<DeliveryOutcome, Fault> {

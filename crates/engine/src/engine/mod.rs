@@ -345,13 +345,13 @@ impl Engine {
         &self.shared.batcher
     }
 
-    pub(crate) fn tell(&self, input: Input) {
+    pub(crate) fn send_input(&self, input: Input) {
         // The core is gone only while the process is going down.
         drop(self.shared.inputs.send(input));
     }
 
     pub(crate) fn notify_core(&self, executor: Uuid, news: News) {
-        self.tell(Input::Remote { executor, news });
+        self.send_input(Input::Remote { executor, news });
     }
 
     pub(crate) fn hint(&self, live: ChangeHint) {
@@ -393,7 +393,8 @@ impl Engine {
 
     /// Whether a commit would succeed now.
     pub async fn can_write(&self) -> Result<(), Fault> {
-        self.shared.writable.ask(self.shared.queries.store().as_ref()).await
+        let now = self.shared.clock.moment().steady();
+        self.shared.writable.ask(self.shared.queries.store().as_ref(), now).await
     }
 
     /// Stops firing, lets what runs come to its end within `grace`, ends and records the rest.

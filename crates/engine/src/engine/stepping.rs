@@ -6,7 +6,7 @@ use crate::engine::Engine;
 impl Engine {
     /// Has the core see what time it is.
     pub fn look_at_the_clock(&self) {
-        self.tell(Input::Time);
+        self.send_input(Input::Time);
     }
 
     /// Nothing runs here, nothing is about to, and nothing waits in memory for a place.

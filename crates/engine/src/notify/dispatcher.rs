@@ -30,7 +30,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
         NotificationState::Waiting { next_try } if *next_try > now => {
             if engine.is_due(Some(*next_try), notification.frame) {
                 // Only its clock is put right by that: it is not settled yet.
-                tell(engine, id, NotificationCommand::Forget).await?;
+                submit(engine, id, NotificationCommand::Forget).await?;
             }
             Ok(Reconciled::Done)
         }
@@ -42,7 +42,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
         }
         NotificationState::Delivered { .. } | NotificationState::DeadLettered { .. } => {
             if notification.is_past_its_time(now) {
-                tell(engine, id, NotificationCommand::Forget).await?;
+                submit(engine, id, NotificationCommand::Forget).await?;
             }
             Ok(Reconciled::Done)
         }
@@ -75,7 +75,7 @@ pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Reconciled, Fau
             NotificationCommand::Failed { error, retry_at }
         }
     };
-    let after = tell(engine, id, command).await?;
+    let after = submit(engine, id, command).await?;
     if let Some(after) = after.filter(|after| !after.is_waiting()) {
         if matches!(after.state, NotificationState::DeadLettered { .. }) {
             Metrics::count(&engine.metrics().notifications_dead_lettered);
@@ -115,7 +115,7 @@ fn failed(sender: &dyn Sender, error: SendError, attempt: u32, now: Timestamp) -
     Failed { error: error.text, retry_at: wait.map(|wait| now.plus(wait)) }
 }
 
-async fn tell(
+async fn submit(
     engine: &Engine,
     id: Uuid,
     command: NotificationCommand,

@@ -1,4 +1,4 @@
-//! Telling people: the workflow turns outbox entries into notifications, the dispatcher brings them to their senders.
+//! Notifications: the workflow turns outbox entries into notifications, the dispatcher brings them to their senders.
 
 pub(crate) mod dispatcher;
 pub(crate) mod reconciler;

@@ -5,10 +5,10 @@ use uuid::Uuid;
 
 use super::filter::Filter;
 use super::verify::{Scheme, Verify};
+use crate::access::secret::Secret;
 use crate::id::{EntityId, Kind};
 use crate::limits::{HOOK_MAX_BYTES, PAYLOAD_DEFAULT_BYTES, PAYLOAD_MAX_BYTES};
 use crate::object::{Misplaced, Object};
-use crate::secret::Secret;
 use crate::text::is_default;
 use crate::time::Timestamp;
 

@@ -13,7 +13,7 @@ struct Outer {
     #[serde(default)]
     many: Vec<Inner>,
     #[serde(default)]
-    choice: Option<Choice>,
+    choice: Option<TestChoice>,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -24,7 +24,7 @@ struct Inner {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Choice {
+enum TestChoice {
     Plain,
     Full { cap: u32 },
 }
@@ -73,7 +73,7 @@ fn what_is_right_is_read() {
     let given = json!({ "name": "a", "inner": { "n": 1 }, "many": [{ "n": 2 }], "choice": { "full": { "cap": 3 } } });
     let read: Outer = from_value(given).unwrap();
     assert_eq!((read.inner, read.many), (Some(Inner { n: 1 }), vec![Inner { n: 2 }]));
-    assert_eq!(read.choice, Some(Choice::Full { cap: 3 }));
+    assert_eq!(read.choice, Some(TestChoice::Full { cap: 3 }));
     let any = json!({ "a": [1, -2, 3.5, null, { "b": "c" }] });
     assert_eq!(from_value::<Value>(any.clone()).unwrap(), any);
 }

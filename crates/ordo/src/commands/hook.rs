@@ -35,7 +35,7 @@ async fn add(talk: &CommandSession, args: &HookArgs) -> Result<Exit> {
     };
     // A key of its own: should the answer be lost, the request can be sent again.
     let hook = talk.client.post_with_key::<Value, _>("/v1/hooks", &hook, &new_id().to_string()).await?;
-    tell(talk, "added", &hook)
+    print(talk, "added", &hook)
 }
 
 async fn update(talk: &CommandSession, args: &HookUpdateArgs) -> Result<Exit> {
@@ -46,7 +46,7 @@ async fn update(talk: &CommandSession, args: &HookUpdateArgs) -> Result<Exit> {
         max_bytes: terms.max_bytes.map(Some),
     };
     let hook = talk.client.patch::<Value, _>(&path(&terms.hook.slug), &patch, None).await?;
-    tell(talk, "changed", &hook)
+    print(talk, "changed", &hook)
 }
 
 fn verify(args: &HookArgs) -> Option<NewVerify> {
@@ -55,7 +55,7 @@ fn verify(args: &HookArgs) -> Option<NewVerify> {
     Some(NewVerify { r#type: args.verify?, secret: GivenSecret(secret?), header: args.header.clone() })
 }
 
-fn tell(talk: &CommandSession, what: &str, hook: &Value) -> Result<Exit> {
+fn print(talk: &CommandSession, what: &str, hook: &Value) -> Result<Exit> {
     let said = format!("{what} hook {}: POST {}, {}\n", text(hook, "slug"), text(hook, "path"), verified(hook));
     talk.value(hook, || said)?;
     Ok(Exit::Done)

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::keys::KEYS;
-use super::layers::{Layers, Path, SettingOrigin};
+use super::layers::{ConfigLayers, Path, SettingOrigin};
 
 const PREFIX: &str = "ORDO_";
 /// Settings with a short name of their own.
@@ -16,7 +16,7 @@ const SHORT: [(&str, &str); 2] = [("ORDO_LOG", "log.level"), ("ORDO_NODE", "node
 const STANDARD: [(&str, &str); 2] =
     [("OTEL_EXPORTER_OTLP_ENDPOINT", "telemetry.otlp_endpoint"), ("OTEL_SERVICE_NAME", "telemetry.service_name")];
 
-pub(super) fn add_standard(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
+pub(super) fn add_standard(layers: &mut ConfigLayers, variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, path) in STANDARD {
         if let Some(value) = variables.get(name).filter(|value| !value.trim().is_empty()) {
             layers.set_text(Path::parse(path), value, SettingOrigin::Variable(name.to_owned()))?;
@@ -25,7 +25,7 @@ pub(super) fn add_standard(layers: &mut Layers, variables: &BTreeMap<String, Str
     Ok(())
 }
 
-pub(super) fn add(layers: &mut Layers, variables: &BTreeMap<String, String>) -> Result<(), String> {
+pub(super) fn add(layers: &mut ConfigLayers, variables: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, value) in variables {
         let Some(path) = path_of(name)? else { continue };
         layers.set_text(path, value, SettingOrigin::Variable(name.clone())).map_err(|why| format!("{name}: {why}"))?;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn set(name: &str, value: &str) -> Result<toml::Table, String> {
-        let mut layers = Layers::default();
+        let mut layers = ConfigLayers::default();
         add(&mut layers, &BTreeMap::from([(name.to_owned(), value.to_owned())]))?;
         Ok(layers.to_table())
     }

@@ -75,11 +75,11 @@ pub(crate) struct Setting {
 
 /// The settings so far, with where each came from.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Layers(BTreeMap<Path, Setting>);
+pub(crate) struct ConfigLayers(BTreeMap<Path, Setting>);
 
-impl Layers {
-    pub(super) fn defaults() -> Layers {
-        let mut layers = Layers::default();
+impl ConfigLayers {
+    pub(super) fn defaults() -> ConfigLayers {
+        let mut layers = ConfigLayers::default();
         for key in KEYS {
             let Some(text) = key.default else { continue };
             // A default that cannot be read would be a mistake on the page of keys; the tests read all of them.
@@ -181,14 +181,14 @@ mod tests {
 
     #[test]
     fn every_default_can_be_read() {
-        let layers = Layers::defaults();
+        let layers = ConfigLayers::defaults();
         let wanted = KEYS.iter().filter(|key| key.default.is_some()).count();
         assert_eq!(layers.iter().count(), wanted);
     }
 
     #[test]
     fn the_later_layer_wins_and_says_where_it_came_from() {
-        let mut layers = Layers::defaults();
+        let mut layers = ConfigLayers::defaults();
         let file = SettingOrigin::File("ordo.toml".into());
         layers.add_table("[serve]\nlisten = '1.1.1.1:1'\ngrace = '5s'".parse().unwrap(), &file).unwrap();
         layers.set_text(Path::parse("serve.listen"), "2.2.2.2:2", SettingOrigin::Flag("--listen")).unwrap();

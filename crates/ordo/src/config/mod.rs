@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 pub(crate) use keys::DEFAULT_NODE;
-pub(crate) use layers::{Layers, Path, Setting, SettingOrigin};
+pub(crate) use layers::{ConfigLayers, Path, Setting, SettingOrigin};
 pub(crate) use settings::{LogStyle, Settings};
 
 use crate::environment as environment_of_process;
@@ -23,7 +23,7 @@ pub(crate) type Flag = (&'static str, &'static str, String);
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) settings: Settings,
-    pub(crate) layers: Layers,
+    pub(crate) layers: ConfigLayers,
 }
 
 impl Config {
@@ -37,7 +37,7 @@ impl Config {
     }
 
     fn from(file: Option<&FilePath>, variables: &BTreeMap<String, String>, flags: &[Flag]) -> Result<Config> {
-        let mut layers = Layers::defaults();
+        let mut layers = ConfigLayers::defaults();
         environment::add_standard(&mut layers, variables).map_err(refused)?;
         if let Some((path, table)) = read_file(file)? {
             let origin = SettingOrigin::File(path.clone());
@@ -64,7 +64,7 @@ fn read_file(asked: Option<&FilePath>) -> Result<Option<(PathBuf, toml::Table)>>
     Ok(Some((path.to_owned(), table)))
 }
 
-fn settings(layers: &Layers) -> Result<Settings> {
+fn settings(layers: &ConfigLayers) -> Result<Settings> {
     serde_path_to_error::deserialize(toml::Value::Table(layers.to_table())).map_err(|error| {
         let key = error.path().to_string();
         let origin = layers.origin_of(&key).map(|origin| format!("{origin}: ")).unwrap_or_default();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_the_crates_that_use_them() {
-        let settings = settings(&Layers::defaults()).unwrap();
+        let settings = settings(&ConfigLayers::defaults()).unwrap();
         assert_eq!(settings.pools.sizes(), PoolSizes::default());
         assert_eq!(settings.store.cache_bytes, ordo_store_redb::CACHE_BYTES_DEFAULT);
         assert_eq!(ordo_server::RateLimits::from(settings.limits), ordo_server::RateLimits::default());

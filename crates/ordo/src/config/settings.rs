@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) store: StoreSettings,
     pub(crate) telemetry: Telemetry,
     pub(crate) time: Time,
-    pub(crate) outbox: Outbox,
+    pub(crate) outbox: OutboxSettings,
     pub(crate) pools: Pools,
     pub(crate) tools: ToolSettings,
     pub(crate) slack: SlackOptions,
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
 /// What has happened and has not been sent yet.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Outbox {
+pub(crate) struct OutboxSettings {
     #[serde(deserialize_with = "flush_delay")]
     pub(crate) flush_delay_ms: Millis,
 }

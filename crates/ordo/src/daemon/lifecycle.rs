@@ -100,8 +100,8 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     }
     let shutdown = CancellationToken::new();
     let node = NodeIdentity { name, tick_rate: plan.tick_rate };
-    let keeper = Arc::new(StoreKeeper::new(store, folder.clone()));
-    let app = App::new(engine.clone(), Auth::token(token.text.expose()), keeper, node)
+    let maintenance = Arc::new(StoreKeeper::new(store, folder.clone()));
+    let app = App::new(engine.clone(), Auth::token(token.text.expose()), maintenance, node)
         .below(&settings.serve.base_path)
         .limited(settings.limits.into())
         .with_adapters(outside.adapters());

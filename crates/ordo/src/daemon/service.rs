@@ -13,11 +13,11 @@ use tokio_util::task::AbortOnDropHandle;
 const QUESTIONS: u32 = 3;
 
 pub(super) fn ready(place: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(&format!("ready at {place}"))]);
+    notify(&[NotifyState::Ready, NotifyState::Status(&format!("ready at {place}"))]);
 }
 
 pub(super) fn stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("stopping: what runs may finish")]);
+    notify(&[NotifyState::Stopping, NotifyState::Status("stopping: what runs may finish")]);
 }
 
 /// Says that all is well as long as it is, if the manager wants to hear it. Ends when dropped.
@@ -27,7 +27,7 @@ pub(super) fn watchdog(engine: Engine) -> Option<AbortOnDropHandle<()>> {
         let engine = engine.clone();
         async move { engine.is_answering().await }
     };
-    let attest = attest(patience / QUESTIONS, ask, || tell(&[NotifyState::Watchdog]));
+    let attest = attest(patience / QUESTIONS, ask, || notify(&[NotifyState::Watchdog]));
     Some(AbortOnDropHandle::new(tokio::spawn(attest)))
 }
 
@@ -45,7 +45,7 @@ async fn attest<F: Future<Output = bool>>(every: Duration, is_well: impl Fn() ->
 }
 
 /// Does nothing where no manager listens.
-fn tell(state: &[NotifyState<'_>]) {
+fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::warn!(%error, "the service manager could not be notified");
     }

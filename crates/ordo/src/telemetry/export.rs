@@ -91,16 +91,16 @@ impl Exporter {
             Err(error) => Err(chain(&error.without_url())),
         };
         match sent {
-            Ok(()) => self.tell("it has been too slow for all of them"),
+            Ok(()) => self.report("it has been too slow for all of them"),
             Err(why) => {
                 self.dropped.fetch_add(count, Ordering::Relaxed);
-                self.tell(&why);
+                self.report(&why);
             }
         }
     }
 
     /// That spans were lost, if any were and it is time to say so again.
-    fn tell(&mut self, why: &str) {
+    fn report(&mut self, why: &str) {
         let is_quiet = self.reported.is_some_and(|reported| reported.elapsed() < REPORT_EVERY);
         if is_quiet || self.dropped.load(Ordering::Relaxed) == 0 {
             return;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use ordo_client::{Client, Error, Target};
 use serde_json::{Value, json};
 
-use crate::common::{Daemon, World, eventually};
+use crate::common::{Daemon, World};
 
 fn block<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -35,7 +35,7 @@ fn the_first_start_makes_an_admin_token_and_says_once_how_to_log_in() {
     assert!(token.starts_with("ordo_a_"), "{token}");
     assert_eq!(std::fs::metadata(world.file(".ordo/token")).unwrap().permissions().mode() & 0o777, 0o600);
     let link = format!("{}/login?token={token}", daemon.place);
-    eventually("it says how to log in", || daemon.said().contains(&link).then_some(()));
+    daemon.wait_for(&link);
     assert!(get(&daemon.place, &token, "/v1/jobs").is_ok());
     let listed = world.json(&["token", "list"]);
     assert_eq!((&listed[0]["name"], &listed[0]["role"]), (&json!("admin@local"), &json!("admin")));

@@ -86,7 +86,7 @@ fn on_a_signal_to_stop_it_lets_work_finish() {
     world.ordo(&["job", "trigger", "work"]).done();
     eventually("it runs", || (world.read("begun") == "begun\n").then_some(()));
     daemon.signal(Signal::TERM);
-    eventually("it says so", || daemon.said().contains("stopping").then_some(()));
+    daemon.wait_for("stopping");
     // It still answers, and says that it accepts no more work.
     world.ordo(&["run", "list"]).done();
     assert_eq!(world.json(&["status"])["ready"], false);
@@ -108,7 +108,7 @@ fn after_the_grace_or_a_second_signal_the_rest_is_ended_and_recorded() {
         eventually("it runs", || (world.read("begun") == "begun\n").then_some(()));
         daemon.signal(Signal::INT);
         if insist {
-            eventually("it says so", || daemon.said().contains("stopping").then_some(()));
+            daemon.wait_for("stopping");
             daemon.signal(Signal::INT);
         }
         let (code, said) = daemon.end();

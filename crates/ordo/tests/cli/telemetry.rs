@@ -212,7 +212,7 @@ fn a_collector_that_is_down_costs_one_line() {
     command.env("ORDO_TELEMETRY__OTLP_ENDPOINT", &url);
     let daemon = Daemon::start(command);
     world.ordo(&["job", "add", "busy", "--every", "100ms", "--tool", "noop"]).done();
-    eventually("the loss is reported", || daemon.said().contains("the collector did not take spans").then_some(()));
+    daemon.wait_for("the collector did not take spans");
     let before = world.runs("busy").len();
     eventually("the work goes on", || (world.runs("busy").len() > before + 15).then_some(()));
     let (code, said) = daemon.stop();

@@ -7,8 +7,6 @@
 
 #[path = "../kill_loop/account.rs"]
 mod account;
-#[path = "../kill_loop/chance.rs"]
-mod chance;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../kill_loop/plan.rs"]
@@ -26,10 +24,10 @@ use std::time::Duration;
 use ordo_client::Client;
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_model::Millis;
+use ordo_model::testing::{Chance, any_seed};
 use serde_json::{Value, json};
 
-use chance::Chance;
-use common::World;
+use common::{World, within_async};
 use database::Database;
 use nodes::Nodes;
 use proxy::Proxy;
@@ -45,8 +43,8 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(90);
 #[test]
 fn whatever_happens_to_nodes_and_database_every_occurrence_is_accounted_for() {
     let faults = number("ORDO_FAULTS").unwrap_or(FAULTS_DEFAULT);
-    let seed = number("ORDO_SEED").unwrap_or_else(|| SystemClock.now().ms().unsigned_abs());
-    println!("ORDO_SEED={seed} ORDO_FAULTS={faults}");
+    let seed = any_seed();
+    println!("ORDO_FAULTS={faults}");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(story(faults, Chance::new(seed)));
 }
@@ -115,18 +113,15 @@ async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_clie
 }
 
 async fn all_finished(client: &Client, patience: Duration) -> Vec<Value> {
-    let watch = Stopwatch::start();
-    loop {
+    within_async(patience, "all jobs are finished", async || {
         let active: Value = client.get("/v1/jobs?state=active&limit=5").await.unwrap_or_default();
         if active["items"] == json!([]) {
-            break;
+            return Ok(());
         }
-        if watch.elapsed().to_std() >= patience {
-            let stuck = active["items"][0]["id"].as_str().unwrap_or_default().to_owned();
-            let story: Value = client.get(&format!("/v1/streams/ordo-job-{stuck}?limit=200")).await.unwrap_or_default();
-            panic!("still active: {active:#}\nits story: {story:#}");
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        let stuck = active["items"][0]["id"].as_str().unwrap_or_default().to_owned();
+        let story: Value = client.get(&format!("/v1/streams/ordo-job-{stuck}?limit=200")).await.unwrap_or_default();
+        Err(format!("{active:#}\nthe story of the first: {story:#}"))
+    })
+    .await;
     account::pages(client, "/v1/jobs").await
 }

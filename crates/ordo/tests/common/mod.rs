@@ -8,7 +8,7 @@ pub(crate) mod tls;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ use serde_json::Value;
 
 /// Nothing in these tests takes this long, unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// Between two questions.
+const ASKED_EVERY: Duration = Duration::from_millis(20);
 
 /// A folder in which Ordo lives.
 #[derive(Debug)]
@@ -147,35 +149,63 @@ impl World {
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
-    said: Arc<Mutex<String>>,
+    said: Arc<Transcript>,
     reader: Option<JoinHandle<()>>,
     pub(crate) place: String,
+}
+
+/// What a process has said so far; whoever waits for a word is woken at every line, and at the end.
+#[derive(Debug, Default)]
+struct Transcript {
+    said: Mutex<(String, bool)>,
+    more: Condvar,
+}
+
+impl Transcript {
+    fn read(&self, from: impl std::io::Read) {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            self.said.lock().unwrap().0.push_str(&format!("{line}\n"));
+            self.more.notify_all();
+        }
+        self.said.lock().unwrap().1 = true;
+        self.more.notify_all();
+    }
+
+    fn text(&self) -> String {
+        self.said.lock().unwrap().0.clone()
+    }
+
+    /// Waits until something was said that `find` recognises.
+    #[track_caller]
+    fn wait_for<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let unheard = |(said, ended): &mut (String, bool)| find(said).is_none() && !*ended;
+        let (said, _) = self.more.wait_timeout_while(self.said.lock().unwrap(), PATIENCE, unheard).unwrap();
+        find(&said.0).unwrap_or_else(|| panic!("the daemon never said {what}:\n{}", said.0))
+    }
 }
 
 impl Daemon {
     #[track_caller]
     pub(crate) fn start(mut command: Command) -> Daemon {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let said = Arc::new(Mutex::new(String::new()));
-        let (stderr, heard) = (child.stderr.take().unwrap(), said.clone());
-        let reader = std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                heard.lock().unwrap().push_str(&format!("{line}\n"));
-            }
-        });
+        let said = Arc::new(Transcript::default());
+        let (stderr, transcript) = (child.stderr.take().unwrap(), said.clone());
+        let reader = std::thread::spawn(move || transcript.read(stderr));
         let mut daemon = Daemon { child, said, reader: Some(reader), place: String::new() };
-        daemon.place = eventually("the daemon is ready", || {
-            if let Some(status) = daemon.child.try_wait().unwrap() {
-                panic!("the daemon ended with {status}:\n{}", daemon.said());
-            }
-            let said = daemon.said();
+        daemon.place = daemon.said.wait_for("that it is ready", |said| {
             said.lines().find_map(|line| line.strip_prefix("ordo is ready at ")).map(str::to_owned)
         });
         daemon
     }
 
     pub(crate) fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
+        self.said.text()
+    }
+
+    /// Waits until it has said this.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, words: &str) {
+        self.said.wait_for(words, |said| said.contains(words).then_some(()));
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
@@ -216,21 +246,45 @@ pub(crate) fn is_gone(pid: i32) -> bool {
     stat.is_empty() || stat.contains(") Z ")
 }
 
-/// Asks again until there is an answer.
+/// Asks again until there is an answer. Another process cannot be awaited, only asked: this is the one place where
+/// these tests ask again, and [`within`] and [`within_async`] are its other forms.
 #[track_caller]
-pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, ask)
+}
+
+/// The same for what may take longer.
+#[track_caller]
+#[allow(clippy::disallowed_methods, reason = "another process cannot be awaited, only asked again")]
+pub(crate) fn within<T>(patience: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let watch = Stopwatch::start();
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(watch.elapsed().to_std() < PATIENCE, "waited in vain until {what}");
-        pause();
+        assert!(watch.elapsed().to_std() < patience, "waited in vain until {what}");
+        std::thread::sleep(ASKED_EVERY);
     }
 }
 
-/// A moment between two questions.
-#[allow(clippy::disallowed_methods, reason = "another process cannot be awaited, only asked again")]
-pub(crate) fn pause() {
-    std::thread::sleep(Duration::from_millis(20));
+/// The same beside other work; what was seen instead is shown when the patience is over.
+pub(crate) async fn within_async<T>(
+    patience: Duration,
+    what: &str,
+    mut ask: impl AsyncFnMut() -> Result<T, String>,
+) -> T {
+    let watch = Stopwatch::start();
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(seen) => {
+                assert!(watch.elapsed().to_std() < patience, "waited in vain until {what}: {seen}");
+                between_questions().await;
+            }
+        }
+    }
+}
+
+pub(crate) async fn between_questions() {
+    tokio::time::sleep(ASKED_EVERY).await;
 }

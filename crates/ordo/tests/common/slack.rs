@@ -13,17 +13,17 @@ pub(crate) const TOKEN: &str = "xoxb-double";
 pub(crate) const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 
 #[derive(Debug, Clone)]
-pub(crate) struct Slack {
+pub(crate) struct SlackDouble {
     pub(crate) url: String,
     /// By time: what stands in the one channel there is.
     messages: Arc<Mutex<BTreeMap<String, Value>>>,
 }
 
-impl Slack {
-    pub(crate) fn start() -> Slack {
+impl SlackDouble {
+    pub(crate) fn start() -> SlackDouble {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/api", listener.local_addr().unwrap());
-        let slack = Slack { url, messages: Arc::default() };
+        let slack = SlackDouble { url, messages: Arc::default() };
         let served = slack.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {

@@ -15,8 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Daemon, World, pause};
-use ordo_engine::clock::Stopwatch;
+use common::{Daemon, World};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -87,15 +86,8 @@ fn alive(world: &World) -> usize {
 
 /// Asks again for longer than a lease.
 #[track_caller]
-fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let watch = Stopwatch::start();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(watch.elapsed().to_std() < LONG, "waited in vain until {what}");
-        pause();
-    }
+fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    common::within(LONG, what, ask)
 }
 
 /// The newest run of a job, once it is over.

@@ -9,7 +9,6 @@
 mod common;
 
 mod account;
-mod chance;
 mod plan;
 
 use std::time::Duration;
@@ -17,10 +16,10 @@ use std::time::Duration;
 use ordo_client::Client;
 use ordo_engine::clock::{Clock, Stopwatch, SystemClock};
 use ordo_model::Millis;
+use ordo_model::testing::{Chance, any_seed};
 use serde_json::{Value, json};
 
-use chance::Chance;
-use common::World;
+use common::{World, within_async};
 
 const KILLS_DEFAULT: u64 = 5;
 /// So that 50 kills go with 2,000 jobs, although some of them never arrive.
@@ -34,8 +33,8 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 #[test]
 fn whatever_moment_it_is_killed_in_every_occurrence_is_accounted_for() {
     let kills = number("ORDO_KILLS").unwrap_or(KILLS_DEFAULT);
-    let seed = number("ORDO_SEED").unwrap_or_else(|| SystemClock.now().ms().unsigned_abs());
-    println!("ORDO_SEED={seed} ORDO_KILLS={kills}");
+    let seed = any_seed();
+    println!("ORDO_KILLS={kills}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(story(kills, Chance::new(seed)));
 }
@@ -91,14 +90,10 @@ async fn add(client: &Client, jobs: Vec<Value>) -> Result<Vec<String>, ordo_clie
 }
 
 async fn all_finished(client: &Client) -> Vec<Value> {
-    let watch = Stopwatch::start();
-    loop {
+    within_async(SETTLED_WITHIN, "all jobs are finished", async || {
         let active: Value = client.get("/v1/jobs?state=active&limit=5").await.unwrap();
-        if active["items"] == json!([]) {
-            break;
-        }
-        assert!(watch.elapsed().to_std() < SETTLED_WITHIN, "still active: {active:#}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+        if active["items"] == json!([]) { Ok(()) } else { Err(format!("{active:#}")) }
+    })
+    .await;
     account::pages(client, "/v1/jobs").await
 }

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use ordo_model::testing::Chance;
 use ordo_model::{Millis, Timestamp};
 use serde_json::{Value, json};
-
-use crate::chance::Chance;
 
 const SHELL_PERCENT: u64 = 30;
 const ONCE_PERCENT: u64 = 60;

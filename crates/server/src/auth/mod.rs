@@ -81,7 +81,7 @@ pub(crate) async fn guard<F: Future<Output = Response>>(
     }
     let mut response = next(Request::from_parts(parts, body)).await;
     if let Some(allowance) = allowance {
-        allowance.tell(response.headers_mut());
+        allowance.write_to(response.headers_mut());
     }
     response
 }

@@ -107,12 +107,12 @@ impl Allowance {
         let detail = format!("more than {} requests in a minute: try again in {wait}s", self.per_minute);
         let mut response = Problem::new(Code::RateLimited, detail).into_response();
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait));
-        self.tell(response.headers_mut());
+        self.write_to(response.headers_mut());
         Some(response)
     }
 
     /// Sets the headers with what the client has left, as in the IETF's draft on RateLimit headers.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+    pub(crate) fn write_to(&self, headers: &mut HeaderMap) {
         let Allowance { name, per_minute, left, full_in, .. } = self;
         let policy = format!("\"{name}\";q={per_minute};w={}", WINDOW.ms() / 1_000);
         let state = format!("\"{name}\";r={left};t={}", seconds(*full_in));
@@ -271,7 +271,7 @@ mod tests {
     fn the_headers_are_those_of_the_draft() {
         let limiter = Limiter::new("token", 60);
         let mut headers = HeaderMap::new();
-        limiter.take("a", at(0)).unwrap().tell(&mut headers);
+        limiter.take("a", at(0)).unwrap().write_to(&mut headers);
         assert_eq!(headers["ratelimit-policy"], "\"token\";q=60;w=60");
         assert_eq!(headers["ratelimit"], "\"token\";r=59;t=1");
     }

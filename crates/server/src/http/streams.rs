@@ -28,11 +28,11 @@ const REVIEW_AFTER: Duration = Duration::from_secs(1);
 /// All streams of one server. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenStreams {
-    shared: Arc<Shared>,
+    shared: Arc<StreamsShared>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct StreamsShared {
     open: Mutex<Open>,
     /// Streams were opened or ended.
     changed: Notify,
@@ -41,12 +41,12 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    streams: HashMap<u64, Entry>,
+    streams: HashMap<u64, OpenStream>,
     is_watched: bool,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct OpenStream {
     credential: Option<Credential>,
     is_counted: bool,
     ended: CancellationToken,
@@ -91,7 +91,7 @@ impl OpenStreams {
         let credential = caller.credential.clone();
         let until = credential.as_ref().and_then(|credential| credential.until);
         let is_counted = counting == Counting::Counted;
-        open.streams.insert(number, Entry { credential, is_counted, ended: ended.clone() });
+        open.streams.insert(number, OpenStream { credential, is_counted, ended: ended.clone() });
         drop(open);
         self.shared.changed.notify_one();
         let expires_in = until.map(|until| until.since(engine.clock().now()).to_std());

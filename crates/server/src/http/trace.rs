@@ -36,12 +36,12 @@ pub(crate) async fn request<F: Future<Output = Response>>(
     if let Some(request_span) = request_span {
         request_span.end(response.status());
     }
-    span.in_scope(|| tell(method.as_str(), route, response.status(), watch.elapsed_micros(), request_id));
+    span.in_scope(|| log(method.as_str(), route, response.status(), watch.elapsed_micros(), request_id));
     response.headers_mut().insert(REQUEST_ID, id);
     response
 }
 
-fn tell(method: &str, route: &str, status: StatusCode, micros: u64, request_id: &str) {
+fn log(method: &str, route: &str, status: StatusCode, micros: u64, request_id: &str) {
     let (status, latency_ms) = (status.as_u16(), micros as f64 / 1e3);
     match status {
         // While it starts or stops, 503 is the right answer.

@@ -5,32 +5,12 @@ use axum::http::{Method, Request};
 use ordo_api::{Need, Operation};
 use ordo_model::api_token::ApiToken;
 use ordo_model::secret::Secret;
-use ordo_model::{Right, Role};
+use ordo_model::{Millis, Right, Role};
 use ordo_server::{RateLimits, router};
-use serde_json::{Value, json};
+use serde_json::json;
 use tower::ServiceExt;
 
-use crate::world::{TOKEN, World, job, text, texts};
-
-impl World {
-    /// A new token of this role.
-    pub(crate) async fn token(&self, name: &str, role: Role) -> String {
-        text(&self.post("/v1/tokens", json!({ "name": name, "role": role })).await.expect(201)["token"])
-    }
-
-    /// Asks with another token than usual.
-    pub(crate) async fn request_as(
-        &self,
-        token: &str,
-        method: &str,
-        path: &str,
-        body: Option<Value>,
-    ) -> crate::world::TestResponse {
-        let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {token}"));
-        let request = request.header("content-type", "application/json");
-        self.send(request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap()).await
-    }
-}
+use ordo_server::testing::{TOKEN, World, job, text, texts};
 
 #[tokio::test]
 async fn every_route_is_closed_to_roles_that_have_no_right_to_it() {
@@ -122,14 +102,14 @@ async fn what_cannot_be_a_token_is_refused() {
 
 #[tokio::test]
 async fn a_token_that_has_expired_lets_nobody_in() {
-    let world = World::new().await;
+    let world = World::standing().await;
     let made = world.post("/v1/tokens", json!({ "name": "brief", "role": "viewer", "expires_in": "300ms" })).await;
     let token = text(&made.expect(201)["token"]);
-    let is_out = async || {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        world.request_as(&token, "GET", "/v1/jobs", None).await.status == 401
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(10), async { while !is_out().await {} }).await.unwrap();
+    let status = async || world.request_as(&token, "GET", "/v1/jobs", None).await.status;
+    world.below.advance(Millis::from_ms(299)).await;
+    assert_eq!(status().await, 200);
+    world.below.advance(Millis::from_ms(1)).await;
+    assert_eq!(status().await, 401);
     assert_eq!(world.get("/v1/tokens").await.json["items"][1]["state"], "expired");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 fn action(recurrence: &Value) -> Value {
     json!({

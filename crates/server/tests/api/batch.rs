@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::world::{World, job, text, texts};
+use ordo_server::testing::{World, job, text, texts};
 
 #[tokio::test]
 async fn each_job_of_a_batch_is_accepted_or_refused_by_itself_and_in_order() {

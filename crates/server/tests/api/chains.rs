@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 async fn ended(world: &World, job: &Value, count: usize) -> Vec<Value> {
     let path = format!("/v1/runs?job_id={}", text(&job["id"]));

@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use ordo_api::openapi;
 use serde_json::{Value, json};
 
-use crate::world::{World, request};
+use ordo_server::testing::{World, request};
 
 fn unpacked(bytes: &[u8]) -> Value {
     let mut text = String::new();

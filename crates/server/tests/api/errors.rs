@@ -6,7 +6,7 @@ use axum::http::Request;
 use ordo_api::Code;
 use serde_json::json;
 
-use crate::world::{World, job, request};
+use ordo_server::testing::{World, job, request};
 
 #[tokio::test]
 async fn a_body_that_is_no_json_is_refused_by_what_is_wrong_with_it() {

@@ -1,7 +1,7 @@
 use ordo_client::{EventStream, SseEvent};
 use serde_json::{Value, json};
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 async fn next(events: &mut EventStream) -> SseEvent {
     events.next().await.expect("the stream goes on").unwrap()

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::executors::render;
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 /// A token of the role `executor` that serves the group.
 async fn executor_token(world: &World, name: &str, group: &str) -> String {
@@ -11,7 +11,7 @@ async fn executor_token(world: &World, name: &str, group: &str) -> String {
     text(&world.post("/v1/tokens", wanted).await.expect(201)["token"])
 }
 
-async fn register_as(world: &World, token: &str, name: &str, group: &str) -> crate::world::TestResponse {
+async fn register_as(world: &World, token: &str, name: &str, group: &str) -> ordo_server::testing::TestResponse {
     let offer = json!({ "name": name, "group": group, "tools": ["render"], "capacity": 4 });
     world.request_as(token, "POST", "/v1/executors", Some(offer)).await
 }

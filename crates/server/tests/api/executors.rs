@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, job, text};
+use ordo_server::testing::{World, job, text};
 
 /// A job for executors of the group `gpu`.
 pub(crate) fn render(fields: &Value) -> Value {

@@ -6,7 +6,7 @@ use ordo_model::hook::Hook;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::world::{TestResponse, World, text, texts};
+use ordo_server::testing::{TestResponse, World, text, texts};
 
 const SECRET: &str = "It's a Secret to Everybody";
 
@@ -55,7 +55,7 @@ async fn a_hook_is_added_shown_changed_and_removed_and_its_secret_stays_hidden()
     let hook = created.expect(201);
     assert_eq!(hook["verify"], json!({ "type": "github", "secret": { "secret": "hook/push" } }));
     assert_eq!((&hook["path"], &hook["filter"]), (&json!("/hooks/push"), &form["filter"]));
-    let job = listener(&world, "push", "echo").await;
+    let job = listener(&world, "push", "unpack").await;
     let shown = world.get("/v1/hooks/push").await.expect(200);
     assert_eq!(shown["jobs"], json!([job]));
     assert_eq!(world.get("/v1/hooks").await.expect(200)["items"], json!([shown]));
@@ -117,7 +117,7 @@ async fn a_signed_call_runs_the_job_with_what_came() {
     let world = World::new().await;
     let form = json!({ "slug": "push", "verify": { "type": "github", "secret": SECRET } });
     world.post("/v1/hooks", form).await.expect(201);
-    let job = listener(&world, "push", "echo").await;
+    let job = listener(&world, "push", "unpack").await;
     let body = r#"{"ref": "refs/heads/main"}"#;
     let signature = format!("sha256={}", sign(SECRET, body));
     let headers = [
@@ -181,7 +181,7 @@ async fn what_the_filter_holds_back_is_recorded_and_not_run() {
     let world = World::new().await;
     let filter = json!({ "pointer": "/action", "one_of": ["opened", "closed"] });
     world.post("/v1/hooks", json!({ "slug": "pr", "filter": filter })).await.expect(201);
-    listener(&world, "pr", "echo").await;
+    listener(&world, "pr", "unpack").await;
     call(&world, "pr", &[], r#"{"action": "labeled"}"#).await.expect(202);
     let delivery = delivered(&world, "pr", "filtered").await;
     assert_eq!((&delivery["runs"], &delivery["has_payload"]), (&json!([]), &json!(false)));
@@ -198,7 +198,7 @@ async fn a_failed_delivery_can_be_replayed() {
     let job = listener(&world, "push", "fail").await;
     call(&world, "push", &[], "{}").await.expect(202);
     let delivery = delivered(&world, "push", "failed").await;
-    world.patch(&format!("/v1/jobs/{job}"), None, json!({ "tool_name": "echo" })).await.expect(200);
+    world.patch(&format!("/v1/jobs/{job}"), None, json!({ "tool_name": "unpack" })).await.expect(200);
     let path = format!("/v1/hooks/push/deliveries/{}/replay", text(&delivery["id"]));
     let key = [("idempotency-key", "k")];
     let replayed = world.with_headers("POST", &path, &key, json!(null)).await.expect(202);
@@ -328,7 +328,7 @@ async fn a_job_does_not_get_the_secret_of_a_hook() {
     let world = World::new().await;
     world.post("/v1/hooks", json!({ "slug": "a", "verify": { "type": "bearer", "secret": SECRET } })).await.expect(201);
     let input = json!({ "text": { "secret": "hook/a" } });
-    let asked = crate::world::job(json!({ "tool_name": "echo", "tool_input": input }));
+    let asked = ordo_server::testing::job(json!({ "tool_name": "unpack", "tool_input": input }));
     world.post("/v1/jobs", asked).await.refused(422, "unknown_secret");
 }
 

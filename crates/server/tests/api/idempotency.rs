@@ -1,7 +1,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{TestResponse, World, job, text};
+use ordo_server::testing::{TestResponse, World, job, text};
 
 async fn create(world: &World, key: &str, body: Value) -> TestResponse {
     world.with_headers("POST", "/v1/jobs", &[("idempotency-key", key)], body).await

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use serde_json::json;
 
-use crate::world::{World, request, text};
+use ordo_server::testing::{World, request, text};
 
 async fn start(world: &World, title: &str) -> String {
     let made = world.post("/v1/incidents", json!({ "title": title, "severity": "high" })).await.expect(201);

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::{World, job, text};
+use ordo_server::testing::{World, job, text};
 
 #[tokio::test]
 async fn a_created_job_is_answered_with_its_defaults_its_place_and_its_tag() {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 /// Every page of a list; `between` happens after each.
 async fn pages(world: &World, path: &str, between: impl AsyncFn()) -> Vec<Value> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{TOKEN, TestResponse, World, job, text};
+use ordo_server::testing::{TOKEN, TestResponse, World, job, text};
 
 /// A request without a token, with these headers.
 pub(crate) async fn browse(

@@ -6,7 +6,7 @@ use ordo_model::RunId;
 use ordo_store::Chunk;
 use serde_json::{Value, json};
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 /// A run of `talk`, once it runs.
 async fn talking(world: &World) -> String {

@@ -12,7 +12,7 @@ use ordo_model::api_token::ApiToken;
 use serde_json::{Value, json};
 
 use crate::executors::render;
-use crate::world::{TestResponse, World, text};
+use ordo_server::testing::{TestResponse, World, text};
 
 /// Who may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use axum::http::Request;
 use serde_json::json;
 
 use crate::exposition::{Family, read};
-use crate::world::World;
+use ordo_server::testing::World;
 
 async fn scrape(world: &World) -> BTreeMap<String, Family> {
     let answer = world.send(Request::get("/metrics").body(Body::empty()).unwrap()).await;

@@ -5,7 +5,7 @@ use axum::http::Request;
 use ordo_model::Role;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use ordo_server::testing::World;
 
 async fn ping(world: &World, method: &str, path: &str, body: &str) -> Value {
     let request = Request::builder().method(method).uri(path).body(Body::from(body.to_owned())).unwrap();

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 use ordo_api::openapi;
 
-use crate::world::{World, request};
+use ordo_server::testing::{World, request};
 
 #[tokio::test]
 async fn the_description_is_open_to_all() {

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 #[tokio::test]
 async fn a_trigger_answers_the_run_it_began() {

@@ -8,7 +8,7 @@ use ordo_server::router;
 use serde_json::json;
 use tower::ServiceExt;
 
-use crate::world::{World, request, text};
+use ordo_server::testing::{World, request, text};
 
 const HTML: &str = "text/html,application/xhtml+xml";
 

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 #[tokio::test]
 async fn a_run_shows_its_result_however_large() {

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::{World, job, text, texts};
+use ordo_server::testing::{World, job, text, texts};
 
 const VALUE: &str = "correct-horse-battery-staple";
 

@@ -8,7 +8,7 @@ use ordo_model::incident::IncidentStatus;
 use ordo_server::Adapters;
 use serde_json::{Value, json};
 
-use crate::world::{TestResponse, World};
+use ordo_server::testing::{TestResponse, World};
 
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 

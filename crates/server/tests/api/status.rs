@@ -1,8 +1,9 @@
 use axum::body::Body;
 use axum::http::Request;
+use ordo_model::Millis;
 use serde_json::json;
 
-use crate::world::World;
+use ordo_server::testing::World;
 
 #[tokio::test]
 async fn the_server_is_alive_at_once_and_ready_when_it_says_so() {
@@ -51,18 +52,19 @@ async fn the_timekeeper_shows_its_ring_its_horizon_and_its_lag() {
 
 #[tokio::test]
 async fn a_server_that_cannot_write_is_not_ready() {
-    let world = World::new().await;
+    let world = World::standing().await;
     world.app.set_ready(true);
     let open = |path: &str| Request::get(path).body(Body::empty()).unwrap();
     world.send(open("/readyz")).await.expect(200);
     // What is written to find out lies beside the store: a folder of that name is in its way.
-    let room = world.folder.path().join("ordo.db.room");
+    let room = world.below.store_path().with_extension("db.room");
     std::fs::create_dir(&room).unwrap();
     // An answer is good for two seconds.
-    let a_while = std::time::Duration::from_millis(2_200);
-    tokio::time::sleep(a_while).await;
+    let a_while = Millis::from_secs(2);
+    world.send(open("/readyz")).await.expect(200);
+    world.below.advance(a_while).await;
     world.send(open("/readyz")).await.refused(503, "not_ready");
     std::fs::remove_dir(&room).unwrap();
-    tokio::time::sleep(a_while).await;
+    world.below.advance(a_while).await;
     world.send(open("/readyz")).await.expect(200);
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::World;
+use ordo_server::testing::World;
 
 #[tokio::test]
 async fn the_store_is_measured_copied_and_checked_by_whoever_knows_it() {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use ordo_engine::testing::eventually;
+use ordo_model::Millis;
 use ordo_model::Role;
 use ordo_model::api_token::ApiToken;
 use ordo_model::limits::STREAMS_PER_TOKEN_MAX;
@@ -13,7 +15,7 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use crate::login::{OWN, browse, login};
-use crate::world::{World, text};
+use ordo_server::testing::{World, text};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -84,14 +86,21 @@ async fn a_stream_ends_with_the_session_of_its_browser() {
 
 #[tokio::test]
 async fn a_poll_ends_with_its_token_and_takes_nothing() {
-    let world = World::new().await;
+    let world = World::standing().await;
     let token = world.token("worker", Role::Executor).await;
     let offer = json!({ "name": "w", "group": "gpu", "tools": ["render"], "capacity": 1 });
     let id = text(&world.request_as(&token, "POST", "/v1/executors", Some(offer)).await.expect(201)["id"]);
     let path = format!("/v1/executors/{id}/poll");
     let poll = world.request_as(&token, "POST", &path, Some(json!({ "max": 1, "wait_ms": 60_000 })));
+    // The executor was seen at this time only if its poll has come.
+    world.below.advance(Millis::from_secs(1)).await;
+    let now = json!(world.below.now());
+    let has_come = async || {
+        let listed = world.get("/v1/executors").await.expect(200);
+        listed["items"].as_array().unwrap().iter().any(|it| it["id"] == id && it["seen_at"] == now).then_some(())
+    };
     let revoke = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        eventually("the poll waits", has_come).await;
         world.delete(&format!("/v1/tokens/{}", ApiToken::id("worker").id)).await.expect(200);
     };
     let (polled, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(poll, revoke) }).await.unwrap();

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 #[tokio::test]
 async fn the_stream_of_a_job_lists_what_happened_in_order() {

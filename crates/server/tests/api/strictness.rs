@@ -5,7 +5,7 @@ use axum::body::Body;
 use ordo_api::{Operation, openapi};
 use serde_json::{Map, Value, json};
 
-use crate::world::{World, job, request, text};
+use ordo_server::testing::{World, job, request, text};
 
 /// The least that a schema takes, with one value for every field: what is bent must be there first.
 fn sample(schema: &Value) -> Value {

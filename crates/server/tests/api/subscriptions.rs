@@ -16,7 +16,7 @@ use ordo_server::Adapters;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::world::{World, text, texts};
+use ordo_server::testing::{World, text, texts};
 
 const PATH: &str = "/v1/subscriptions";
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::world::{World, request};
 use axum::body::Body;
+use ordo_server::testing::{World, request};
 
 #[tokio::test]
 async fn a_request_keeps_the_id_it_came_with_if_that_is_fit_for_a_log() {

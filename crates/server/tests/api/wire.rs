@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{TOKEN, World, job, text};
+use ordo_server::testing::{TOKEN, World, job, text};
 
 #[tokio::test]
 async fn the_socket_needs_no_token() {

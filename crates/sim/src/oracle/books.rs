@@ -12,7 +12,7 @@ use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
 use super::{Verdict, require};
-use crate::history::{Fact, FactKind, History};
+use crate::record::history::{Fact, FactKind, History};
 
 /// How late something may be without anything having gone wrong.
 const PUNCTUAL_MS: i64 = 1_500;

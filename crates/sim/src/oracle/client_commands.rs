@@ -11,7 +11,7 @@ use ordo_model::{JobId, RunId};
 
 use super::occurrences::OraclePhase;
 use super::{Verdict, require};
-use crate::history::{ClientCommand, Reply};
+use crate::record::history::{ClientCommand, Reply};
 
 #[derive(Debug, Default)]
 pub(super) struct ClientCommands {

@@ -12,7 +12,7 @@ mod runs;
 
 use std::fmt;
 
-use crate::history::History;
+use crate::record::history::History;
 use books::Books;
 
 /// A promise that was broken, and when.

@@ -67,13 +67,13 @@ fn lock(file: &mut File) -> io::Result<bool> {
 
 /// Whoever signed the file.
 #[derive(Debug, PartialEq, Eq)]
-struct Owner {
+struct LockHolder {
     process: u32,
     /// When it was started, as the kernel counts: the number of a dead process may be given out again.
     started: Option<u64>,
 }
 
-impl Owner {
+impl LockHolder {
     /// Which may be just letting go of it.
     fn is_this_process(&self) -> bool {
         self.process == std::process::id()
@@ -87,12 +87,12 @@ impl Owner {
     }
 }
 
-fn signed(file: &mut File) -> Option<Owner> {
+fn signed(file: &mut File) -> Option<LockHolder> {
     let mut text = String::new();
     file.rewind().ok()?;
     file.read_to_string(&mut text).ok()?;
     let word = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.parse().ok());
-    Some(Owner { process: u32::try_from(word("process")?).ok()?, started: word("started") })
+    Some(LockHolder { process: u32::try_from(word("process")?).ok()?, started: word("started") })
 }
 
 /// When the process was started, in ticks since the machine was. None: it is gone, or only waits to be buried.

@@ -20,7 +20,7 @@ pub(crate) struct Proof {
 
 impl Handle {
     /// Appends a record that holds nothing, as a commit would; or does without it where others were appended since the
-    /// last time: they are proof enough. For redb, [`Handle::begin_proving`] tells.
+    /// last time: they are proof enough. For redb, [`Handle::begin_proving`] decides.
     pub(crate) fn try_append(&self) -> Result<Proof, Fault> {
         let mut writing = self.lock_writing();
         self.refuse_damaged()?;

@@ -15,7 +15,7 @@ use crate::files::source::BackendSource;
 use crate::overlay::{Mark, Overlay};
 use crate::read::{number, table};
 use crate::tables::base::Base;
-use crate::tables::layers::Moment;
+use crate::tables::layers::ReadView;
 use crate::tables::{META, META_JOURNAL};
 
 /// What makes a commit durable.
@@ -74,7 +74,7 @@ fn replay(
     tail: &JournalTail,
     follow_bytes: usize,
 ) -> Result<(Arc<Base>, Overlay), Fault> {
-    let mut moment = Moment { active: Arc::new(Overlay::empty(durable)), frozen: None, base };
+    let mut moment = ReadView { active: Arc::new(Overlay::empty(durable)), frozen: None, base };
     for record in tail.replayed() {
         let (mut next, _) = apply(&moment, &record.batches()?)?;
         next.mark.record = record.number;

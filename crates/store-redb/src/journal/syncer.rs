@@ -65,12 +65,12 @@ impl Syncer {
 impl Thread {
     fn start() -> Result<Thread, Fault> {
         let (files, asked) = sync_channel::<Arc<dyn StorageBackend>>(1);
-        let (tell, synced) = sync_channel(1);
+        let (result, synced) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name("ordo-journal".into())
             .spawn(move || {
                 while let Ok(file) = asked.recv() {
-                    if tell.send(file.sync_data()).is_err() {
+                    if result.send(file.sync_data()).is_err() {
                         return;
                     }
                 }

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use ordo_store::Direction;
 
 use super::entry::Entry;
-use super::map::{Child, Map, Node};
+use super::map::{Child, Map, MapNode};
 
 #[derive(Debug)]
 pub(crate) struct Entries<'m> {
@@ -73,7 +73,7 @@ impl<'m> Entries<'m> {
     }
 
     /// Goes to where the walk starts.
-    fn seek(&mut self, root: &'m Node, start: Bound<&[u8]>) {
+    fn seek(&mut self, root: &'m MapNode, start: Bound<&[u8]>) {
         // Whether a key lies left of the start, or, from the right, not right of it.
         let is_left = |key: &[u8]| match (self.order, start) {
             (Direction::Ascending, Bound::Unbounded) => false,
@@ -88,12 +88,12 @@ impl<'m> Entries<'m> {
         let (mut node, mut path) = (root, Vec::new());
         let (leaf, at) = loop {
             match node {
-                Node::Branch(children) => {
+                MapNode::Branch(children) => {
                     let child = children.partition_point(|child| is_left(&child.first)).saturating_sub(1);
                     path.push((children.as_slice(), child));
                     node = &children[child].node;
                 }
-                Node::Leaf(entries) => {
+                MapNode::Leaf(entries) => {
                     break (entries.as_slice(), entries.partition_point(|entry| is_left(entry.key())));
                 }
             }
@@ -125,7 +125,7 @@ impl<'m> Entries<'m> {
             (self.leaf, self.at) = (&[], 0);
             return;
         };
-        while let Node::Branch(children) = node {
+        while let MapNode::Branch(children) = node {
             let edge = match self.order {
                 Direction::Ascending => 0,
                 Direction::Descending => children.len() - 1,
@@ -133,7 +133,7 @@ impl<'m> Entries<'m> {
             self.path.push((children, edge));
             node = &children[edge].node;
         }
-        if let Node::Leaf(entries) = node {
+        if let MapNode::Leaf(entries) = node {
             let at = match self.order {
                 Direction::Ascending => 0,
                 Direction::Descending => entries.len(),

@@ -14,12 +14,12 @@ const NODE_MAX: usize = 32;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Map {
-    root: Arc<Node>,
+    root: Arc<MapNode>,
     len: usize,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum MapNode {
     Leaf(Vec<Entry>),
     Branch(Vec<Child>),
 }
@@ -28,12 +28,12 @@ pub(super) enum Node {
 pub(super) struct Child {
     /// No key of this child lies before it, but for those of the first child: it also has whatever lies further left.
     pub(super) first: Arc<[u8]>,
-    pub(super) node: Arc<Node>,
+    pub(super) node: Arc<MapNode>,
 }
 
 impl Default for Map {
     fn default() -> Map {
-        Map { root: Arc::new(Node::Leaf(Vec::new())), len: 0 }
+        Map { root: Arc::new(MapNode::Leaf(Vec::new())), len: 0 }
     }
 }
 
@@ -42,7 +42,7 @@ impl Map {
         self.len
     }
 
-    pub(super) fn root(&self) -> &Node {
+    pub(super) fn root(&self) -> &MapNode {
         &self.root
     }
 
@@ -50,8 +50,8 @@ impl Map {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Branch(children) => node = &children[child_of(children, key)].node,
-                Node::Leaf(entries) => {
+                MapNode::Branch(children) => node = &children[child_of(children, key)].node,
+                MapNode::Leaf(entries) => {
                     return entries.binary_search_by(|entry| entry.key().cmp(key)).ok().map(|at| &entries[at]);
                 }
             }
@@ -64,7 +64,7 @@ impl Map {
         self.len += usize::from(replaced.is_none());
         if let Some(right) = split {
             let left = Child { first: Arc::from([]), node: std::mem::take(&mut self.root) };
-            self.root = Arc::new(Node::Branch(vec![left, right]));
+            self.root = Arc::new(MapNode::Branch(vec![left, right]));
         }
         replaced
     }
@@ -77,9 +77,9 @@ impl Map {
 }
 
 /// Where a node was taken out to be put elsewhere.
-impl Default for Node {
-    fn default() -> Node {
-        Node::Leaf(Vec::new())
+impl Default for MapNode {
+    fn default() -> MapNode {
+        MapNode::Leaf(Vec::new())
     }
 }
 
@@ -88,26 +88,26 @@ fn child_of(children: &[Child], key: &[u8]) -> usize {
 }
 
 /// Returns what was replaced, and the right half if the node became too large.
-fn insert(node: &mut Arc<Node>, entry: Entry) -> (Option<Entry>, Option<Child>) {
+fn insert(node: &mut Arc<MapNode>, entry: Entry) -> (Option<Entry>, Option<Child>) {
     match Arc::make_mut(node) {
-        Node::Leaf(entries) => match entries.binary_search_by(|there| there.key().cmp(entry.key())) {
+        MapNode::Leaf(entries) => match entries.binary_search_by(|there| there.key().cmp(entry.key())) {
             Ok(at) => (Some(std::mem::replace(&mut entries[at], entry)), None),
             Err(at) => {
                 entries.insert(at, entry);
                 let right = split(entries, at).map(|right| {
                     let first = Arc::from(right[0].key());
-                    Child { first, node: Arc::new(Node::Leaf(right)) }
+                    Child { first, node: Arc::new(MapNode::Leaf(right)) }
                 });
                 (None, right)
             }
         },
-        Node::Branch(children) => {
+        MapNode::Branch(children) => {
             let at = child_of(children, entry.key());
             let (replaced, grown) = insert(&mut children[at].node, entry);
             let right = grown.and_then(|child| {
                 children.insert(at + 1, child);
                 let right = split(children, at + 1)?;
-                Some(Child { first: Arc::clone(&right[0].first), node: Arc::new(Node::Branch(right)) })
+                Some(Child { first: Arc::clone(&right[0].first), node: Arc::new(MapNode::Branch(right)) })
             });
             (replaced, right)
         }

@@ -23,13 +23,13 @@ pub(crate) type Visit<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlo
 
 /// One moment of the store.
 #[derive(Debug, Clone)]
-pub(crate) struct Moment {
+pub(crate) struct ReadView {
     pub(crate) active: Arc<Overlay>,
     pub(crate) frozen: Option<Arc<Overlay>>,
     pub(crate) base: Arc<Base>,
 }
 
-impl Moment {
+impl ReadView {
     pub(crate) fn layers(&self) -> Layers<'_> {
         self.layers_under(&self.active)
     }

@@ -27,6 +27,12 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// So many seeds one after the other; the first one is that of `ORDO_SEED`, if it is given.
+pub fn seeds(first: u64, count: u64) -> std::ops::Range<u64> {
+    let first = ordo_model::testing::seed_or(first);
+    first..first + count
+}
+
 /// Journals and overlays so small that a workload meets checkpoints, new segments and transactions of redb that are not
 /// durable, some at every batch, some hardly ever.
 pub fn small_journal(seed: u64) -> RedbOptions {
@@ -67,7 +73,7 @@ pub fn dump(store: &RedbStore) -> Result<Dump, ordo_store::Fault> {
 pub const JOBS: u64 = 40;
 
 /// What the workload knows of the jobs it made.
-pub struct Workload {
+pub struct StoreWorkload {
     rng: DiskRng,
     jobs: Vec<KnownEntity>,
 }
@@ -77,9 +83,9 @@ struct KnownEntity {
     version: u64,
 }
 
-impl Workload {
-    pub fn new(seed: u64) -> Workload {
-        Workload { rng: DiskRng::new(seed), jobs: vec![KnownEntity::default(); JOBS as usize] }
+impl StoreWorkload {
+    pub fn new(seed: u64) -> StoreWorkload {
+        StoreWorkload { rng: DiskRng::new(seed), jobs: vec![KnownEntity::default(); JOBS as usize] }
     }
 
     /// Some changes of some jobs, some log text: never refused.
@@ -190,7 +196,7 @@ pub fn commit(store: &RedbStore, batch: Batch) -> Result<(), ordo_store::Fault> 
 /// What a store holds after each batch of a workload: `[0]` before the first.
 pub fn right_contents(seed: u64, batches: usize) -> Vec<Dump> {
     let store = RedbStore::in_memory().unwrap();
-    let mut workload = Workload::new(seed);
+    let mut workload = StoreWorkload::new(seed);
     let mut contents = vec![dump(&store).unwrap()];
     for _ in 0..batches {
         commit(&store, workload.batch()).unwrap();

@@ -21,26 +21,26 @@ use crate::http::{echo, http, serve};
 
 /// Names of this test's own world.
 #[derive(Debug, Default)]
-struct Names {
+struct KnownNames {
     known: BTreeMap<&'static str, Vec<IpAddr>>,
     asked: AtomicUsize,
 }
 
 #[async_trait]
-impl Lookup for Names {
+impl Lookup for KnownNames {
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.known.get(host).cloned().ok_or_else(|| io::Error::other("the name server did not answer"))
     }
 }
 
-fn names(known: &[(&'static str, &[&str])]) -> Arc<Names> {
+fn names(known: &[(&'static str, &[&str])]) -> Arc<KnownNames> {
     let parse = |addresses: &[&str]| addresses.iter().map(|address| address.parse().unwrap()).collect();
     let known = known.iter().map(|(name, addresses)| (*name, parse(addresses))).collect();
-    Arc::new(Names { known, asked: AtomicUsize::new(0) })
+    Arc::new(KnownNames { known, asked: AtomicUsize::new(0) })
 }
 
-fn allowing(allow: &[&str], names: Arc<Names>) -> Http {
+fn allowing(allow: &[&str], names: Arc<KnownNames>) -> Http {
     let allow = allow.iter().map(|entry| entry.parse().unwrap()).collect();
     Http::with_lookup(HttpOptions { allow }, names)
 }

@@ -1,8 +1,10 @@
-//! The fence: a crate depends only on what the table of rules lets it know.
+//! The fence: a crate depends only on what the table of rules lets it know, nothing that is shipped has what is made for
+//! tests, and a type name has one meaning.
 //!
-//! Invariant: what holds is read from cargo's own metadata, not from what a document says.
+//! Invariant: what holds is read from cargo's own metadata and from the sources, not from what a document says.
 
 mod manifest;
+mod names;
 mod rules;
 
 use std::path::Path;
@@ -13,11 +15,12 @@ use manifest::{Manifest, Use};
 
 pub(crate) fn check(root: &Path) -> Result<()> {
     let manifests = manifest::read(root)?;
-    let breaches: Vec<String> = manifests.iter().flat_map(breaches).collect();
+    let mut breaches: Vec<String> = manifests.iter().flat_map(breaches).collect();
+    breaches.extend(names::check(root)?);
     if !breaches.is_empty() {
-        bail!("the fence is broken (rules: crates/xtask/src/fence/rules.rs)\n  {}", breaches.join("\n  "));
+        bail!("the fence is broken (rules: crates/xtask/src/fence/)\n  {}", breaches.join("\n  "));
     }
-    println!("{} crates know only what they may", manifests.len());
+    println!("{} crates know only what they may, and every type name has one meaning", manifests.len());
     Ok(())
 }
 
@@ -39,6 +42,7 @@ fn breaches(manifest: &Manifest) -> Vec<String> {
     };
     let mut found: Vec<String> = manifest.ours.iter().filter_map(|known| ours(manifest, rule, known)).collect();
     found.extend(manifest.others.iter().filter_map(|known| guarded(manifest, known)));
+    found.extend(manifest.ours.iter().filter_map(|known| shipped_with_tests(manifest, known)));
     if !manifest.takes_workspace_lints {
         found.push(format!("crates/{} does not take the lints of the workspace", manifest.folder));
     }
@@ -53,6 +57,12 @@ fn ours(manifest: &Manifest, rule: &rules::CrateRule, known: &Use) -> Option<Str
     (!allowed).then(|| format!("crates/{} must not know crates/{name}", manifest.folder))
 }
 
+/// What is made for tests is asked for by tests only.
+fn shipped_with_tests(manifest: &Manifest, known: &Use) -> Option<String> {
+    (known.has_testing && !known.only_in_tests)
+        .then(|| format!("crates/{} must not ship crates/{} with its feature `testing`", manifest.folder, known.name))
+}
+
 fn guarded(manifest: &Manifest, known: &Use) -> Option<String> {
     let guard = rules::GUARDED.iter().find(|guard| guard.name == known.name && !known.only_in_tests)?;
     let allowed = guard.known_by.contains(&manifest.folder.as_str());
@@ -64,8 +74,8 @@ mod tests {
     use super::*;
 
     fn manifest(folder: &str, ours: &[&str], others: &[&str]) -> Manifest {
-        let uses =
-            |names: &[&str]| names.iter().map(|name| Use { name: (*name).to_owned(), only_in_tests: false }).collect();
+        let used = |name: &&str| Use { name: (*name).to_owned(), only_in_tests: false, has_testing: false };
+        let uses = |names: &[&str]| names.iter().map(used).collect();
         Manifest { folder: folder.to_owned(), ours: uses(ours), others: uses(others), takes_workspace_lints: true }
     }
 
@@ -83,6 +93,15 @@ mod tests {
         let mut engine = manifest("engine", &["store-redb"], &[]);
         engine.ours[0].only_in_tests = true;
         assert!(breaches(&engine).is_empty());
+    }
+
+    #[test]
+    fn only_tests_ask_for_what_is_made_for_tests() {
+        let mut server = manifest("server", &["engine"], &[]);
+        server.ours[0].has_testing = true;
+        assert_eq!(breaches(&server), ["crates/server must not ship crates/engine with its feature `testing`"]);
+        server.ours[0].only_in_tests = true;
+        assert!(breaches(&server).is_empty());
     }
 
     #[test]

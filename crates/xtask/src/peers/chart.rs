@@ -37,7 +37,7 @@ struct Bar {
 
 /// Panels of a workload's rows; a row that nobody has a figure of has none.
 pub(super) fn panels(cases: &[Case], systems: &[&'static System], figures: &Figures) -> Vec<Panel> {
-    let of_row = |(case, row): (&Case, super::table::Row)| {
+    let of_row = |(case, row): (&Case, super::table::TableRow)| {
         let bar = |system: &&'static System| {
             let value = figures.middle(case, system, row.part, row.figure)?;
             Some(Bar { name: system.name, is_ordo: system.is_ordo, value })

@@ -12,7 +12,7 @@ pub(super) enum Better {
 }
 
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) title: String,
     pub(super) part: &'static str,
     pub(super) figure: &'static str,
@@ -20,9 +20,9 @@ pub(super) struct Row {
 }
 
 /// The results of a case.
-pub(super) fn rows(case: &Case) -> Vec<Row> {
+pub(super) fn rows(case: &Case) -> Vec<TableRow> {
     let number = |name| grouped(case.number(name).unwrap_or_default() as f64);
-    let row = |title: String, part, figure, better| Row { title, part, figure, better };
+    let row = |title: String, part, figure, better| TableRow { title, part, figure, better };
     match case.workload.name {
         "W1" => vec![
             row("1 caller, acks/s".to_owned(), "one", "per_s", Better::More),
@@ -63,7 +63,7 @@ pub(super) fn rows(case: &Case) -> Vec<Row> {
 
 /// The results of one measurement, on one line.
 pub(super) fn in_short(case: &Case, figure: impl Fn(&str, &str) -> Option<f64>) -> String {
-    let shown = |row: &Row| figure(row.part, row.figure).map(|value| format!("{}: {}", row.title, grouped(value)));
+    let shown = |row: &TableRow| figure(row.part, row.figure).map(|value| format!("{}: {}", row.title, grouped(value)));
     rows(case).iter().filter_map(shown).collect::<Vec<_>>().join("; ")
 }
 

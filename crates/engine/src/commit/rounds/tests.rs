@@ -13,7 +13,7 @@ use crate::commit::job_command::JobReply;
 const NOW: Timestamp = Timestamp::MIN;
 
 /// A node: the rounds, and the store they write to.
-struct Node {
+struct TestNode {
     rounds: Rounds,
     store: Arc<dyn Store>,
 }
@@ -33,12 +33,12 @@ fn pause() -> Command {
 }
 
 /// Two nodes on one store.
-fn nodes(is_shared: bool) -> [Node; 2] {
+fn nodes(is_shared: bool) -> [TestNode; 2] {
     let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
-    [store.clone(), store].map(|store| Node { rounds: Rounds::new(is_shared, Arc::default()), store })
+    [store.clone(), store].map(|store| TestNode { rounds: Rounds::new(is_shared, Arc::default()), store })
 }
 
-impl Node {
+impl TestNode {
     fn push(&mut self, command: Command) -> oneshot::Receiver<JobReply> {
         let (submission, answer) = Request::new(job(), command).answered();
         self.rounds.push(submission);
@@ -154,7 +154,7 @@ fn trigger() -> Command {
 }
 
 /// A trigger with a slot to run in, whose commit fails as far as anybody hears.
-async fn start_in_vain(node: &mut Node, becomes_durable: bool) -> Settled {
+async fn start_in_vain(node: &mut TestNode, becomes_durable: bool) -> Settled {
     let executor = Incarnation { executor: "here".into(), generation: Uuid::from_u128(7) };
     let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3 };
     let slotted = SlottedCommand { command: trigger(), reservation: Some(reservation) };

@@ -75,7 +75,7 @@ pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) -> Res
         }
     }
     if !restored.is_empty() {
-        engine.tell(Input::Restored(restored));
+        engine.send_input(Input::Restored(restored));
     }
     Ok(())
 }

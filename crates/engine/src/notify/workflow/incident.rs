@@ -14,11 +14,11 @@ use crate::notify::reconciler::Reconciled;
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
     let Some(mut incident) = engine.queries().object::<Incident>(id).await? else { return Ok(Reconciled::Done) };
     if engine.is_due(incident.next_turn(), incident.frame) {
-        let Some(woken) = tell(engine, id, IncidentCommand::Wake).await? else { return Ok(Reconciled::Done) };
+        let Some(woken) = submit(engine, id, IncidentCommand::Wake).await? else { return Ok(Reconciled::Done) };
         incident = woken;
     }
     while let Some(through) = hand_on(engine, &incident).await? {
-        let Some(after) = tell(engine, id, IncidentCommand::Published { through }).await? else { break };
+        let Some(after) = submit(engine, id, IncidentCommand::Published { through }).await? else { break };
         incident = after;
     }
     Ok(Reconciled::Done)
@@ -44,7 +44,7 @@ async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Opti
     Ok(Some(last.version))
 }
 
-async fn tell(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {
+async fn submit(engine: &Engine, id: Uuid, command: IncidentCommand) -> Result<Option<Versioned<Incident>>, Fault> {
     match engine.command::<Incident>(id, command).await {
         Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
         Err(SubmitError::Refused(_)) => Ok(None),

@@ -46,7 +46,7 @@ async fn hand_on(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Res
         | Notice::Skipped { .. }
         | Notice::Overran { .. } => {
             write_notifications(engine, Message::of_job(job, entry)).await?;
-            job_incidents::tell(engine, job, entry).await
+            job_incidents::notify(engine, job, entry).await
         }
     }
 }

@@ -11,7 +11,7 @@ use ordo_store::Fault;
 use super::trouble;
 use crate::engine::Engine;
 
-pub(super) async fn tell(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
+pub(super) async fn notify(engine: &Engine, job: &Job, entry: &OutboxEntry<Notice>) -> Result<(), Fault> {
     match &entry.what {
         Notice::Failed { reason, failures_in_row, .. } => {
             let Some(policy) = policy(job.definition.on_failure.as_ref()) else { return Ok(()) };

@@ -15,7 +15,7 @@ use crate::notify::reconciler::Reconciled;
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, Fault> {
     let Some(mut monitor) = engine.queries().object::<Monitor>(id).await? else { return Ok(Reconciled::Done) };
     if engine.is_due(monitor.due_at, monitor.frame) {
-        let Some(woken) = tell(engine, id, MonitorCommand::Wake).await? else { return Ok(Reconciled::Done) };
+        let Some(woken) = submit(engine, id, MonitorCommand::Wake).await? else { return Ok(Reconciled::Done) };
         monitor = woken;
     }
     while let Some(through) = monitor.outbox.last_version() {
@@ -23,7 +23,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
             hand_on(engine, &monitor, entry).await?;
         }
         handed_on(engine, monitor.outbox.entries().iter().map(|entry| entry.at));
-        let Some(after) = tell(engine, id, MonitorCommand::Published { through }).await? else { break };
+        let Some(after) = submit(engine, id, MonitorCommand::Published { through }).await? else { break };
         monitor = after;
     }
     Ok(Reconciled::Done)
@@ -73,7 +73,7 @@ fn key(monitor: &Versioned<Monitor>, entry: &OutboxEntry<MonitorNotice>) -> Stri
     format!("{}/{}/{}", monitor.entity(), monitor.created_at.ms(), entry.version)
 }
 
-async fn tell(engine: &Engine, id: Uuid, command: MonitorCommand) -> Result<Option<Versioned<Monitor>>, Fault> {
+async fn submit(engine: &Engine, id: Uuid, command: MonitorCommand) -> Result<Option<Versioned<Monitor>>, Fault> {
     match engine.command::<Monitor>(id, command).await {
         Ok(committed) => Ok(Some(Versioned::clone(&committed.state))),
         Err(SubmitError::Refused(_)) => Ok(None),

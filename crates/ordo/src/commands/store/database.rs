@@ -25,10 +25,10 @@ impl DatabaseStore {
 
     pub(super) async fn check(&self) -> Result<Value> {
         let progress = Progress::counted("checking");
-        let mut tell = |done, total| progress.at(done, total);
+        let mut report = |done, total| progress.at(done, total);
         let checked = match self.open().await? {
-            OpenStore::Database(store) => maintenance::check_database(&store, &mut tell).await?,
-            OpenStore::File(store) => maintenance::check(&store, &mut tell).await?,
+            OpenStore::Database(store) => maintenance::check_database(&store, &mut report).await?,
+            OpenStore::File(store) => maintenance::check(&store, &mut report).await?,
         };
         Ok(wire(&checked.view()))
     }

@@ -49,7 +49,7 @@ pub(crate) async fn receive(
             problem.into_response()
         }
     };
-    share.iter().for_each(|share| share.tell(answer.headers_mut()));
+    share.iter().for_each(|share| share.write_to(answer.headers_mut()));
     Ok(answer)
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
-use ordo_api::jobs::{ACTION_JSON, ActionView, Received};
+use ordo_api::jobs::{ACTION_JSON, ActionView, ReceivedPayload};
 use ordo_model::hook::Delivery;
 use ordo_model::job::{Job, Run, Trigger};
 
@@ -14,16 +14,16 @@ use crate::http::problem::Problem;
 
 /// In whose words a job is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum JobShape {
     Job,
     Action,
 }
 
-impl Shape {
-    pub(crate) fn take(params: &mut Params) -> Result<Shape, Problem> {
+impl JobShape {
+    pub(crate) fn take(params: &mut Params) -> Result<JobShape, Problem> {
         match params.take_text("shape").as_deref() {
-            None | Some("job") => Ok(Shape::Job),
-            Some("action") => Ok(Shape::Action),
+            None | Some("job") => Ok(JobShape::Job),
+            Some("action") => Ok(JobShape::Action),
             Some(_) => Err(Problem::field(Code::InvalidQuery, "shape", "must be job or action")),
         }
     }
@@ -50,11 +50,11 @@ pub(crate) async fn view(app: &App, job: &Job) -> Result<ActionView, Problem> {
 }
 
 /// What the newest run of the job is about, as long as it is kept.
-async fn received(app: &App, job: &Job, last: Option<&Run>) -> Result<Option<Received>, Problem> {
+async fn received(app: &App, job: &Job, last: Option<&Run>) -> Result<Option<ReceivedPayload>, Problem> {
     let newest = job.active.last().map(|run| run.cause).or(last.map(|run| run.cause));
     let Some(id) = newest.and_then(|cause| cause.delivery()) else { return Ok(None) };
     let queries = app.engine.queries();
     let Some(delivery) = queries.object::<Delivery>(id).await? else { return Ok(None) };
     let payload = queries.payload(id).await?.map_or_else(Vec::new, |payload| payload.body.to_vec());
-    Ok(Some(Received { payload, at: delivery.received_at }))
+    Ok(Some(ReceivedPayload { payload, at: delivery.received_at }))
 }

@@ -12,7 +12,7 @@ use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 use ordo_model::job::{JobState, Trigger};
 use ordo_model::limits::LABEL_MAX_BYTES;
 
-use crate::api::jobs::as_action::{self, Shape};
+use crate::api::jobs::as_action::{self, JobShape};
 use crate::app::App;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
@@ -34,7 +34,7 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
         limit: params.take_limit()?,
         after: params.take_cursor::<Cursor>()?,
     };
-    let shape = Shape::take(&mut params)?;
+    let shape = JobShape::take(&mut params)?;
     params.finish()?;
     if is_search && query.filter.label.is_some() {
         let detail = "leave out search and label_prefix: the label is already given in full";
@@ -43,11 +43,11 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
     let page = app.engine.queries().jobs(&query).await?;
     let next_cursor = next_cursor(page.next);
     match shape {
-        Shape::Job => {
+        JobShape::Job => {
             let items = page.items.iter().map(|job| JobView::of(job, app.now())).collect();
             Ok(Json(Page { items, next_cursor }).into_response())
         }
-        Shape::Action => {
+        JobShape::Action => {
             let mut items = Vec::with_capacity(page.items.len());
             for job in &page.items {
                 items.push(as_action::view(&app, job).await?);

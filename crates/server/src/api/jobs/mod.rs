@@ -22,7 +22,7 @@ use ordo_model::strict;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::api::jobs::as_action::Shape;
+use crate::api::jobs::as_action::JobShape;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -95,12 +95,12 @@ pub(crate) async fn show(
     Named(id): Named<JobId>,
     mut params: Params,
 ) -> Result<Response, Problem> {
-    let shape = Shape::take(&mut params)?;
+    let shape = JobShape::take(&mut params)?;
     params.finish()?;
     let job = find(&app, id).await?;
     match shape {
-        Shape::Job => Ok(answer(&app, StatusCode::OK, &job)),
-        Shape::Action => Ok(tagged(as_action::answer(as_action::view(&app, &job).await?), &job)),
+        JobShape::Job => Ok(answer(&app, StatusCode::OK, &job)),
+        JobShape::Action => Ok(tagged(as_action::answer(as_action::view(&app, &job).await?), &job)),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// An answer of a described operation has a described status and type; anything else is refused as unknown.
 #[track_caller]
-pub(crate) fn check<B>(method: &str, path: &str, answer: &Response<B>) {
+pub(super) fn check<B>(method: &str, path: &str, answer: &Response<B>) {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED {
         return;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -12,60 +11,60 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
-use ordo_engine::clock::SystemClock;
-use ordo_engine::secrets::{FixedKeys, SealingKey, SecretText};
+use ordo_engine::Engine;
+use ordo_engine::secrets::SecretText;
+use ordo_engine::testing::tools::Voice;
+use ordo_engine::testing::{self, TICK_RATE};
 use ordo_engine::tokens::TokenRequest;
-use ordo_engine::{Engine, EngineOptions};
-use ordo_model::{Millis, Role, RunId};
-use ordo_server::{
-    Adapters, App, Auth, Maintenance, MaintenanceError, NodeIdentity, RateLimits, router, serve_tcp, serve_unix,
-};
+use ordo_model::{Role, RunId};
 use ordo_store::Fault;
-use ordo_store_redb::RedbStore;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::contract;
-use crate::tools::tools;
+use super::contract;
+use crate::{
+    Adapters, App, Auth, Maintenance, MaintenanceError, NodeIdentity, RateLimits, router, serve_tcp, serve_unix,
+};
 
-pub(crate) const TOKEN: &str = "s3cret";
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The token of an admin.
+pub const TOKEN: &str = "s3cret";
 
-pub(crate) struct World {
-    pub(crate) folder: tempfile::TempDir,
-    pub(crate) engine: Engine,
-    pub(crate) app: App,
+#[derive(Debug)]
+pub struct World {
+    /// The world of the engine below: its folder, its clock.
+    pub below: testing::World,
+    pub engine: Engine,
+    pub app: App,
     router: Router,
     /// What the tool `talk` says; dropping it ends its run.
-    pub(crate) voice: Option<UnboundedSender<String>>,
-    pub(crate) shutdown: CancellationToken,
-    pub(crate) listeners: Vec<JoinHandle<()>>,
+    pub voice: Option<Voice>,
+    pub shutdown: CancellationToken,
+    pub listeners: Vec<JoinHandle<()>>,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct TestResponse {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) json: Value,
-    pub(crate) text: String,
-    pub(crate) bytes: Bytes,
+pub struct TestResponse {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub json: Value,
+    pub text: String,
+    pub bytes: Bytes,
 }
 
 impl TestResponse {
     #[track_caller]
-    pub(crate) fn expect(self, status: u16) -> Value {
+    pub fn expect(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         self.json
     }
 
     /// A problem with this status and code, in the form of RFC 9457.
     #[track_caller]
-    pub(crate) fn refused(self, status: u16, code: &str) -> Value {
+    pub fn refused(self, status: u16, code: &str) -> Value {
         assert_eq!((self.status.as_u16(), self.json["code"].as_str()), (status, Some(code)), "{}", self.text);
         assert_eq!(self.headers["content-type"], "application/problem+json");
         assert_eq!(self.json["status"], status);
@@ -74,7 +73,7 @@ impl TestResponse {
         self.json
     }
 
-    pub(crate) fn header(&self, name: &str) -> &str {
+    pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
     }
 }
@@ -108,46 +107,47 @@ impl Maintenance for Upkeep {
 }
 
 impl World {
-    pub(crate) async fn new() -> World {
-        let folder = tempfile::tempdir().unwrap();
-        let store = RedbStore::open(folder.path().join("ordo.db"), Default::default()).unwrap();
-        let (tools, voice) = tools();
-        let options = EngineOptions {
-            tick_rate: Millis::from_ms(200),
-            keys: Arc::new(FixedKeys(vec![SealingKey::of([7; 32])])),
-            ..EngineOptions::default()
-        };
-        let engine = Engine::start(Arc::new(store), tools, Arc::new(SystemClock), options).await.unwrap();
+    pub async fn new() -> World {
+        World::above(testing::World::new().await).await
+    }
+
+    /// Time stands still until the test moves it, by `below`.
+    pub async fn standing() -> World {
+        World::above(testing::World::standing(testing::options()).await).await
+    }
+
+    async fn above(mut below: testing::World) -> World {
+        let (engine, voice) = (below.engine.clone(), below.voice.take());
         let (name, by, scope) = ("admin@test".into(), "test".into(), Default::default());
         let admin = TokenRequest { name, role: Role::Admin, expires_at: None, by, scope };
         engine.tokens().replace(admin, &SecretText::new(TOKEN)).await.unwrap();
-        let node = NodeIdentity { name: "test".into(), tick_rate: Millis::from_ms(200) };
+        let node = NodeIdentity { name: "test".into(), tick_rate: TICK_RATE };
         let app = App::new(engine.clone(), Auth::token(TOKEN), Arc::new(Upkeep), node);
         World {
-            folder,
+            below,
             engine,
             router: router(app.clone()),
             app,
-            voice: Some(voice),
+            voice,
             shutdown: CancellationToken::new(),
             listeners: Vec::new(),
         }
     }
 
     /// Other shares of requests from now on.
-    pub(crate) fn limit(&mut self, limits: RateLimits) {
+    pub fn limit(&mut self, limits: RateLimits) {
         self.app = self.app.clone().limited(limits);
         self.router = router(self.app.clone());
     }
 
     /// The same with those who stand between it and other systems.
-    pub(crate) fn adapted(mut self, adapters: Adapters) -> World {
+    pub fn adapted(mut self, adapters: Adapters) -> World {
         self.app = self.app.clone().with_adapters(adapters);
         self.router = router(self.app.clone());
         self
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {
+    pub async fn send(&self, request: Request<Body>) -> TestResponse {
         let (method, path) = (request.method().as_str().to_lowercase(), request.uri().path().to_owned());
         let answer = self.router.clone().oneshot(request).await.unwrap();
         contract::check(&method, &path, &answer);
@@ -158,39 +158,33 @@ impl World {
         TestResponse { status: parts.status, headers: parts.headers, json, text, bytes }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> TestResponse {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send(request("GET", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
+    pub async fn delete(&self, path: &str) -> TestResponse {
         self.send(request("DELETE", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> TestResponse {
+    pub async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("PUT", path, &[], body).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> TestResponse {
+    pub async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.with_headers("POST", path, &[], body).await
     }
 
     /// A POST without a body.
-    pub(crate) async fn order(&self, path: &str) -> TestResponse {
+    pub async fn order(&self, path: &str) -> TestResponse {
         self.send(request("POST", path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> TestResponse {
+    pub async fn patch(&self, path: &str, if_match: Option<&str>, body: Value) -> TestResponse {
         let headers: Vec<(&str, &str)> = if_match.map(|tag| ("if-match", tag)).into_iter().collect();
         self.with_headers("PATCH", path, &headers, body).await
     }
 
-    pub(crate) async fn with_headers(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Value,
-    ) -> TestResponse {
+    pub async fn with_headers(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> TestResponse {
         let mut request = request(method, path).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -199,49 +193,51 @@ impl World {
     }
 
     /// A new job; what is not given is a manual noop.
-    pub(crate) async fn job(&self, fields: Value) -> Value {
+    pub async fn job(&self, fields: Value) -> Value {
         self.post("/v1/jobs", job(fields)).await.expect(201)
     }
 
     /// Triggers the job and returns the run's id.
-    pub(crate) async fn trigger(&self, job: &Value) -> String {
+    pub async fn trigger(&self, job: &Value) -> String {
         let answer = self.order(&format!("/v1/jobs/{}/trigger", text(&job["id"]))).await.expect(202);
         text(&answer["run_id"])
     }
 
     /// The run once it has this status.
-    pub(crate) async fn until(&self, run: &str, status: &str) -> Value {
+    pub async fn until(&self, run: &str, status: &str) -> Value {
         let id: RunId = run.parse().unwrap();
         let queries = self.engine.queries();
         self.eventually(async || queries.run(id).await.unwrap().is_some_and(|run| run.status.name() == status)).await;
         self.get(&format!("/v1/runs/{run}")).await.expect(200)
     }
 
-    /// Waits until it holds; looks again whenever something changed.
+    /// Waits until it holds; looks again whenever something was committed.
     #[track_caller]
-    pub(crate) fn eventually(&self, holds: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
-        let caller = std::panic::Location::caller();
-        let mut hints = self.engine.watch();
-        async move {
-            let wait = async {
-                while !holds().await {
-                    // Lagging or not, it is time to look again.
-                    drop(hints.recv().await);
-                }
-            };
-            assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "it never held: {caller}");
-        }
+    pub fn eventually(&self, holds: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
+        self.below.until("it holds", async move || holds().await.then_some(()))
     }
 
-    pub(crate) fn socket(&mut self) -> Client {
-        let path = self.folder.path().join(format!("{}.sock", self.listeners.len()));
+    /// A new token of this role.
+    pub async fn token(&self, name: &str, role: Role) -> String {
+        text(&self.post("/v1/tokens", json!({ "name": name, "role": role })).await.expect(201)["token"])
+    }
+
+    /// Asks with another token than usual.
+    pub async fn request_as(&self, token: &str, method: &str, path: &str, body: Option<Value>) -> TestResponse {
+        let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {token}"));
+        let request = request.header("content-type", "application/json");
+        self.send(request.body(body.map_or(Body::empty(), |body| Body::from(body.to_string()))).unwrap()).await
+    }
+
+    pub fn socket(&mut self) -> Client {
+        let path = self.below.folder().join(format!("{}.sock", self.listeners.len()));
         let listener = UnixListener::bind(&path).unwrap();
         self.listeners.push(tokio::spawn(serve_unix(listener, self.app.clone(), self.shutdown.clone())));
         Client::new(Target::Socket(path), None)
     }
 
     /// The address of a server over TCP.
-    pub(crate) async fn tcp(&mut self) -> String {
+    pub async fn tcp(&mut self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         self.listeners.push(tokio::spawn(serve_tcp(listener, self.app.clone(), self.shutdown.clone())));
@@ -249,12 +245,12 @@ impl World {
     }
 }
 
-pub(crate) fn request(method: &str, path: &str) -> axum::http::request::Builder {
+pub fn request(method: &str, path: &str) -> axum::http::request::Builder {
     Request::builder().method(method).uri(path).header("authorization", format!("Bearer {TOKEN}"))
 }
 
 /// The fields given, over those of a manual noop.
-pub(crate) fn job(fields: Value) -> Value {
+pub fn job(fields: Value) -> Value {
     let mut job = json!({ "label": "j", "tool_name": "noop", "trigger": { "type": "manual" } });
     let Value::Object(fields) = fields else { panic!("fields of a job: {fields}") };
     for (name, value) in fields {
@@ -263,10 +259,10 @@ pub(crate) fn job(fields: Value) -> Value {
     job
 }
 
-pub(crate) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
 }
 
-pub(crate) fn texts(items: &Value, name: &str) -> Vec<String> {
+pub fn texts(items: &Value, name: &str) -> Vec<String> {
     items.as_array().unwrap().iter().map(|item| text(&item[name])).collect()
 }

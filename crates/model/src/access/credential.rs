@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
+use crate::access::role::Right;
 use crate::id::Kind;
-use crate::role::Right;
 
 const COVER: &str = "***";
 

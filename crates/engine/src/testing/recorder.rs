@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use ordo_engine::{OutgoingMessage, Retries, SendError, Sender, Sent};
 use ordo_model::notification::Message;
 use ordo_model::{EntityId, Millis};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+
+use super::world::PATIENCE;
+use crate::{OutgoingMessage, Retries, SendError, Sender, Sent};
 
 /// One try, as the sender saw it.
 #[derive(Debug, Clone)]
@@ -24,10 +25,14 @@ pub struct Try {
     pub ok: bool,
 }
 
+#[derive(Debug)]
 pub struct Recorder {
     name: &'static str,
     retries: Retries,
-    takes: Duration,
+    /// Nothing is sent while it is closed; a try that came waits.
+    gate: watch::Sender<bool>,
+    /// Tries that came to the gate.
+    came: AtomicUsize,
     tries: Mutex<Vec<Try>>,
     /// What comes of the next tries; when it is empty, they succeed.
     plan: Mutex<VecDeque<Result<Sent, SendError>>>,
@@ -43,7 +48,8 @@ impl Recorder {
         Recorder {
             name,
             retries: Retries::doubling(Millis::from_ms(20), Millis::from_ms(100), 4),
-            takes: Duration::ZERO,
+            gate: watch::Sender::new(true),
+            came: AtomicUsize::new(0),
             tries: Mutex::default(),
             plan: Mutex::default(),
             fails_every: None,
@@ -52,9 +58,18 @@ impl Recorder {
         }
     }
 
-    pub fn taking(mut self, takes: Duration) -> Recorder {
-        self.takes = takes;
-        self
+    /// From now on no try comes to its end, until the gate is opened.
+    pub fn close(&self) {
+        self.gate.send_replace(false);
+    }
+
+    pub fn open(&self) {
+        self.gate.send_replace(true);
+    }
+
+    /// How many tries there were, with those that wait at the gate and those that never came to their end.
+    pub fn came(&self) -> usize {
+        self.came.load(Ordering::SeqCst)
     }
 
     pub fn failing_every(mut self, count: usize) -> Recorder {
@@ -107,7 +122,7 @@ impl Recorder {
                 news.await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(600), look).await;
+        let waited = tokio::time::timeout(PATIENCE * 10, look).await;
         assert!(
             waited.is_ok(),
             "{} never saw what was wanted: {:?}",
@@ -128,7 +143,10 @@ impl Sender for Recorder {
     }
 
     async fn send(&self, outgoing: &OutgoingMessage<'_>) -> Result<Sent, SendError> {
-        tokio::time::sleep(self.takes).await;
+        self.came.fetch_add(1, Ordering::SeqCst);
+        self.news.notify_waiters();
+        // The gate lives as long as the recorder.
+        drop(self.gate.subscribe().wait_for(|is_open| *is_open).await);
         let planned = self.plan.lock().unwrap().pop_front();
         let number = self.count() + 1;
         let fails = self.fails_every.is_some_and(|every| number.is_multiple_of(every));
@@ -146,6 +164,11 @@ impl Sender for Recorder {
         self.delivered.fetch_add(usize::from(outcome.is_ok()), Ordering::SeqCst);
         self.news.notify_waiters();
         outcome
+    }
+
+    /// Longer than any test: whoever waits for a closed gate waits for ever.
+    fn timeout(&self) -> Millis {
+        Millis::from_hours(1)
     }
 
     fn retries(&self) -> Retries {

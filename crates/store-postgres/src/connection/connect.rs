@@ -10,9 +10,9 @@ use ordo_store::Fault;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::connection::tls::MakeTls;
+use crate::connection::url::ConnectTarget;
 use crate::fault::Trouble;
-use crate::tls::MakeTls;
-use crate::url::ConnectTarget;
 
 /// How long a caller waits for a free connection.
 const POOL_PATIENCE: Duration = Duration::from_secs(10);

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use crate::commits::{SimSubmission, To};
 use crate::happening::Happening;
-use crate::history::{ClientCommand, FactKind, Reply};
 use crate::misfortune::Misfortune;
+use crate::record::history::{ClientCommand, FactKind, Reply};
 use crate::workload::{self, WorkloadSpan};
 use crate::world::{Crash, Simulation};
 

@@ -16,12 +16,12 @@ use ordo_store::{Fault, Store};
 use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
+use crate::actors::executor::SimExecutor;
+use crate::actors::ready::ready;
 use crate::closing;
 use crate::commits::{Commits, SimSubmission, To};
-use crate::executor::SimExecutor;
 use crate::happening::Happening;
-use crate::history::{FactKind, FinalState};
-use crate::ready::ready;
+use crate::record::history::{FactKind, FinalState};
 use crate::world::{Crash, Simulation};
 
 /// The shell asks the core at least this often. While the clock goes as it should, asking early changes nothing: the
@@ -249,7 +249,7 @@ impl Simulation {
     }
 
     /// Nobody outside wants to hear of anything: what waits in the outbox is handed on by being read.
-    pub(crate) fn attend(&mut self, job_id: JobId) -> Result<(), Crash> {
+    pub(crate) fn reconcile(&mut self, job_id: JobId) -> Result<(), Crash> {
         let read = ready(self.node().queries.job(job_id));
         if self.plug.is_cut() {
             return Err(Crash);

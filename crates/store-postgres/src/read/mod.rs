@@ -2,13 +2,16 @@
 //!
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
+pub(crate) mod position;
+pub(crate) mod read_log;
+
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, Stats, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
 use crate::migrate::LAYOUT;
 
 pub(crate) async fn load(database: &ConnectionPools, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {

@@ -20,7 +20,7 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream 
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::url::{ConnectTarget, Tls};
+use crate::connection::url::{ConnectTarget, Tls};
 
 #[derive(Clone)]
 pub(crate) struct MakeTls(Arc<ClientConfig>);

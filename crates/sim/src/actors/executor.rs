@@ -11,7 +11,7 @@ use ordo_model::{FencingToken, JobId, RunId, Timestamp};
 use serde_json::json;
 
 use crate::happening::Happening;
-use crate::history::FactKind;
+use crate::record::history::FactKind;
 use crate::world::{Crash, Simulation};
 
 /// How the work itself ended.
@@ -64,14 +64,14 @@ impl Simulation {
         executor.attempts.insert((run, token), begun);
         executor.held.insert(run, Hold { token, stopped: false });
         if !deaf {
-            let (after, ended) = self.fate(timeout_ms);
+            let (after, ended) = self.work_end(timeout_ms);
             let generation = self.generation();
             self.after(after, Happening::AttemptEnds { generation, run, token, ended });
         }
     }
 
     /// When and how an attempt ends if nobody interferes.
-    fn fate(&mut self, timeout_ms: i64) -> (i64, WorkEnd) {
+    fn work_end(&mut self, timeout_ms: i64) -> (i64, WorkEnd) {
         let longest = if self.calm { 60 } else { *self.rng.pick(&[20, 500, 10_000, 100_000]) };
         let takes = self.rng.skewed(1, longest);
         let hangs = !self.calm && self.rng.chance(30);

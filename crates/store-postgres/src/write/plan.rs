@@ -11,7 +11,7 @@ use ordo_store::{
 use uuid::Uuid;
 
 use crate::codes;
-use crate::position::Vector;
+use crate::read::position::Vector;
 
 /// What must be locked and read before batches can be decided.
 #[derive(Debug, Default)]

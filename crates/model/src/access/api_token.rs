@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::executor_scope::{ExecutorScope, ScopeRefusal};
+use crate::access::executor_scope::{ExecutorScope, ScopeRefusal};
+use crate::access::role::Role;
 use crate::id::{EntityId, Kind};
 use crate::limits::{ENDED_SESSIONS_MAX, TOKEN_EXPIRY_MAX, TOKEN_KEPT, TOKEN_NAME_MAX_BYTES, TOKEN_USE_NOTED};
 use crate::object::{Misplaced, Object};
-use crate::role::Role;
 use crate::text::is_default;
 use crate::time::Timestamp;
 

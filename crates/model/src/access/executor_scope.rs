@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::role::Role;
 use crate::executor::Offer;
 use crate::limits::{GROUP_MAX_BYTES, TOKEN_SCOPE_MAX, TOOL_NAME_MAX_BYTES};
-use crate::role::Role;
 use crate::text::is_name;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

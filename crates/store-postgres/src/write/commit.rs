@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
-use crate::plan::{CommitPlan, Concerned, KnownState, Writes};
+use crate::write::plan::{CommitPlan, Concerned, KnownState, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";

@@ -18,6 +18,12 @@ pub struct CountingStore {
     is_old: AtomicBool,
 }
 
+impl std::fmt::Debug for CountingStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CountingStore").field("reads", &self.reads).finish_non_exhaustive()
+    }
+}
+
 impl CountingStore {
     pub fn around(inner: &Arc<dyn Store>) -> Arc<CountingStore> {
         let (reads, is_old) = (AtomicUsize::new(0), AtomicBool::new(false));

@@ -4,7 +4,7 @@
 
 use ordo_store::Fault;
 
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
 use crate::fault::Trouble;
 
 /// A row that is written as it stands: refused by a database that only reads, or that has no room.

@@ -5,8 +5,8 @@ use ordo_model::JobId;
 use ordo_model::job::Event;
 use ordo_store::Store;
 
-use crate::history::FactKind;
-use crate::ready::ready;
+use crate::actors::ready::ready;
+use crate::record::history::FactKind;
 use crate::world::Simulation;
 
 impl Simulation {

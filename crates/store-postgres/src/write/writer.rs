@@ -11,10 +11,10 @@ use ordo_store::{Batch, CommitOutcome, CommitResult, Fault, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use crate::commit::{Tried, UnconfirmedCommit, try_once};
-use crate::connect::ConnectionPools;
+use crate::connection::connect::ConnectionPools;
 use crate::fault::Trouble;
 use crate::hints::HintChannel;
+use crate::write::commit::{Tried, UnconfirmedCommit, try_once};
 
 /// One transaction gathers at most this many items,
 const GATHERED_ITEMS_MAX: usize = 8_192;

@@ -12,9 +12,9 @@ use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
-use crate::connect::ConnectionPools;
-use crate::position::Vector;
+use crate::connection::connect::ConnectionPools;
 use crate::read::edge;
+use crate::read::position::Vector;
 
 /// How many events of a partition are looked at first; more if the page is not full then.
 const FIRST_LOOK: usize = 4;

@@ -1,0 +1,5 @@
+//! Commits: planned as statements, gathered, written in one pipeline.
+
+pub(crate) mod commit;
+pub(crate) mod plan;
+pub(crate) mod writer;

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
+use super::definition::trigger::Trigger;
 use super::event::{Cause, Timeliness};
 use super::outbox::Notice;
 use super::pace::{Pace, Pool};
 use super::run::{AttemptError, Run, RunStatus};
 use super::shard::{Shard, ShardEnd, ShardPosition};
-use super::trigger::Trigger;
 use crate::id::{FencingToken, Incarnation, JobId, RunId};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK, RETENTION_SLACK_MIN};
 use crate::moment::ClockFrame;
@@ -28,7 +28,7 @@ use crate::trace::TraceParent;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub id: JobId,
-    #[serde(with = "super::packed_definition")]
+    #[serde(with = "super::definition::packed")]
     pub definition: Arc<Definition>,
     /// Moves with the definition only.
     pub revision: u64,

@@ -4,9 +4,9 @@
 //! next is judged by elapsed time.
 
 use super::draft::Draft;
+use crate::job::definition::trigger::Trigger;
 use crate::job::event::Event;
 use crate::job::state::Job;
-use crate::job::trigger::Trigger;
 use crate::moment::ClockFrame;
 use crate::schedule::{Due, Occurrence, Rule, Schedule};
 use crate::time::{Millis, Timestamp};

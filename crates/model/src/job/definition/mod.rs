@@ -2,15 +2,16 @@
 //!
 //! Invariant: a definition inside a job has been validated; nothing later needs to doubt it.
 
+pub(super) mod key;
+pub(super) mod packed;
+pub(super) mod policy;
+pub(super) mod reaction;
+pub(super) mod trigger;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::after::After;
-use super::key::{ConcurrencyKey, RateLimit, UniqueKey};
-use super::packed_definition::Packed;
-use super::policy::{Block, Misfire, Retention, Retry, Routing};
-use super::reaction::Reaction;
-use super::trigger::Trigger;
 use crate::limits::{
     AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT,
     PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
@@ -19,6 +20,11 @@ use crate::schedule::{Rule, Schedule, ScheduleError};
 use crate::strict::{self, Misread};
 use crate::text::{is_deceptive, is_of_prose};
 use crate::time::{Millis, Timestamp};
+use key::{ConcurrencyKey, RateLimit, UniqueKey};
+use packed::Packed;
+use policy::{Block, Misfire, Retention, Retry, Routing};
+use reaction::Reaction;
+use trigger::Trigger;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -74,7 +80,7 @@ pub struct Definition {
     pub after: Option<After>,
     /// Kept from the first time it is asked for: a job is written with every transition, its definition changes rarely.
     #[serde(skip)]
-    pub(super) packed: Packed,
+    packed: Packed,
 }
 
 fn empty_object() -> Value {

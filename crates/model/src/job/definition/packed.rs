@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use super::definition::Definition;
+use super::Definition;
 
-pub(super) fn serialize<S: Serializer>(definition: &Arc<Definition>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(in crate::job) fn serialize<S: Serializer>(definition: &Arc<Definition>, serializer: S) -> Result<S::Ok, S::Error> {
     if serializer.is_human_readable() {
         return definition.serialize(serializer);
     }
@@ -23,7 +23,7 @@ pub(super) fn serialize<S: Serializer>(definition: &Arc<Definition>, serializer:
     serializer.serialize_bytes(packed.get_or_init(|| bytes.into_boxed_slice()))
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Definition>, D::Error> {
+pub(in crate::job) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Definition>, D::Error> {
     if deserializer.is_human_readable() {
         return Arc::deserialize(deserializer);
     }

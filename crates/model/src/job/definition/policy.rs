@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::Invalid;
+use super::Invalid;
 use crate::limits::{
     ATTEMPTS_MAX, BACKOFF_DEFAULT, BACKOFF_MAX, CATCH_UP_MAX, CONCURRENT_DEFAULT, CONCURRENT_MAX,
     RETENTION_AGE_DEFAULT, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,

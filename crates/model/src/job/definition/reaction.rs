@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Invalid, text};
+use super::{Invalid, text};
 use crate::incident::Severity;
 use crate::limits::{INCIDENT_AFTER_MAX, LABEL_MAX_BYTES};
 

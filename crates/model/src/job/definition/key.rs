@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::definition::Invalid;
+use super::Invalid;
 use crate::id::mix;
 use crate::limits::{
     KEY_CONCURRENCY_MAX, KEY_POINTER_MAX_BYTES, KEY_VALUE_MAX_BYTES, RATE_LIMIT_MAX, RATE_PER_MAX, UNIQUE_WINDOW_MAX,

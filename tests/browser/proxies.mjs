@@ -104,8 +104,11 @@ function streamed(url, world, happen) {
     const client = url.startsWith("https") ? https : http;
     const headers = { Authorization: `Bearer ${world.token}`, Accept: "text/event-stream", Host: NAME };
     const options = { headers, rejectUnauthorized: false, servername: NAME, lookup: (_name, asked, found) => (asked.all ? found(null, [{ address: ADDRESS, family: 4 }]) : found(null, ADDRESS, 4)) };
+    const late = setTimeout(() => {
+      failed(new Error("the stream is gathered by the proxy: nothing arrived in 20 s"));
+      request.destroy();
+    }, 20000);
     const request = client.get(`${url}/v1/events`, options, (answer) => {
-      const late = setTimeout(() => failed(new Error("the stream is gathered by the proxy: nothing arrived in 20 s")), 20000);
       let seen = "";
       answer.on("data", (text) => {
         seen += text;

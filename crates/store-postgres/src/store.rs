@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::connect::ConnectionPools;
 use crate::hints::HintChannel;
+use crate::position::Vector;
 use crate::url::{BadUrl, ConnectTarget};
 use crate::writer::PostgresWriter;
 use crate::{migrate, probe, read, read_log, rebuild};
@@ -105,6 +106,10 @@ impl Store for PostgresStore {
 
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         read_log::events(&self.database, after, limit).await
+    }
+
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        Ok(Vector::read(to)?.beyond(&Vector::read(from)?))
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {

@@ -20,6 +20,7 @@ use crate::files::held::StoreLock;
 use crate::files::open::RedbOptions;
 use crate::files::source::{BackendSource, Disk, repair_rights};
 use crate::handle::Handle;
+use crate::tables::keys::position_of;
 use crate::writer::{RedbWriter, commit_one};
 use crate::{probe, read, rebuild};
 
@@ -120,6 +121,10 @@ impl Store for RedbStore {
 
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.handle.read(|layers| read::events(layers, after, limit))
+    }
+
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        Ok(position_of(to)?.saturating_sub(position_of(from)?))
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {

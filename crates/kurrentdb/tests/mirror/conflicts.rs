@@ -21,7 +21,7 @@ async fn a_foreign_writer_halts_one_stream_and_no_other() {
     world.grow(job(1), 5).await;
     world.grow(job(2), 4).await;
     mirror.appended(6).await;
-    assert_eq!(stub.versions(job(2)), [1, 2, 3, 4]);
+    assert_eq!(stub.versions(&job(2)), [1, 2, 3, 4]);
     mirror.end().await;
     // It stays so until what stands in the way is gone; then what was passed over is caught up with.
     let mut mirror = world.mirror(&stub);
@@ -31,7 +31,7 @@ async fn a_foreign_writer_halts_one_stream_and_no_other() {
     let mut mirror = world.mirror(&stub);
     let status = mirror.appended(3).await;
     assert_eq!((status.halted.len(), status.missing), (0, 0));
-    assert_eq!(stub.versions(job(1)), [1, 2, 3, 4, 5]);
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3, 4, 5]);
     mirror.end().await;
 }
 
@@ -50,7 +50,7 @@ async fn what_is_trimmed_while_its_stream_is_halted_is_missing() {
     let mut mirror = world.mirror(&stub);
     let status = mirror.appended(2).await;
     assert_eq!((status.halted.len(), status.missing), (0, 4), "1 to 4; 5 is a checkpoint");
-    assert_eq!(stub.versions(job(1)), [5, 6]);
+    assert_eq!(stub.versions(&job(1)), [5, 6]);
     mirror.end().await;
 }
 
@@ -76,7 +76,7 @@ async fn an_event_that_is_too_large_halts_its_stream_and_large_ones_go_one_by_on
     world.add(job(2), 0, large(1, 2 * 1024 * 1024)).await;
     let mut mirror = world.mirror(&stub);
     let status = mirror.appended(5).await;
-    assert_eq!(stub.versions(job(1)), [1, 2, 3, 4, 5]);
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3, 4, 5]);
     let why = &status.halted[&job(2).to_string()];
     assert!(why.contains("Maximum Append Size"), "{why}");
     mirror.end().await;
@@ -96,10 +96,10 @@ async fn a_store_restored_from_an_older_copy_does_not_overwrite_what_came_after(
     restored.grow(job(2), 2).await;
     let mut mirror = restored.mirror(&stub);
     mirror.appended(1).await;
-    assert_eq!(stub.versions(job(2)), [1, 2], "the same history goes on");
+    assert_eq!(stub.versions(&job(2)), [1, 2], "the same history goes on");
     restored.add(job(1), 2, NewEvent { data: b"{\"other\": true}".to_vec(), ..event(3) }).await;
     let status = mirror.until(|status| !status.halted.is_empty()).await;
     assert!(status.halted[&job(1).to_string()].contains("another"), "{status:?}");
-    assert_eq!(stub.versions(job(1)), [1, 2, 3]);
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3]);
     mirror.end().await;
 }

@@ -19,7 +19,7 @@ async fn killed_in_the_middle_it_goes_on_where_it_was() {
     let mut mirror = world.mirror(&stub);
     mirror.caught_up().await;
     for number in 1..=30 {
-        assert_eq!(stub.versions(job(number)), (1..=10).collect::<Vec<_>>(), "job {number}");
+        assert_eq!(stub.versions(&job(number)), (1..=10).collect::<Vec<_>>(), "job {number}");
     }
     mirror.end().await;
 }
@@ -39,7 +39,7 @@ async fn a_server_that_goes_away_and_comes_back_gets_everything() {
     stub.come_up().await;
     let status = mirror.appended(6).await;
     assert_eq!((status.last_error, status.waiting_since), (None, None));
-    assert_eq!((stub.versions(job(1)), stub.versions(job(2))), (vec![1, 2, 3, 4, 5], vec![1]));
+    assert_eq!((stub.versions(&job(1)), stub.versions(&job(2))), (vec![1, 2, 3, 4, 5], vec![1]));
     mirror.end().await;
 }
 
@@ -52,7 +52,7 @@ async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
     mirror.until(|status| status.failures >= 1).await;
     stub.come_up().await;
     mirror.appended(2).await;
-    assert_eq!(stub.versions(job(1)), [1, 2]);
+    assert_eq!(stub.versions(&job(1)), [1, 2]);
     mirror.end().await;
 }
 
@@ -63,7 +63,7 @@ async fn an_append_whose_answer_was_lost_is_not_doubled() {
     stub.plan([Mishap::AnswerLost]);
     let mut mirror = world.mirror(&stub);
     mirror.until(|status| status.failures == 1).await;
-    assert_eq!(stub.versions(job(1)), [1, 2, 3], "it was applied");
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3], "it was applied");
     mirror.caught_up().await;
     assert_eq!(stub.with(|streams| streams.repeats), 1, "and the server knew it again");
     // With more behind it than was sent before: the server calls that a conflict, and its end decides.
@@ -71,9 +71,9 @@ async fn an_append_whose_answer_was_lost_is_not_doubled() {
     world.grow(job(1), 4).await;
     mirror.until(|status| status.failures == 2).await;
     world.grow(job(1), 6).await;
-    mirror.until(|_| stub.versions(job(1)).len() == 6).await;
+    mirror.until(|_| stub.versions(&job(1)).len() == 6).await;
     mirror.caught_up().await;
-    assert_eq!(stub.versions(job(1)), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3, 4, 5, 6]);
     mirror.end().await;
 }
 
@@ -88,7 +88,7 @@ async fn whatever_else_goes_wrong_is_tried_again_and_reported() {
         stub.plan([mishap]);
         let mut mirror = world.mirror(&stub);
         mirror.caught_up().await;
-        let version = stub.versions(job(1)).len() as u64 + 1;
+        let version = stub.versions(&job(1)).len() as u64 + 1;
         world.grow(job(1), version).await;
         let status = mirror.until(|status| status.failures == 1).await;
         let error = status.last_error.unwrap();
@@ -96,7 +96,7 @@ async fn whatever_else_goes_wrong_is_tried_again_and_reported() {
         mirror.appended(1).await;
         mirror.end().await;
     }
-    assert_eq!(stub.versions(job(1)), [1, 2, 3]);
+    assert_eq!(stub.versions(&job(1)), [1, 2, 3]);
 }
 
 #[tokio::test]
@@ -115,6 +115,6 @@ async fn when_a_node_of_a_cluster_is_gone_another_is_found() {
     two.name_members([two.address]);
     world.grow(job(1), 4).await;
     mirror.appended(4).await;
-    assert_eq!(two.versions(job(1)), [1, 2, 3, 4]);
+    assert_eq!(two.versions(&job(1)), [1, 2, 3, 4]);
     mirror.end().await;
 }

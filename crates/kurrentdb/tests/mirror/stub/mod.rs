@@ -120,14 +120,14 @@ impl Stub {
     }
 
     /// Types of the events of a stream.
-    pub fn kinds(&self, stream: impl ToString) -> Vec<String> {
+    pub fn kinds(&self, stream: &(impl ToString + ?Sized)) -> Vec<String> {
         self.with(|streams| {
             let kept = streams.kept.get(&stream.to_string());
             kept.into_iter().flatten().map(|event| event.kind.clone()).collect()
         })
     }
 
-    pub fn versions(&self, stream: impl ToString) -> Vec<u64> {
+    pub fn versions(&self, stream: &(impl ToString + ?Sized)) -> Vec<u64> {
         self.with(|streams| streams.kept.get(&stream.to_string()).into_iter().flatten().map(|e| e.version()).collect())
     }
 

@@ -3,21 +3,22 @@
 //! Invariant: the position moves on only when every event up to it is there, or is counted as missing, or belongs to a
 //! stream that is halted and says so. Whatever fails is tried again from there.
 
-use std::collections::BTreeMap;
+mod feed;
+mod halted;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
-use ordo_engine::clock::{SharedClock, Stopwatch, new_id};
-use ordo_engine::mirror::{MIRROR_PROGRESS, MirrorState, MirrorStatus};
-use ordo_engine::partitions::Ownership;
+use ordo_engine::clock::{Stopwatch, new_id};
+use ordo_engine::mirror::{MirrorState, MirrorStatus};
 use ordo_model::credential::is_published;
 use ordo_model::{EntityId, Millis};
-use ordo_store::{Fault, Partition, Store, StoredEvent};
+use ordo_store::{Fault, Position, StoredEvent};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -27,6 +28,8 @@ use crate::connection::{Session, Target};
 use crate::ends::StreamEnds;
 use crate::progress::{Halted, Progress};
 use crate::record::Record;
+
+pub use feed::Feed;
 
 /// How many events are in memory at a time.
 const PAGE: usize = 64;
@@ -38,42 +41,6 @@ const SAVE_EVERY: Millis = Millis::from_secs(1);
 const RETRY_HALTED_EVERY: Millis = Millis::from_secs(600);
 /// With more than these something is wrong with all of them: the mirror waits instead of passing over everything.
 const HALTED_MAX: usize = 1_000;
-
-/// Where events come from.
-pub struct Feed {
-    store: Arc<dyn Store>,
-    hints: broadcast::Receiver<ChangeHint>,
-    ownership: watch::Receiver<Ownership>,
-    clock: SharedClock,
-}
-
-impl std::fmt::Debug for Feed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Feed").field("ownership", &self.ownership).finish_non_exhaustive()
-    }
-}
-
-impl Feed {
-    pub fn of(engine: &Engine) -> Feed {
-        let store = engine.queries().store().clone();
-        Feed::new(store, engine.watch(), engine.ownership(), engine.clock().clone())
-    }
-
-    pub fn new(
-        store: Arc<dyn Store>,
-        hints: broadcast::Receiver<ChangeHint>,
-        ownership: watch::Receiver<Ownership>,
-        clock: SharedClock,
-    ) -> Feed {
-        Feed { store, hints, ownership, clock }
-    }
-
-    /// Of the nodes that share a store, the one that serves this partition mirrors. Two at once would do no harm.
-    fn is_ours(&self) -> bool {
-        let ours = *self.ownership.borrow();
-        ours.partitions.contains(Partition::of_id(MIRROR_PROGRESS)) && ours.until > self.clock.now()
-    }
-}
 
 /// A mirror at work.
 pub struct Mirror {
@@ -265,7 +232,7 @@ impl Mirror {
         self.advance(through, gone).await
     }
 
-    async fn advance(&mut self, through: ordo_store::Position, gone: u64) -> Result<(), Trouble> {
+    async fn advance(&mut self, through: Position, gone: u64) -> Result<(), Trouble> {
         if gone > 0 {
             tracing::warn!(events = gone, "events were trimmed or purged before they were mirrored");
         }
@@ -315,50 +282,6 @@ impl Mirror {
         Ok(Appender { session, store, credentials, mirror: self.progress().mirror })
     }
 
-    /// Streams that were halted go on if nothing stands in their way any more.
-    async fn retry_halted(&mut self) -> Result<(), Trouble> {
-        for (name, before) in self.progress().halted().clone() {
-            let Ok(entity) = name.parse::<EntityId>() else { continue };
-            let (caught_up, still) = self.catch_up(entity, &before).await?;
-            match still {
-                None => {
-                    tracing::info!(stream = %entity, events = caught_up, "a stream is mirrored again");
-                    self.progress().resume(entity, caught_up);
-                }
-                Some(halted) => {
-                    let passed = before.passed.saturating_sub(caught_up);
-                    self.progress().halt(entity, Halted { passed, through: before.through, ..halted });
-                }
-            }
-            self.unsaved.get_or_insert_with(Stopwatch::start);
-        }
-        self.halted_tried = Some(Stopwatch::start());
-        Ok(())
-    }
-
-    /// From the first event that is not there on. How many of those that were passed over are there now, and what
-    /// still stands in the way.
-    async fn catch_up(&mut self, entity: EntityId, before: &Halted) -> Result<(u64, Option<Halted>), Trouble> {
-        let (mut from, mut caught_up) = (before.from, 0);
-        loop {
-            let page = self.feed.store.history(entity, from, PAGE).await.map_err(|fault| store_trouble(&fault))?;
-            let Some(last) = page.events.last() else { return Ok((caught_up, None)) };
-            let next = last.version + 1;
-            let versions: Vec<u64> = page.events.iter().map(|event| event.version).collect();
-            let records = page.events.into_iter().map(Record::of).collect::<Result<_, Fault>>();
-            let records = records.map_err(|fault| store_trouble(&fault))?;
-            let work = StreamWork { entity, records, end: None, appended: 0 };
-            let halted = self.append(vec![work]).await?.pop().map(|(_, halted)| halted);
-            let there = halted.as_ref().map_or(next, |halted| halted.from);
-            let is_caught_up = |version: &&u64| **version < there && **version <= before.through;
-            caught_up += versions.iter().filter(is_caught_up).count() as u64;
-            if halted.is_some() {
-                return Ok((caught_up, halted));
-            }
-            from = next;
-        }
-    }
-
     async fn save(&mut self) -> Result<(), Trouble> {
         if let (Some(progress), Some(_)) = (&self.progress, self.unsaved) {
             progress.save(self.feed.store.as_ref()).await.map_err(|fault| store_trouble(&fault))?;
@@ -398,7 +321,7 @@ fn halted(work: &StreamWork, why: String) -> Halted {
     }
 }
 
-type Streams = BTreeMap<EntityId, std::collections::VecDeque<Record>>;
+type Streams = BTreeMap<EntityId, VecDeque<Record>>;
 
 /// What may be seen of them, in order within each stream.
 fn by_stream(events: Vec<StoredEvent>) -> Result<Streams, Fault> {

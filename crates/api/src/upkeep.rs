@@ -38,6 +38,43 @@ pub struct StatusView {
     pub pools: Vec<PoolView>,
     pub tools: Vec<String>,
     pub counters: BTreeMap<String, u64>,
+    /// Where all events are mirrored to, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<MirrorView>,
+}
+
+/// How the mirror of all events in another system is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Mirror)]
+pub struct MirrorView {
+    /// Where it writes to, without credentials.
+    pub target: String,
+    /// `standing_by` (another node mirrors), `catching_up`, `caught_up` or `failing`.
+    #[schema(examples("caught_up"))]
+    pub state: String,
+    /// The age of the oldest event that is known not to be there yet.
+    pub lag_ms: u64,
+    /// Events appended since the node started.
+    pub appended: u64,
+    /// Tries that failed since the node started.
+    pub failures: u64,
+    /// Events that were trimmed or purged before they could be mirrored.
+    pub missing: u64,
+    /// The same, from before the mirror began.
+    pub missing_before: u64,
+    /// How many streams are not mirrored because something stands in their way.
+    pub halted: usize,
+    /// The first of them, at most 20.
+    pub halted_streams: Vec<HaltedStream>,
+    /// Why the last try failed; null when it did not.
+    #[schema(required)]
+    pub last_error: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HaltedStream {
+    pub stream: String,
+    pub reason: String,
 }
 
 /// What the timekeeper of a node has in mind: a projection of the alarms in the store.

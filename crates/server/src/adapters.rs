@@ -2,6 +2,8 @@
 
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_adapters::webhook::directory::Directory;
+use ordo_engine::mirror::MirrorStatus;
+use tokio::sync::watch;
 
 /// None of them has to be there.
 #[derive(Debug, Clone, Default)]
@@ -10,4 +12,6 @@ pub struct Adapters {
     pub slack: Option<SigningSecret>,
     /// Keeps the senders in step with the subscriptions; None: nothing is sent from here.
     pub directory: Option<Directory>,
+    /// How the mirror of all events is doing; None: there is none.
+    pub mirror: Option<watch::Receiver<MirrorStatus>>,
 }

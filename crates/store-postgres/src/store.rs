@@ -16,6 +16,7 @@ use crate::connection::connect::ConnectionPools;
 use crate::connection::probe;
 use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::hints::HintChannel;
+use crate::read::position::Vector;
 use crate::read::read_log;
 use crate::write::writer::PostgresWriter;
 use crate::{migrate, read, rebuild};
@@ -107,6 +108,10 @@ impl Store for PostgresStore {
 
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         read_log::events(&self.database, after, limit).await
+    }
+
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        Ok(Vector::read(to)?.beyond(&Vector::read(from)?))
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {

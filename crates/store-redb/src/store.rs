@@ -21,6 +21,7 @@ use crate::files::open::RedbOptions;
 use crate::files::source::{BackendSource, Disk, repair_rights};
 use crate::handle::Handle;
 use crate::read;
+use crate::tables::keys::position_of;
 use crate::upkeep::{probe, rebuild};
 use crate::writer::{RedbWriter, commit_one};
 
@@ -121,6 +122,10 @@ impl Store for RedbStore {
 
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.handle.read(|layers| read::events(layers, after, limit))
+    }
+
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        Ok(position_of(to)?.saturating_sub(position_of(from)?))
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {

@@ -15,7 +15,7 @@ pub const EVENT_KIND_MAX_BYTES: usize = 255;
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub items: Vec<Item>,
-    /// Log text and large results; unguarded, because their keys are written once.
+    /// Log text and large results, and what has one writer only; unguarded: a chunk given again replaces the former.
     pub chunks: Vec<Chunk>,
 }
 

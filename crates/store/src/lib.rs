@@ -130,6 +130,11 @@ pub trait Store: Send + Sync + 'static {
     /// purged meanwhile is still good: the reader goes on with the next event that is kept.
     async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault>;
 
+    /// How many events were given a position after `from` and up to `to`, whether they are still kept or not. A reader
+    /// that got fewer between the two knows how many were gone before it came. Both are positions that
+    /// [`Store::events`] returned, or the empty one.
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault>;
+
     /// Alarms at or before `until`, in order of (time, id), after the given entry.
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault>;
 

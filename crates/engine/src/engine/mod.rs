@@ -117,6 +117,7 @@ struct Shared {
     /// They end by themselves when they are cancelled.
     reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
     writable: Writable,
+    ownership: watch::Sender<Ownership>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -201,6 +202,8 @@ impl Engine {
             drained: None,
             untidy: untidy.clone(),
         };
+        let ownership = if store.is_shared() { Ownership::none() } else { Ownership::everything() };
+        let (ownership, _) = watch::channel(ownership);
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
         let engine = Engine {
             shared: Arc::new(Shared {
@@ -223,6 +226,7 @@ impl Engine {
                 tasks: std::sync::Mutex::new(tasks),
                 reconciler: std::sync::Mutex::default(),
                 writable: Writable::default(),
+                ownership,
             }),
         };
         engine.recover().await?;
@@ -248,7 +252,8 @@ impl Engine {
         core: mpsc::UnboundedSender<Input>,
         reviewer: Reviewer,
     ) {
-        let (ours, watched) = watch::channel(Ownership::none());
+        let ours = self.shared.ownership.clone();
+        let watched = ours.subscribe();
         let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
         let live = self.shared.live.clone();
         self.keep_task(tokio::spawn(reviewer.clone().run()));
@@ -365,6 +370,11 @@ impl Engine {
     /// Hints about everything but jobs and their runs.
     pub fn watch_objects(&self) -> broadcast::Receiver<ChangeHint> {
         self.shared.live.watch_objects()
+    }
+
+    /// Which partitions this node serves, as nodes come and go; all of them where the store is not shared.
+    pub fn ownership(&self) -> watch::Receiver<Ownership> {
+        self.shared.ownership.subscribe()
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {

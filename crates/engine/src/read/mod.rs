@@ -4,6 +4,7 @@ pub mod change_hint;
 pub mod job_list;
 mod job_source;
 pub mod metrics;
+pub mod mirror;
 pub mod object_queries;
 pub mod page;
 pub mod queries;

@@ -67,6 +67,10 @@ impl Store for CountingStore {
         self.read().events(after, limit).await
     }
 
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        self.inner.distance(from, to)
+    }
+
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
         self.read().due(until, after, limit).await
     }

@@ -1,6 +1,6 @@
 //! What falls due, and when: the clock, the ring of near alarms, and the timekeeper that fills it.
 
 pub mod clock;
-pub(crate) mod partitions;
+pub mod partitions;
 mod ring;
 pub mod timekeeper;

@@ -59,6 +59,11 @@ impl Ownership {
         Ownership { partitions: PartitionSet::default(), until: Timestamp::MIN }
     }
 
+    /// What a node has that shares its store with nobody.
+    pub fn everything() -> Ownership {
+        Ownership { partitions: PartitionSet::all(), until: Timestamp::MAX }
+    }
+
     pub fn covers(&self, entity: EntityId) -> bool {
         self.partitions.contains(Partition::of(entity))
     }

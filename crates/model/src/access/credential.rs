@@ -7,6 +7,29 @@ use serde_json::Value;
 use crate::access::role::Right;
 use crate::id::Kind;
 
+/// What it takes to see the stream of an entity.
+pub const fn to_see(kind: Kind) -> Right {
+    match kind {
+        Kind::Job
+        | Kind::Incident
+        | Kind::Hook
+        | Kind::Delivery
+        | Kind::Executor
+        | Kind::Monitor
+        | Kind::Subscription
+        | Kind::Notification => Right::Read,
+        Kind::ApiToken | Kind::Secret => Right::Administer,
+    }
+}
+
+/// Whether the log of all events contains those of an entity. Secrets and tokens are only in their own streams.
+pub const fn is_published(kind: Kind) -> bool {
+    match to_see(kind) {
+        Right::Read => true,
+        Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer => false,
+    }
+}
+
 const COVER: &str = "***";
 
 /// What it takes to see the credentials of such an entity; None: it has none.

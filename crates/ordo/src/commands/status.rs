@@ -41,7 +41,34 @@ fn human(talk: &CommandSession, status: &Value) -> String {
             format!("{}: {} running, {} waiting", text(pool, "name"), pool["running"], pool["waiting"]),
         ));
     }
+    if status["mirror"].is_object() {
+        pairs.push(("mirror", mirror(talk, &status["mirror"])));
+        for halted in status["mirror"]["halted_streams"].as_array().into_iter().flatten() {
+            pairs.push(("halted", format!("{}: {}", text(halted, "stream"), text(halted, "reason"))));
+        }
+    }
     table::fields(&pairs, talk.paint)
+}
+
+/// `caught up with kurrent.example:2113, 120 events appended, 3 missing, 1 stream halted`
+fn mirror(talk: &CommandSession, mirror: &Value) -> String {
+    let lag = mirror["lag_ms"].as_u64().map(|ms| time::rough(ordo_model::Millis::from_ms(ms))).unwrap_or_default();
+    let target = text(mirror, "target");
+    let state = match mirror["state"].as_str() {
+        Some("caught_up") => talk.paint.good(&format!("caught up with {target}")),
+        Some("catching_up") => format!("{lag} behind at {target}"),
+        Some("standing_by") => format!("another node writes to {target}"),
+        _ => talk.paint.warn(&format!("failing at {target}, {lag} behind")),
+    };
+    let mut words = vec![state, format!("{} events appended", mirror["appended"])];
+    if let Some(missing) = mirror["missing"].as_u64().filter(|missing| *missing > 0) {
+        words.push(talk.paint.warn(&format!("{missing} missing")));
+    }
+    if let Some(halted) = mirror["halted"].as_u64().filter(|halted| *halted > 0) {
+        words.push(talk.paint.warn(&format!("{halted} halted")));
+    }
+    let error = mirror["last_error"].as_str().map(|error| format!(": {error}")).unwrap_or_default();
+    words.join(", ") + &error
 }
 
 /// `2026a (bundled)`

@@ -49,6 +49,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key("serve.grace", ValueKind::Text, Some("30s")),
     key("serve.listen", ValueKind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", ValueKind::Text, Some("1s")),
+    // Where all events are mirrored to; needs a binary that was built with the feature of the same name.
+    key("sinks.kurrentdb.connection", ValueKind::Text, None),
     key("slack.api_url", ValueKind::Text, Some("https://slack.com/api")),
     key("slack.bot_token", ValueKind::Text, None),
     key("slack.channel", ValueKind::Text, None),

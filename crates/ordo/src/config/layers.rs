@@ -33,7 +33,7 @@ impl Path {
 
     /// What holds a password or a token.
     pub(crate) fn is_secret(&self) -> bool {
-        const SECRET: [&str; 3] = ["slack.bot_token", "slack.signing_secret", "smtp.url"];
+        const SECRET: [&str; 4] = ["sinks.kurrentdb.connection", "slack.bot_token", "slack.signing_secret", "smtp.url"];
         self.is_a_variable_of_a_tool() || SECRET.contains(&self.to_string().as_str())
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) log: LogSettings,
     #[serde(default)]
     pub(crate) senders: SenderSettings,
+    #[serde(default)]
+    pub(crate) sinks: SinkSettings,
     /// Chains of escalation by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,
@@ -67,6 +69,25 @@ fn flush_delay<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SenderSettings {
     pub(crate) file: FileSender,
+}
+
+/// Where all events go besides the store.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SinkSettings {
+    pub(crate) kurrentdb: KurrentDbSink,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct KurrentDbSink {
+    pub(crate) connection: Option<String>,
+}
+
+impl std::fmt::Debug for KurrentDbSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KurrentDbSink").field("is_set", &self.connection.is_some()).finish()
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

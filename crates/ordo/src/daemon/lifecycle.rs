@@ -10,11 +10,12 @@ use std::sync::Arc;
 use ordo_engine::cluster::NodeDetails;
 use ordo_engine::trace::Sampling;
 use ordo_engine::{Engine, EngineOptions, Senders};
-use ordo_server::{App, Auth, NodeIdentity};
+use ordo_server::{Adapters, App, Auth, NodeIdentity};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 
+use super::mirror::ConfiguredMirror;
 use super::senders::ConfiguredSenders;
 use super::signals::Signals;
 use super::{DaemonPlan, admin, logging, parts, service, socket};
@@ -61,6 +62,7 @@ async fn on<T: Send + 'static>(work: &Handle, begun: impl Future<Output = T> + S
 async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = &plan.settings;
+    let mirror = ConfiguredMirror::open(settings).await?;
     let folder = StateFolder::here();
     folder.make()?;
     let (of_store, beside) = (settings.clone(), folder.clone());
@@ -101,10 +103,12 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     let shutdown = CancellationToken::new();
     let node = NodeIdentity { name, tick_rate: plan.tick_rate };
     let maintenance = Arc::new(StoreKeeper::new(store, folder.clone()));
+    let mirroring = mirror.start(&engine);
+    let adapters = Adapters { mirror: mirroring.as_ref().map(|mirror| mirror.status.clone()), ..outside.adapters() };
     let app = App::new(engine.clone(), Auth::token(token.text.expose()), maintenance, node)
         .below(&settings.serve.base_path)
         .limited(settings.limits.into())
-        .with_adapters(outside.adapters());
+        .with_adapters(adapters);
     let _following = outside.follow(engine.clone());
     let work = async {
         app.set_ready(true);
@@ -118,6 +122,9 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     };
     tokio::join!(serve(&app, unix, tcp, &shutdown), work);
     drop(socket_file);
+    if let Some(mirroring) = mirroring {
+        mirroring.end().await;
+    }
     if let Some(exporting) = exporting {
         exporting.end().await;
     }

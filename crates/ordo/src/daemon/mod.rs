@@ -4,6 +4,7 @@ mod admin;
 mod journal;
 mod lifecycle;
 pub(crate) mod logging;
+mod mirror;
 pub(crate) mod parts;
 mod senders;
 mod service;

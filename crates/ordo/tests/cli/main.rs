@@ -5,6 +5,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(feature = "kurrentdb")]
+#[allow(dead_code, unreachable_pub, reason = "the tests of the mirror need more of it")]
+#[path = "../../../kurrentdb/tests/mirror/stub/mod.rs"]
+mod stub;
+
 mod access;
 mod chains;
 mod configuration;
@@ -17,6 +22,7 @@ mod hooks;
 mod import;
 mod incidents;
 mod jobs;
+mod kurrentdb;
 mod log_lines;
 mod notifications;
 mod postgres;

@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::Daemon;
@@ -62,7 +63,10 @@ pub(crate) struct TlsFront {
 impl TlsFront {
     pub(crate) fn before(daemon: &Daemon, identity: ServerIdentity) -> TlsFront {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let config = ServerConfig::builder()
+        // Said which: a binary with every feature has two of them.
+        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
             .with_no_client_auth()
             .with_single_cert(vec![identity.certificate], identity.key)
             .unwrap();

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use ordo_api::Code;
-use ordo_api::upkeep::{NearAlarm, PoolView, RingView, StatusView, TimeZones, TimekeeperView};
+use ordo_api::upkeep::{
+    HaltedStream, MirrorView, NearAlarm, PoolView, RingView, StatusView, TimeZones, TimekeeperView,
+};
 use ordo_engine::metrics::Metrics;
-use ordo_model::zones;
+use ordo_engine::mirror::MirrorStatus;
+use ordo_model::{Timestamp, zones};
 
 use crate::app::App;
 use crate::http::problem::Problem;
@@ -34,7 +37,29 @@ pub(crate) async fn show(State(app): State<App>) -> Json<StatusView> {
         pools: load.pools.iter().map(pool).collect(),
         tools: app.engine.tools().keys().cloned().collect(),
         counters: counters(app.engine.metrics()),
+        mirror: app.adapters.mirror.as_ref().map(|mirror| self::mirror(&mirror.borrow(), app.now())),
     })
+}
+
+/// How many halted streams are named.
+const HALTED_SHOWN: usize = 20;
+
+fn mirror(status: &MirrorStatus, now: Timestamp) -> MirrorView {
+    let halted = status.halted.iter().take(HALTED_SHOWN);
+    MirrorView {
+        target: status.target.clone(),
+        state: status.state.name().to_owned(),
+        lag_ms: status.lag_ms(now),
+        appended: status.appended,
+        failures: status.failures,
+        missing: status.missing,
+        missing_before: status.missing_before,
+        halted: status.halted.len(),
+        halted_streams: halted
+            .map(|(stream, reason)| HaltedStream { stream: stream.clone(), reason: reason.clone() })
+            .collect(),
+        last_error: status.last_error.clone(),
+    }
 }
 
 pub(crate) async fn timekeeper(State(app): State<App>) -> Result<Json<TimekeeperView>, Problem> {

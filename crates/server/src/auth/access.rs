@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use axum::http::Method;
 use ordo_api::{Need, Operation};
-use ordo_model::{Kind, Right};
+use ordo_model::Right;
 
 const OPEN: Need = Need::Open;
 const READ: Need = Need::Right(Right::Read);
@@ -73,29 +73,6 @@ pub fn need(method: &Method, route: &str) -> Need {
 /// Whether the table has a line of its own for it.
 pub fn is_listed(method: &Method, route: &str) -> bool {
     LINES.contains_key(&(route, method.as_str()))
-}
-
-/// Whether the log of all events contains those of an entity. Secrets and tokens are only in their own streams.
-pub(crate) const fn is_published(kind: Kind) -> bool {
-    match to_see(kind) {
-        Right::Read => true,
-        Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer => false,
-    }
-}
-
-/// What it takes to see the stream of an entity.
-pub(crate) const fn to_see(kind: Kind) -> Right {
-    match kind {
-        Kind::Job
-        | Kind::Incident
-        | Kind::Hook
-        | Kind::Delivery
-        | Kind::Executor
-        | Kind::Monitor
-        | Kind::Subscription
-        | Kind::Notification => Right::Read,
-        Kind::ApiToken | Kind::Secret => Right::Administer,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use axum::body::Body;
 use axum::http::Request;
+use ordo_engine::mirror::{MirrorState, MirrorStatus};
 use ordo_model::Millis;
+use ordo_server::Adapters;
 use serde_json::json;
 
 use ordo_server::testing::World;
@@ -67,4 +69,43 @@ async fn a_server_that_cannot_write_is_not_ready() {
     std::fs::remove_dir(&room).unwrap();
     world.below.advance(a_while).await;
     world.send(open("/readyz")).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_mirror_shows_how_far_it_is_and_what_stands_in_its_way() {
+    let world = World::new().await;
+    assert!(world.get("/v1/status").await.expect(200).get("mirror").is_none(), "there is none");
+    let (set, mirror) = tokio::sync::watch::channel(MirrorStatus {
+        target: "kurrent.example:2113".into(),
+        waiting_since: Some(world.engine.clock().now().minus(ordo_model::Millis::from_secs(90))),
+        state: MirrorState::Failing,
+        appended: 12,
+        failures: 3,
+        missing: 4,
+        missing_before: 5,
+        halted: (0..30).map(|n| (format!("ordo-job-{n:02}"), "somebody else wrote to it".to_owned())).collect(),
+        last_error: Some("gone".into()),
+    });
+    let world = world.adapted(Adapters { mirror: Some(mirror), ..Adapters::default() });
+    let mirror = world.get("/v1/status").await.expect(200)["mirror"].clone();
+    assert_eq!(
+        (&mirror["target"], &mirror["state"], &mirror["last_error"]),
+        (&json!("kurrent.example:2113"), &json!("failing"), &json!("gone"))
+    );
+    assert!(mirror["lag_ms"].as_u64().unwrap() >= 90_000, "{mirror}");
+    assert_eq!((&mirror["halted"], mirror["halted_streams"].as_array().unwrap().len()), (&json!(30), 20));
+    assert_eq!(mirror["halted_streams"][0]["stream"], "ordo-job-00");
+    let page = world.send(Request::get("/metrics").body(Body::empty()).unwrap()).await.text;
+    for line in [
+        "ordo_mirror_failing 1",
+        "ordo_mirror_appended_total 12",
+        "ordo_mirror_failures_total 3",
+        r#"ordo_mirror_missing_total{reason="removed"} 4"#,
+        r#"ordo_mirror_missing_total{reason="removed_before_start"} 5"#,
+        "ordo_mirror_halted_streams 30",
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+    set.send_modify(|status| status.waiting_since = None);
+    assert_eq!(world.get("/v1/status").await.expect(200)["mirror"]["lag_ms"], 0);
 }

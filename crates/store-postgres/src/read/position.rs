@@ -29,6 +29,11 @@ impl Vector {
         self.0.insert(partition, number);
     }
 
+    /// How many numbers were given out after the other place and up to this one.
+    pub(crate) fn beyond(&self, other: &Vector) -> u64 {
+        self.0.iter().map(|(partition, number)| number.saturating_sub(other.at(*partition))).sum()
+    }
+
     pub(crate) fn read(position: &Position) -> Result<Vector, Fault> {
         if position.0.is_empty() {
             return Ok(Vector::default());

@@ -72,6 +72,14 @@ pub async fn a_chunk_given_with_the_item_that_forgets_its_owner_is_forgotten(pla
     assert_eq!(texts(&*store, 1, 0, 10).await, Vec::<String>::new());
 }
 
+pub async fn a_chunk_given_again_replaces_the_former(place: &dyn StoreUnderTest) {
+    let store = place.open().await;
+    write(&*store, vec![chunk(1, 0, "first"), chunk(1, 1, "beside")]).await;
+    write(&*store, vec![chunk(1, 0, "second")]).await;
+    assert_eq!(texts(&*store, 1, 0, 10).await, ["second", "beside"]);
+    assert_eq!(store.stats().await.unwrap().chunks, 2);
+}
+
 async fn write(store: &dyn Store, chunks: Vec<Chunk>) {
     store.commit(Batch { items: Vec::new(), chunks }).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! The log: a stream by version, all streams by position.
 
 use super::StoreUnderTest;
-use super::given::{accept, at, commit, event, grow, item, job, kinds, positions};
+use super::given::{accept, at, commit, event, grow, item, job, kinds, positions, purge, trim};
 use crate::{CommitOutcome, Fault, Item, NewEvent, Position, StoredEvent};
 
 pub async fn history_pages_by_version(place: &dyn StoreUnderTest) {
@@ -106,4 +106,26 @@ pub async fn a_made_up_position_is_refused(place: &dyn StoreUnderTest) {
     let answer = store.events(&Position("no such position".into()), 10).await;
     assert!(matches!(answer, Err(Fault::NotAPosition { .. })), "{answer:?}");
     assert_eq!(store.events(&Position::default(), 10).await.unwrap(), []);
+}
+
+pub async fn the_distance_of_positions_counts_events_that_are_gone_too(place: &dyn StoreUnderTest) {
+    let store = place.open().await;
+    for number in 1..=4 {
+        grow(&*store, job(number), 4).await;
+    }
+    let all = store.events(&Position::default(), 100).await.unwrap();
+    let last = all.last().unwrap().position.clone();
+    for (place, event) in all.iter().enumerate() {
+        assert_eq!(store.distance(&Position::default(), &event.position).unwrap(), place as u64 + 1);
+        assert_eq!(store.distance(&event.position, &last).unwrap(), (all.len() - place) as u64 - 1);
+    }
+    let (early, late) = (&all[3].position, &all[4].position);
+    assert_eq!(store.distance(late, early).unwrap(), 0, "backwards there is nothing");
+    // Three of job 2 become a checkpoint; job 3 goes altogether.
+    accept(&*store, trim(job(2), 4, 4)).await;
+    accept(&*store, purge(job(3), 4)).await;
+    let kept = store.events(&Position::default(), 100).await.unwrap();
+    let through = kept.last().unwrap().position.clone();
+    let gone = store.distance(&Position::default(), &through).unwrap() - kept.len() as u64;
+    assert_eq!(gone + store.distance(&through, &last).unwrap(), 7);
 }

@@ -116,6 +116,7 @@ macro_rules! conformance_cases {
                 the_last_position_of_an_outcome_is_where_its_last_event_stands
                 an_event_comes_back_as_it_was_given
                 a_made_up_position_is_refused
+                the_distance_of_positions_counts_events_that_are_gone_too
             }
             trims {
                 a_checkpoint_replaces_the_prefix_and_keeps_version_and_position
@@ -160,6 +161,7 @@ macro_rules! conformance_cases {
                 chunks_alone_make_a_batch
                 chunks_are_written_even_where_all_items_are_refused
                 a_chunk_given_with_the_item_that_forgets_its_owner_is_forgotten
+                a_chunk_given_again_replaces_the_former
             }
             snapshots {
                 load_answers_in_the_order_it_was_asked

@@ -9,7 +9,7 @@ pub(super) struct CrateRule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [CrateRule; 16] = [
+pub(super) const RULES: [CrateRule; 17] = [
     rule("model", &[], &[]),
     rule("api", &["model"], &[]),
     rule("store", &["model"], &[]),
@@ -26,6 +26,7 @@ pub(super) const RULES: [CrateRule; 16] = [
     ),
     rule("client", &["model", "api"], &[]),
     rule("import", &["model"], &[]),
+    rule("kurrentdb", &["model", "store", "engine"], &["store-redb"]),
     rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
     rule(
         "ordo",
@@ -43,6 +44,7 @@ pub(super) const RULES: [CrateRule; 16] = [
             "client",
             "import",
             "bench",
+            "kurrentdb",
         ],
         &[],
     ),
@@ -57,7 +59,7 @@ pub(super) struct GuardedCrate {
     pub(super) why: &'static str,
 }
 
-pub(super) const GUARDED: [GuardedCrate; 5] = [
+pub(super) const GUARDED: [GuardedCrate; 6] = [
     GuardedCrate { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
     GuardedCrate {
         name: "tokio-postgres",
@@ -79,10 +81,16 @@ pub(super) const GUARDED: [GuardedCrate; 5] = [
             "server",
             "client",
             "bench",
+            "kurrentdb",
             "ordo",
             "sim",
         ],
         why: "the rules neither wait nor spawn",
+    },
+    GuardedCrate {
+        name: "kurrentdb",
+        known_by: &["kurrentdb"],
+        why: "a binary without the feature is built without it",
     },
     GuardedCrate { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
 ];

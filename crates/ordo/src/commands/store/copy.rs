@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ordo_engine::check;
+use ordo_engine::{check, mirror};
 use ordo_model::EntityId;
 use ordo_store::{NewEvent, Transfer, TransferBatch, TransferredEvents, Version};
 use serde_json::json;
@@ -170,6 +170,7 @@ async fn copy_beside(source: &dyn Transfer, target: &dyn Transfer) -> Result<()>
         let Some(last) = chunks.last() else { return Ok(()) };
         after = Some((last.owner, last.seq));
         done += chunks.len() as u64;
+        let chunks = chunks.into_iter().map(mirror::carried_over).collect();
         target.put(TransferBatch { chunks, ..TransferBatch::default() }).await?;
         progress.at(done, total.max(done));
     }

@@ -11,12 +11,12 @@ use axum::response::sse::Event as SseEvent;
 use futures_util::stream;
 use ordo_engine::Engine;
 use ordo_engine::change_hint::ChangeHint;
+use ordo_model::credential::is_published;
 use ordo_store::{Fault, Position, StoredEvent};
 use serde::Serialize;
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_published;
 use crate::auth::caller::Caller;
 use crate::http::problem::Problem;
 use crate::http::sse::{self, Changes, Turns};

@@ -9,11 +9,11 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use ordo_api::events::EventView;
 use ordo_api::{Code, Page};
+use ordo_model::credential::is_published;
 use ordo_store::{Fault, Position};
 
 use crate::api::events::streams::view;
 use crate::app::App;
-use crate::auth::access::is_published;
 use crate::auth::caller::Caller;
 use crate::http::params::Params;
 use crate::http::peer::Peer;

@@ -5,13 +5,12 @@ use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use ordo_api::events::EventView;
 use ordo_api::{Code, Page};
-use ordo_model::credential::covered;
+use ordo_model::credential::{covered, to_see};
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Fault, StoredEvent};
 use serde_json::value::RawValue;
 
 use crate::app::App;
-use crate::auth::access::to_see;
 use crate::auth::caller::Caller;
 use crate::http::params::Params;
 use crate::http::path::Named;

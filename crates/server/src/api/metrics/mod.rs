@@ -10,7 +10,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use ordo_engine::engine::Load;
 use ordo_engine::metrics::Metrics;
-use ordo_model::zones;
+use ordo_engine::mirror::{MirrorState, MirrorStatus};
+use ordo_model::{Timestamp, zones};
 use ordo_store::{JournalStats, Stats};
 
 use self::page::MetricsText;
@@ -25,6 +26,9 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
     hooks(&mut page, app.engine.metrics());
     commits(&mut page, app.engine.metrics());
     news(&mut page, app.engine.metrics());
+    if let Some(status) = &app.adapters.mirror {
+        mirror(&mut page, &status.borrow(), app.now());
+    }
     load(&mut page, &app.engine.load().await);
     match app.engine.queries().store().stats().await {
         Ok(stats) => store(&mut page, &stats),
@@ -105,6 +109,20 @@ fn news(page: &mut MetricsText, metrics: &Metrics) {
         "Notifications that were given up.",
         read(&metrics.notifications_dead_lettered),
     );
+}
+
+fn mirror(page: &mut MetricsText, status: &MirrorStatus, now: Timestamp) {
+    let help = "The age of the oldest event that is known not to be mirrored yet.";
+    page.gauge("ordo_mirror_lag_seconds", help, status.lag_ms(now) as f64 / 1e3);
+    let is_failing = u8::from(status.state == MirrorState::Failing);
+    page.gauge("ordo_mirror_failing", "Whether the last try to mirror events failed.", is_failing);
+    page.counter("ordo_mirror_appended_total", "Events that were mirrored.", status.appended);
+    page.counter("ordo_mirror_failures_total", "Tries to mirror events that failed.", status.failures);
+    let missing = [("reason", "removed", status.missing), ("reason", "removed_before_start", status.missing_before)];
+    let help = "Events that were trimmed or purged before they could be mirrored, or before there was a mirror.";
+    page.counters("ordo_mirror_missing_total", help, missing);
+    let help = "Streams that are not mirrored because something stands in their way.";
+    page.gauge("ordo_mirror_halted_streams", help, status.halted.len());
 }
 
 fn load(page: &mut MetricsText, load: &Load) {

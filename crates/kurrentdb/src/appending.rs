@@ -12,7 +12,7 @@ use ordo_model::EntityId;
 use ordo_store::{Fault, Store, Version};
 use uuid::Uuid;
 
-use crate::connection::Session;
+use crate::connection::MirrorSession;
 use crate::placing::{Placement, Tail, needed_from, place};
 use crate::record::{Mirrored, Record};
 
@@ -41,7 +41,7 @@ pub(crate) struct StreamWork {
 
 /// Why a stream did not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum AppendTrouble {
     /// Nothing helps but somebody who looks at it.
     Halt(String),
     /// Trying again may help.
@@ -51,7 +51,7 @@ pub(crate) enum Trouble {
 /// What all streams are written with.
 #[derive(Clone)]
 pub(crate) struct Appender {
-    pub(crate) session: Arc<Session>,
+    pub(crate) session: Arc<MirrorSession>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) credentials: Option<Credentials>,
     pub(crate) mirror: Uuid,
@@ -59,7 +59,7 @@ pub(crate) struct Appender {
 
 impl Appender {
     /// Until nothing is left, or something stands in the way: then the rest stays in `work`.
-    pub(crate) async fn append_all(&self, work: &mut StreamWork) -> Result<(), Trouble> {
+    pub(crate) async fn append_all(&self, work: &mut StreamWork) -> Result<(), AppendTrouble> {
         while !work.records.is_empty() {
             let count = fitting(&work.records);
             let records: Vec<Record> = work.records.iter().take(count).cloned().collect();
@@ -69,7 +69,7 @@ impl Appender {
         Ok(())
     }
 
-    async fn append(&self, work: &mut StreamWork, records: &[Record]) -> Result<(), Trouble> {
+    async fn append(&self, work: &mut StreamWork, records: &[Record]) -> Result<(), AppendTrouble> {
         if let Some(behind) = expected(work.end, records)
             && self.append_behind(work, records, behind).await?
         {
@@ -79,7 +79,7 @@ impl Appender {
             let tail = self.tail(work.entity, needed_from(records)).await?;
             let (rest, behind) = match place(records, &tail) {
                 Placement::Append { from, behind } => (&records[from..], behind),
-                Placement::Conflict(conflict) => return Err(Trouble::Halt(conflict.to_string())),
+                Placement::Conflict(conflict) => return Err(AppendTrouble::Halt(conflict.to_string())),
             };
             if rest.is_empty() {
                 work.end = end_of(&tail);
@@ -89,7 +89,7 @@ impl Appender {
                 return Ok(());
             }
         }
-        Err(Trouble::Failed(format!("{} changes in KurrentDB while it is written to", work.entity)))
+        Err(AppendTrouble::Failed(format!("{} changes in KurrentDB while it is written to", work.entity)))
     }
 
     /// False: the stream ends at another revision.
@@ -98,7 +98,7 @@ impl Appender {
         work: &mut StreamWork,
         records: &[Record],
         behind: Option<u64>,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, AppendTrouble> {
         let state = behind.map_or(StreamState::NoStream, StreamState::StreamRevision);
         let options = AppendToStreamOptions::default().stream_state(state);
         let options = match &self.credentials {
@@ -120,7 +120,7 @@ impl Appender {
     }
 
     /// The end of a stream, down to this version.
-    async fn tail(&self, entity: EntityId, from: Version) -> Result<Tail, Trouble> {
+    async fn tail(&self, entity: EntityId, from: Version) -> Result<Tail, AppendTrouble> {
         let options = ReadStreamOptions::default().position(StreamPosition::End);
         let options = match &self.credentials {
             Some(credentials) => options.authenticated(credentials.clone()),
@@ -160,7 +160,7 @@ impl Appender {
     }
 
     /// Whether the store has this very event: then another mark on it only says that the progress was lost.
-    async fn is_own(&self, entity: EntityId, event: &Mirrored) -> Result<bool, Trouble> {
+    async fn is_own(&self, entity: EntityId, event: &Mirrored) -> Result<bool, AppendTrouble> {
         let page = self.store.history(entity, event.version, 1).await.map_err(|fault| store_trouble(&fault))?;
         let own = page.events.into_iter().next().map(Record::of).transpose().map_err(|fault| store_trouble(&fault))?;
         Ok(own.is_some_and(|own| own.id == event.id))
@@ -205,21 +205,21 @@ async fn in_time<T>(answer: impl Future<Output = kurrentdb::Result<T>>) -> kurre
 /// What gRPC calls an argument that will never do: here an event that is larger than the server takes.
 const INVALID_ARGUMENT: i32 = 3;
 
-fn trouble(error: &Error) -> Trouble {
+fn trouble(error: &Error) -> AppendTrouble {
     match error {
-        Error::ResourceDeleted => Trouble::Halt("the stream was deleted for good in KurrentDB".into()),
+        Error::ResourceDeleted => AppendTrouble::Halt("the stream was deleted for good in KurrentDB".into()),
         Error::Grpc { code, message } if i32::from(*code) == INVALID_ARGUMENT => {
-            Trouble::Halt(format!("KurrentDB refuses the event: {message}"))
+            AppendTrouble::Halt(format!("KurrentDB refuses the event: {message}"))
         }
-        Error::AccessDenied => {
-            Trouble::Failed("KurrentDB denies access: see to user and password of sinks.kurrentdb.connection".into())
-        }
-        other => Trouble::Failed(other.to_string()),
+        Error::AccessDenied => AppendTrouble::Failed(
+            "KurrentDB denies access: see to user and password of sinks.kurrentdb.connection".into(),
+        ),
+        other => AppendTrouble::Failed(other.to_string()),
     }
 }
 
-pub(crate) fn store_trouble(fault: &Fault) -> Trouble {
-    Trouble::Failed(ordo_engine::error_chain(fault))
+pub(crate) fn store_trouble(fault: &Fault) -> AppendTrouble {
+    AppendTrouble::Failed(ordo_engine::error_chain(fault))
 }
 
 #[cfg(test)]

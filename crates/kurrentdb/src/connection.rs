@@ -15,19 +15,19 @@ pub struct BadConnection(String);
 
 /// A KurrentDB to write to.
 #[derive(Clone)]
-pub struct Target {
+pub struct MirrorTarget {
     settings: ClientSettings,
     credentials: Option<Credentials>,
 }
 
-impl std::fmt::Debug for Target {
+impl std::fmt::Debug for MirrorTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Target").field(&self.shown()).finish()
+        f.debug_tuple("MirrorTarget").field(&self.shown()).finish()
     }
 }
 
-impl Target {
-    pub fn parse(text: &str) -> Result<Target, BadConnection> {
+impl MirrorTarget {
+    pub fn parse(text: &str) -> Result<MirrorTarget, BadConnection> {
         let text = text.trim();
         let Some((_, rest)) = text.split_once("://") else {
             return Err(BadConnection("it does not begin with a scheme such as kurrentdb://".into()));
@@ -39,7 +39,7 @@ impl Target {
         }
         let settings: ClientSettings = text.parse().map_err(|error| BadConnection(reason(&error)))?;
         let credentials = authority.rsplit_once('@').map(|(user, _)| credentials(user));
-        Ok(Target { settings, credentials })
+        Ok(MirrorTarget { settings, credentials })
     }
 
     /// Where it is, without who one is there.
@@ -58,9 +58,9 @@ impl Target {
     }
 
     /// Makes a client. It connects when it is first used; files named in the string are read now.
-    pub(crate) async fn open(&self) -> Result<Arc<Session>, String> {
+    pub(crate) async fn open(&self) -> Result<Arc<MirrorSession>, String> {
         let settings = self.settings.clone();
-        let opened = tokio::task::spawn_blocking(move || Session::open(settings)).await;
+        let opened = tokio::task::spawn_blocking(move || MirrorSession::open(settings)).await;
         opened.unwrap_or_else(|_| Err("a certificate named in the connection string cannot be read".into()))
     }
 
@@ -90,22 +90,22 @@ fn credentials(user: &str) -> Credentials {
 
 /// A client and the thread that its connection lives on. The client keeps a task for itself that would outlive it, and
 /// does not look for another node of a cluster when its own is gone: both end with the session.
-pub(crate) struct Session {
+pub(crate) struct MirrorSession {
     pub(crate) client: Client,
     thread: Option<Runtime>,
 }
 
-impl Session {
-    fn open(settings: ClientSettings) -> Result<Arc<Session>, String> {
+impl MirrorSession {
+    fn open(settings: ClientSettings) -> Result<Arc<MirrorSession>, String> {
         let thread = Builder::new_multi_thread().worker_threads(1).thread_name("ordo-kurrentdb").enable_all().build();
         let thread = thread.map_err(|error| format!("the system gives no thread: {error}"))?;
         let client =
             Client::with_runtime_handle(thread.handle().clone(), settings).map_err(|error| error.to_string())?;
-        Ok(Arc::new(Session { client, thread: Some(thread) }))
+        Ok(Arc::new(MirrorSession { client, thread: Some(thread) }))
     }
 }
 
-impl Drop for Session {
+impl Drop for MirrorSession {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.shutdown_background();
@@ -119,11 +119,12 @@ mod tests {
 
     #[test]
     fn a_connection_string_is_shown_without_its_credentials() {
-        let target = Target::parse("kurrentdb://admin:s3%40cret@a.example:2113,b.example:2114?tls=false").unwrap();
+        let target =
+            MirrorTarget::parse("kurrentdb://admin:s3%40cret@a.example:2113,b.example:2114?tls=false").unwrap();
         assert_eq!((target.shown().as_str(), target.is_encrypted()), ("a.example:2113,b.example:2114", false));
         assert!(!format!("{target:?}").contains("cret"));
         assert_eq!(target.credentials(), Some(&Credentials::new("admin", "s3@cret")));
-        let plain = Target::parse(" esdb://localhost ").unwrap();
+        let plain = MirrorTarget::parse(" esdb://localhost ").unwrap();
         assert_eq!((plain.shown().as_str(), plain.is_encrypted()), ("localhost:2113", true));
         assert_eq!(plain.credentials(), None);
     }
@@ -144,7 +145,7 @@ mod tests {
             ("kurrentdb://u:s3cret@h?nodePreference=s3cret", "node preference"),
             ("kurrentdb://u:s3cret@h?userCertFile=x", "userKeyFile"),
         ] {
-            let why = Target::parse(text).unwrap_err().to_string();
+            let why = MirrorTarget::parse(text).unwrap_err().to_string();
             assert!(why.contains(says), "{text}: {why}");
             assert!(!why.contains("s3") && !why.contains("cret"), "{text}: {why}");
         }
@@ -152,8 +153,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_is_not_there_is_found_out_at_once() {
-        let target = Target::parse("kurrentdb://h?tlsCaFile=/nowhere/ca.pem").unwrap();
+        let target = MirrorTarget::parse("kurrentdb://h?tlsCaFile=/nowhere/ca.pem").unwrap();
         assert!(target.check().await.is_err());
-        assert_eq!(Target::parse("kurrentdb://h").unwrap().check().await, Ok(()));
+        assert_eq!(MirrorTarget::parse("kurrentdb://h").unwrap().check().await, Ok(()));
     }
 }

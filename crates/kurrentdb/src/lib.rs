@@ -13,5 +13,5 @@ mod placing;
 mod progress;
 mod record;
 
-pub use connection::{BadConnection, Target};
+pub use connection::{BadConnection, MirrorTarget};
 pub use mirror::{Feed, Mirror};

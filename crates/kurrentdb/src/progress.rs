@@ -23,7 +23,7 @@ pub(crate) struct Halted {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Progress {
+pub(crate) struct MirrorProgress {
     /// Marks what this mirror writes; drawn when it first begins.
     pub(crate) mirror: Uuid,
     /// Everything up to here is in KurrentDB, or counted below. Named as [`ordo_engine::mirror::POSITION`] says.
@@ -37,16 +37,16 @@ pub(crate) struct Progress {
     halted: BTreeMap<String, Halted>,
 }
 
-impl Progress {
-    pub(crate) fn new(mirror: Uuid) -> Progress {
-        Progress { mirror, position: None, missing: 0, missing_before: 0, halted: BTreeMap::new() }
+impl MirrorProgress {
+    pub(crate) fn new(mirror: Uuid) -> MirrorProgress {
+        MirrorProgress { mirror, position: None, missing: 0, missing_before: 0, halted: BTreeMap::new() }
     }
 
     /// As it was left; new, with this mark, where there is none.
-    pub(crate) async fn load(store: &dyn Store, mirror: Uuid) -> Result<Progress, Fault> {
+    pub(crate) async fn load(store: &dyn Store, mirror: Uuid) -> Result<MirrorProgress, Fault> {
         let chunk = store.chunks(MIRROR_PROGRESS, 0, 1).await?.pop();
-        let Some(chunk) = chunk.filter(|chunk| !chunk.bytes.is_empty()) else { return Ok(Progress::new(mirror)) };
-        let mut progress: Progress = serde_json::from_slice(&chunk.bytes)
+        let Some(chunk) = chunk.filter(|chunk| !chunk.bytes.is_empty()) else { return Ok(MirrorProgress::new(mirror)) };
+        let mut progress: MirrorProgress = serde_json::from_slice(&chunk.bytes)
             .map_err(|error| Fault::damaged(format!("the progress of the mirror cannot be read: {error}")))?;
         if let Err(Fault::NotAPosition { .. }) = store.distance(&progress.position(), &progress.position()) {
             tracing::warn!("the mirror's position is one of another store: everything is gone through once more");
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_before_the_first_start_is_counted_apart() {
-        let mut progress = Progress::new(Uuid::nil());
+        let mut progress = MirrorProgress::new(Uuid::nil());
         progress.advance(Position("5".into()), 3);
         progress.advance(Position("9".into()), 1);
         assert_eq!((progress.missing_before, progress.missing, progress.position().0.as_str()), (3, 1, "9"));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn of_a_halted_stream_only_what_is_gone_when_it_goes_on_is_missing() {
-        let mut progress = Progress::new(Uuid::nil());
+        let mut progress = MirrorProgress::new(Uuid::nil());
         progress.halt(stream(), Halted { from: 4, through: 5, passed: 2, why: "foreign".into() });
         progress.pass_over(stream(), 3, 8);
         assert_eq!(progress.halted()[&stream().to_string()].through, 8);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_position_is_written_under_the_name_that_a_copy_leaves_out() {
-        let mut progress = Progress::new(Uuid::nil());
+        let mut progress = MirrorProgress::new(Uuid::nil());
         progress.advance(Position("5".into()), 0);
         let written = serde_json::to_value(&progress).unwrap();
         assert_eq!(written[POSITION], "5");

@@ -5,13 +5,13 @@ use ordo_model::EntityId;
 use ordo_store::Fault;
 
 use super::{Mirror, PAGE};
-use crate::appending::{StreamWork, Trouble, store_trouble};
+use crate::appending::{AppendTrouble, StreamWork, store_trouble};
 use crate::progress::Halted;
 use crate::record::Record;
 
 impl Mirror {
     /// Streams that were halted go on if nothing stands in their way any more.
-    pub(super) async fn retry_halted(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn retry_halted(&mut self) -> Result<(), AppendTrouble> {
         for (name, before) in self.progress().halted().clone() {
             let Ok(entity) = name.parse::<EntityId>() else { continue };
             let (caught_up, still) = self.catch_up(entity, &before).await?;
@@ -33,7 +33,7 @@ impl Mirror {
 
     /// From the first event that is not there on. How many of those that were passed over are there now, and what
     /// still stands in the way.
-    async fn catch_up(&mut self, entity: EntityId, before: &Halted) -> Result<(u64, Option<Halted>), Trouble> {
+    async fn catch_up(&mut self, entity: EntityId, before: &Halted) -> Result<(u64, Option<Halted>), AppendTrouble> {
         let (mut from, mut caught_up) = (before.from, 0);
         loop {
             let page = self.feed.store.history(entity, from, PAGE).await.map_err(|fault| store_trouble(&fault))?;

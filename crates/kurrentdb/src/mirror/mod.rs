@@ -22,11 +22,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::appending::{Appender, StreamWork, Trouble, store_trouble};
+use crate::appending::{AppendTrouble, Appender, StreamWork, store_trouble};
 use crate::backoff;
-use crate::connection::{Session, Target};
+use crate::connection::{MirrorSession, MirrorTarget};
 use crate::ends::StreamEnds;
-use crate::progress::{Halted, Progress};
+use crate::progress::{Halted, MirrorProgress};
 use crate::record::Record;
 
 pub use feed::Feed;
@@ -45,11 +45,11 @@ const HALTED_MAX: usize = 1_000;
 /// A mirror at work.
 pub struct Mirror {
     feed: Feed,
-    target: Target,
+    target: MirrorTarget,
     status: watch::Sender<MirrorStatus>,
-    session: Option<Arc<Session>>,
+    session: Option<Arc<MirrorSession>>,
     ends: StreamEnds,
-    progress: Option<Progress>,
+    progress: Option<MirrorProgress>,
     /// Since it was saved; None: there is nothing to save.
     unsaved: Option<Stopwatch>,
     halted_tried: Option<Stopwatch>,
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Mirror {
 
 impl Mirror {
     /// Whoever watches sees how it is doing.
-    pub fn new(feed: Feed, target: Target) -> (Mirror, watch::Receiver<MirrorStatus>) {
+    pub fn new(feed: Feed, target: MirrorTarget) -> (Mirror, watch::Receiver<MirrorStatus>) {
         let (status, watched) = watch::channel(MirrorStatus { target: target.shown(), ..MirrorStatus::default() });
         let mirror = Mirror {
             feed,
@@ -89,7 +89,7 @@ impl Mirror {
             () = stop.cancelled() => {}
             () = self.work() => {}
         }
-        if let Err(Trouble::Halt(why) | Trouble::Failed(why)) = self.save().await {
+        if let Err(AppendTrouble::Halt(why) | AppendTrouble::Failed(why)) = self.save().await {
             tracing::warn!(why, "how far the mirror has come could not be kept; some of it is mirrored again");
         }
     }
@@ -101,7 +101,7 @@ impl Mirror {
             }
             match self.step().await {
                 Ok(()) => self.note_success(),
-                Err(Trouble::Halt(why) | Trouble::Failed(why)) => self.wait_after(why).await,
+                Err(AppendTrouble::Halt(why) | AppendTrouble::Failed(why)) => self.wait_after(why).await,
             }
         }
     }
@@ -141,7 +141,7 @@ impl Mirror {
     }
 
     /// One page of events, or a rest until there are some.
-    async fn step(&mut self) -> Result<(), Trouble> {
+    async fn step(&mut self) -> Result<(), AppendTrouble> {
         if self.progress.is_none() {
             self.begin().await?;
         }
@@ -162,9 +162,9 @@ impl Mirror {
         self.mirror(events).await
     }
 
-    async fn begin(&mut self) -> Result<(), Trouble> {
+    async fn begin(&mut self) -> Result<(), AppendTrouble> {
         let progress =
-            Progress::load(self.feed.store.as_ref(), new_id()).await.map_err(|fault| store_trouble(&fault))?;
+            MirrorProgress::load(self.feed.store.as_ref(), new_id()).await.map_err(|fault| store_trouble(&fault))?;
         let anew = progress.position().0.is_empty();
         tracing::info!(target = self.target.shown(), anew, "events are mirrored to KurrentDB");
         self.progress = Some(progress);
@@ -172,8 +172,8 @@ impl Mirror {
         Ok(())
     }
 
-    fn progress(&mut self) -> &mut Progress {
-        self.progress.get_or_insert_with(|| Progress::new(new_id()))
+    fn progress(&mut self) -> &mut MirrorProgress {
+        self.progress.get_or_insert_with(|| MirrorProgress::new(new_id()))
     }
 
     /// Until something may have happened.
@@ -198,7 +198,7 @@ impl Mirror {
         }
     }
 
-    async fn mirror(&mut self, events: Vec<StoredEvent>) -> Result<(), Trouble> {
+    async fn mirror(&mut self, events: Vec<StoredEvent>) -> Result<(), AppendTrouble> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok(()) };
         let (waiting_since, through) = (first.at, last.position.clone());
         let position = self.progress().position();
@@ -222,7 +222,9 @@ impl Mirror {
         let halts = self.append(works).await?;
         if self.progress().halted().len() + halts.len() > HALTED_MAX {
             let why = halts.first().map(|(entity, halted)| format!("{entity}: {}", halted.why)).unwrap_or_default();
-            return Err(Trouble::Failed(format!("more than {HALTED_MAX} streams cannot be mirrored, the last {why}")));
+            return Err(AppendTrouble::Failed(format!(
+                "more than {HALTED_MAX} streams cannot be mirrored, the last {why}"
+            )));
         }
         for (entity, halted) in halts {
             tracing::error!(stream = %entity, why = halted.why, "a stream is not mirrored any more; others are");
@@ -232,7 +234,7 @@ impl Mirror {
         self.advance(through, gone).await
     }
 
-    async fn advance(&mut self, through: Position, gone: u64) -> Result<(), Trouble> {
+    async fn advance(&mut self, through: Position, gone: u64) -> Result<(), AppendTrouble> {
         if gone > 0 {
             tracing::warn!(events = gone, "events were trimmed or purged before they were mirrored");
         }
@@ -244,7 +246,7 @@ impl Mirror {
     }
 
     /// Appends to many streams at once. Returns those that cannot be; fails if any of them could not be for now.
-    async fn append(&mut self, works: Vec<StreamWork>) -> Result<Vec<(EntityId, Halted)>, Trouble> {
+    async fn append(&mut self, works: Vec<StreamWork>) -> Result<Vec<(EntityId, Halted)>, AppendTrouble> {
         if works.is_empty() {
             return Ok(Vec::new());
         }
@@ -265,24 +267,24 @@ impl Mirror {
             }
             match result {
                 Ok(()) => {}
-                Err(Trouble::Halt(why)) => halts.push((work.entity, halted(&work, why))),
-                Err(trouble @ Trouble::Failed(_)) => failed = Some(trouble),
+                Err(AppendTrouble::Halt(why)) => halts.push((work.entity, halted(&work, why))),
+                Err(trouble @ AppendTrouble::Failed(_)) => failed = Some(trouble),
             }
         }
         drop(outcomes);
         failed.map_or(Ok(halts), Err)
     }
 
-    async fn appender(&mut self) -> Result<Appender, Trouble> {
+    async fn appender(&mut self) -> Result<Appender, AppendTrouble> {
         let session = match &self.session {
             Some(session) => session.clone(),
-            None => self.session.insert(self.target.open().await.map_err(Trouble::Failed)?).clone(),
+            None => self.session.insert(self.target.open().await.map_err(AppendTrouble::Failed)?).clone(),
         };
         let (store, credentials) = (self.feed.store.clone(), self.target.credentials().cloned());
         Ok(Appender { session, store, credentials, mirror: self.progress().mirror })
     }
 
-    async fn save(&mut self) -> Result<(), Trouble> {
+    async fn save(&mut self) -> Result<(), AppendTrouble> {
         if let (Some(progress), Some(_)) = (&self.progress, self.unsaved) {
             progress.save(self.feed.store.as_ref()).await.map_err(|fault| store_trouble(&fault))?;
             self.unsaved = None;
@@ -303,12 +305,15 @@ impl Mirror {
 }
 
 /// In a task of its own: a client that panics over what it was answered fails that append only.
-async fn append_one(appender: Appender, mut work: StreamWork) -> Result<(StreamWork, Result<(), Trouble>), Trouble> {
+async fn append_one(
+    appender: Appender,
+    mut work: StreamWork,
+) -> Result<(StreamWork, Result<(), AppendTrouble>), AppendTrouble> {
     let task = tokio::spawn(async move {
         let result = appender.append_all(&mut work).await;
         (work, result)
     });
-    let panicked = |_| Trouble::Failed("the client for KurrentDB does not understand the server".into());
+    let panicked = |_| AppendTrouble::Failed("the client for KurrentDB does not understand the server".into());
     AbortOnDropHandle::new(task).await.map_err(panicked)
 }
 

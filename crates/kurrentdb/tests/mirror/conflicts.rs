@@ -3,11 +3,11 @@
 use ordo_store::NewEvent;
 
 use crate::stub::Stub;
-use crate::world::{World, event, job};
+use crate::world::{MirrorWorld, event, job};
 
 #[tokio::test]
 async fn a_foreign_writer_halts_one_stream_and_no_other() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 2).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(2).await;
@@ -37,7 +37,7 @@ async fn a_foreign_writer_halts_one_stream_and_no_other() {
 
 #[tokio::test]
 async fn what_is_trimmed_while_its_stream_is_halted_is_missing() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     stub.with(|streams| streams.intrude(&job(1).to_string()));
     world.grow(job(1), 4).await;
     let mut mirror = world.mirror(&stub);
@@ -56,7 +56,7 @@ async fn what_is_trimmed_while_its_stream_is_halted_is_missing() {
 
 #[tokio::test]
 async fn a_stream_that_was_deleted_for_good_is_halted() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     stub.with(|streams| streams.tombs.insert(job(1).to_string()));
     world.grow(job(1), 1).await;
     world.grow(job(2), 1).await;
@@ -68,7 +68,7 @@ async fn a_stream_that_was_deleted_for_good_is_halted() {
 
 #[tokio::test]
 async fn an_event_that_is_too_large_halts_its_stream_and_large_ones_go_one_by_one() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     let large = |version, bytes| NewEvent { data: format!("\"{}\"", "x".repeat(bytes)).into_bytes(), ..event(version) };
     for version in 1..=5 {
         world.add(job(1), version - 1, large(version, 400 * 1024)).await;
@@ -84,14 +84,14 @@ async fn an_event_that_is_too_large_halts_its_stream_and_large_ones_go_one_by_on
 
 #[tokio::test]
 async fn a_store_restored_from_an_older_copy_does_not_overwrite_what_came_after() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 3).await;
     world.grow(job(2), 1).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(4).await;
     mirror.end().await;
     // The copy is from before the mirror began: it has no progress, and another third event.
-    let restored = World::new();
+    let restored = MirrorWorld::new();
     restored.grow(job(1), 2).await;
     restored.grow(job(2), 2).await;
     let mut mirror = restored.mirror(&stub);

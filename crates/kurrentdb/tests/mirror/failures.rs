@@ -3,11 +3,11 @@
 use ordo_engine::mirror::MirrorState;
 
 use crate::stub::{Mishap, Stub};
-use crate::world::{World, job};
+use crate::world::{MirrorWorld, job};
 
 #[tokio::test]
 async fn killed_in_the_middle_it_goes_on_where_it_was() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     for number in 1..=30 {
         world.grow(job(number), 10).await;
     }
@@ -26,7 +26,7 @@ async fn killed_in_the_middle_it_goes_on_where_it_was() {
 
 #[tokio::test]
 async fn a_server_that_goes_away_and_comes_back_gets_everything() {
-    let (world, mut stub) = (World::new(), Stub::start().await);
+    let (world, mut stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 2).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(2).await;
@@ -45,7 +45,7 @@ async fn a_server_that_goes_away_and_comes_back_gets_everything() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
-    let (world, mut stub) = (World::new(), Stub::start().await);
+    let (world, mut stub) = (MirrorWorld::new(), Stub::start().await);
     stub.go_down().await;
     world.grow(job(1), 2).await;
     let mut mirror = world.mirror(&stub);
@@ -58,7 +58,7 @@ async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
 
 #[tokio::test]
 async fn an_append_whose_answer_was_lost_is_not_doubled() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 3).await;
     stub.plan([Mishap::AnswerLost]);
     let mut mirror = world.mirror(&stub);
@@ -79,7 +79,7 @@ async fn an_append_whose_answer_was_lost_is_not_doubled() {
 
 #[tokio::test]
 async fn whatever_else_goes_wrong_is_tried_again_and_reported() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     for (mishap, says) in [
         (Mishap::Unavailable, "overloaded"),
         (Mishap::Denied, "sinks.kurrentdb.connection"),
@@ -101,7 +101,7 @@ async fn whatever_else_goes_wrong_is_tried_again_and_reported() {
 
 #[tokio::test]
 async fn when_a_node_of_a_cluster_is_gone_another_is_found() {
-    let (world, mut one) = (World::new(), Stub::start().await);
+    let (world, mut one) = (MirrorWorld::new(), Stub::start().await);
     let two = Stub::on(one.disk()).await;
     one.name_members([one.address]);
     let connection = format!(

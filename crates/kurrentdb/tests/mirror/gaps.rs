@@ -4,11 +4,11 @@ use ordo_engine::codec::CHECKPOINT;
 use ordo_store::NewEvent;
 
 use crate::stub::Stub;
-use crate::world::{World, event, job};
+use crate::world::{MirrorWorld, event, job};
 
 #[tokio::test]
 async fn what_was_trimmed_before_the_mirror_began_is_counted_apart_and_stands_as_a_checkpoint() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 6).await;
     world.trim(job(1), 6, 4).await;
     world.grow(job(2), 2).await;
@@ -28,7 +28,7 @@ async fn what_was_trimmed_before_the_mirror_began_is_counted_apart_and_stands_as
 
 #[tokio::test]
 async fn what_was_trimmed_or_purged_while_the_mirror_was_away_is_counted() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 2).await;
     world.grow(job(2), 1).await;
     let mut mirror = world.mirror(&stub);
@@ -53,7 +53,7 @@ async fn what_was_trimmed_or_purged_while_the_mirror_was_away_is_counted() {
 
 #[tokio::test]
 async fn trimming_what_is_mirrored_already_changes_nothing() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 5).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(5).await;
@@ -74,7 +74,7 @@ async fn trimming_what_is_mirrored_already_changes_nothing() {
 
 #[tokio::test]
 async fn something_made_again_under_its_old_name_goes_on_in_the_same_stream() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 3).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(3).await;

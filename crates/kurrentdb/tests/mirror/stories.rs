@@ -7,11 +7,11 @@ use ordo_store::NewEvent;
 use uuid::Uuid;
 
 use crate::stub::Stub;
-use crate::world::{World, event, job};
+use crate::world::{MirrorWorld, event, job};
 
 #[tokio::test]
 async fn every_event_arrives_once_and_in_order_in_the_stream_of_its_name() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     for number in 1..=40 {
         world.grow(job(number), u64::try_from(number).unwrap() % 7 + 1).await;
     }
@@ -33,7 +33,7 @@ async fn every_event_arrives_once_and_in_order_in_the_stream_of_its_name() {
 
 #[tokio::test]
 async fn an_event_is_written_as_it_is_read_over_http() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(7), 1).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(1).await;
@@ -50,7 +50,7 @@ async fn an_event_is_written_as_it_is_read_over_http() {
 
 #[tokio::test]
 async fn secrets_and_tokens_are_not_mirrored_and_credentials_are_covered() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     let entity = |kind| EntityId { kind, id: Uuid::from_u128(1) };
     let with = |data: &str| NewEvent { data: data.as_bytes().to_vec(), ..event(1) };
     world.add(entity(Kind::Secret), 0, with("{}")).await;
@@ -66,7 +66,7 @@ async fn secrets_and_tokens_are_not_mirrored_and_credentials_are_covered() {
 
 #[tokio::test]
 async fn after_an_orderly_end_nothing_is_sent_again() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.grow(job(1), 3).await;
     let mut mirror = world.mirror(&stub);
     mirror.appended(3).await;
@@ -82,13 +82,13 @@ async fn after_an_orderly_end_nothing_is_sent_again() {
 
 #[tokio::test]
 async fn of_two_nodes_the_one_that_serves_the_partition_mirrors() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     world.ownership.send_replace(Ownership::none());
     world.grow(job(1), 2).await;
     let mut mirror = world.mirror(&stub);
     mirror.until(|status| status.state == MirrorState::StandingBy).await;
     // The other node mirrors, on the same store.
-    let other = World { store: world.store.clone(), ..World::new() };
+    let other = MirrorWorld { store: world.store.clone(), ..MirrorWorld::new() };
     let mut first = other.mirror(&stub);
     first.appended(2).await;
     other.ownership.send_replace(Ownership::none());
@@ -104,7 +104,7 @@ async fn of_two_nodes_the_one_that_serves_the_partition_mirrors() {
 
 #[tokio::test]
 async fn two_mirrors_at_once_do_no_harm() {
-    let (world, stub) = (World::new(), Stub::start().await);
+    let (world, stub) = (MirrorWorld::new(), Stub::start().await);
     let (mut one, mut two) = (world.mirror(&stub), world.mirror(&stub));
     for number in 1..=20 {
         world.grow(job(number), 20).await;

@@ -7,7 +7,7 @@ use ordo_engine::clock::SystemClock;
 use ordo_engine::codec::CHECKPOINT;
 use ordo_engine::mirror::{MirrorState, MirrorStatus};
 use ordo_engine::partitions::Ownership;
-use ordo_kurrentdb::{Feed, Mirror, Target};
+use ordo_kurrentdb::{Feed, Mirror, MirrorTarget};
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{Batch, CommitOutcome, Disposition, Item, NewEvent, Store, Trim, Version};
 use ordo_store_redb::RedbStore;
@@ -18,13 +18,13 @@ use uuid::Uuid;
 
 use crate::stub::Stub;
 
-pub struct World {
+pub struct MirrorWorld {
     pub store: Arc<dyn Store>,
     pub hints: broadcast::Sender<ChangeHint>,
     pub ownership: watch::Sender<Ownership>,
 }
 
-pub struct Running {
+pub struct RunningMirror {
     pub status: watch::Receiver<MirrorStatus>,
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -52,24 +52,24 @@ fn item(entity: EntityId, expected: Version, events: Vec<NewEvent>) -> Item {
     }
 }
 
-impl World {
-    pub fn new() -> World {
+impl MirrorWorld {
+    pub fn new() -> MirrorWorld {
         let (hints, _) = broadcast::channel(64);
         let (ownership, _) = watch::channel(Ownership::everything());
-        World { store: Arc::new(RedbStore::in_memory().unwrap()), hints, ownership }
+        MirrorWorld { store: Arc::new(RedbStore::in_memory().unwrap()), hints, ownership }
     }
 
     /// As if the process were started again: the same store.
-    pub fn mirror(&self, stub: &Stub) -> Running {
+    pub fn mirror(&self, stub: &Stub) -> RunningMirror {
         self.mirror_to(&stub.connection())
     }
 
-    pub fn mirror_to(&self, connection: &str) -> Running {
+    pub fn mirror_to(&self, connection: &str) -> RunningMirror {
         let clock = Arc::new(SystemClock);
         let feed = Feed::new(self.store.clone(), self.hints.subscribe(), self.ownership.subscribe(), clock);
-        let (mirror, status) = Mirror::new(feed, Target::parse(connection).unwrap());
+        let (mirror, status) = Mirror::new(feed, MirrorTarget::parse(connection).unwrap());
         let stop = CancellationToken::new();
-        Running { status, task: tokio::spawn(mirror.run(stop.clone())), stop }
+        RunningMirror { status, task: tokio::spawn(mirror.run(stop.clone())), stop }
     }
 
     async fn commit(&self, item: Item) {
@@ -102,7 +102,7 @@ impl World {
     }
 }
 
-impl Running {
+impl RunningMirror {
     /// Until the mirror looks like this.
     pub async fn until(&mut self, looks: impl FnMut(&MirrorStatus) -> bool) -> MirrorStatus {
         self.status.wait_for(looks).await.unwrap().clone()

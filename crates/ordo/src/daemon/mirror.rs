@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::error::{Error, Result};
 
 /// What the configuration asks for.
-pub(super) struct ConfiguredMirror(Option<target::Target>);
+pub(super) struct ConfiguredMirror(Option<target::MirrorTarget>);
 
 impl ConfiguredMirror {
     pub(super) async fn open(settings: &Settings) -> Result<ConfiguredMirror> {
@@ -47,7 +47,7 @@ mod target {
 
     use super::{Engine, Error, Mirroring, Result, refused};
 
-    pub(super) use ordo_kurrentdb::Target;
+    pub(super) use ordo_kurrentdb::MirrorTarget;
 
     /// How long the last words of a mirror may hold up the end of the daemon.
     const FAREWELL: Duration = Duration::from_secs(2);
@@ -57,17 +57,17 @@ mod target {
         task: JoinHandle<()>,
     }
 
-    pub(super) async fn open(connection: &str) -> Result<Target> {
+    pub(super) async fn open(connection: &str) -> Result<MirrorTarget> {
         let wrong = |error: ordo_kurrentdb::BadConnection| -> Error {
             refused(format!("sinks.kurrentdb.connection: {error}"))
                 .hint("write it as kurrentdb://USER:PASSWORD@HOST:2113, with ?tls=false where it is not encrypted")
         };
-        let target = Target::parse(connection).map_err(wrong)?;
+        let target = MirrorTarget::parse(connection).map_err(wrong)?;
         target.check().await.map_err(wrong)?;
         Ok(target)
     }
 
-    pub(super) fn start(target: Target, engine: &Engine) -> Mirroring {
+    pub(super) fn start(target: MirrorTarget, engine: &Engine) -> Mirroring {
         let (mirror, status) = Mirror::new(Feed::of(engine), target);
         let stop = CancellationToken::new();
         let task = tokio::spawn(mirror.run(stop.clone()));
@@ -91,14 +91,14 @@ mod target {
     use super::{Engine, Mirroring, Result, refused};
 
     /// There is none.
-    pub(super) enum Target {}
+    pub(super) type MirrorTarget = std::convert::Infallible;
 
-    pub(super) async fn open(_connection: &str) -> Result<Target> {
+    pub(super) async fn open(_connection: &str) -> Result<MirrorTarget> {
         Err(refused("sinks.kurrentdb.connection: this binary was built without the mirror to KurrentDB")
             .hint("build one that has it: cargo build --release -p ordo --features kurrentdb"))
     }
 
-    pub(super) fn start(target: Target, _engine: &Engine) -> Mirroring {
+    pub(super) fn start(target: MirrorTarget, _engine: &Engine) -> Mirroring {
         match target {}
     }
 

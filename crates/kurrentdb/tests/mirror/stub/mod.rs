@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use streams::{Refused, Streams};
+use streams::{Streams, StubRefusal};
 use wire::{ClusterInfo, EndPoint, MemberInfo, SupportedMethods};
 
 /// What becomes of an append instead of what should.
@@ -39,7 +39,7 @@ pub enum Mishap {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StubState {
     streams: Streams,
     mishaps: VecDeque<Mishap>,
     /// What the last request said about who asks.
@@ -50,17 +50,17 @@ struct State {
 
 /// What a server keeps; several may share it, as the nodes of a cluster do.
 #[derive(Debug, Clone, Default)]
-pub struct Disk(Arc<Mutex<State>>);
+pub struct StubDisk(Arc<Mutex<StubState>>);
 
-impl Disk {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl StubDisk {
+    fn lock(&self) -> MutexGuard<'_, StubState> {
         self.0.lock().unwrap()
     }
 }
 
 pub struct Stub {
     pub address: SocketAddr,
-    disk: Disk,
+    disk: StubDisk,
     /// How many appends were seen.
     seen: watch::Sender<u64>,
     up: Option<(CancellationToken, TaskTracker)>,
@@ -68,10 +68,10 @@ pub struct Stub {
 
 impl Stub {
     pub async fn start() -> Stub {
-        Stub::on(Disk::default()).await
+        Stub::on(StubDisk::default()).await
     }
 
-    pub async fn on(disk: Disk) -> Stub {
+    pub async fn on(disk: StubDisk) -> Stub {
         let mut stub = Stub { address: "127.0.0.1:0".parse().unwrap(), disk, seen: watch::Sender::new(0), up: None };
         stub.come_up().await;
         stub
@@ -99,7 +99,7 @@ impl Stub {
         }
     }
 
-    pub fn disk(&self) -> Disk {
+    pub fn disk(&self) -> StubDisk {
         self.disk.clone()
     }
 
@@ -139,7 +139,7 @@ impl Stub {
 
 async fn serve(
     listener: TcpListener,
-    disk: Disk,
+    disk: StubDisk,
     seen: watch::Sender<u64>,
     down: CancellationToken,
     tasks: TaskTracker,
@@ -166,7 +166,7 @@ type Answer = StreamBody<stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, In
 
 async fn answer(
     request: Request<Incoming>,
-    disk: Disk,
+    disk: StubDisk,
     seen: watch::Sender<u64>,
     cut: CancellationToken,
 ) -> Result<Response<Answer>, Infallible> {
@@ -202,8 +202,8 @@ async fn answer(
     Ok(response(result))
 }
 
-fn append(streams: &mut Streams, body: &[u8], mishap: Option<Mishap>) -> Result<Vec<Vec<u8>>, Refused> {
-    let refused = |code, message: &str| Err(Refused { code, message: message.to_owned(), exception: "" });
+fn append(streams: &mut Streams, body: &[u8], mishap: Option<Mishap>) -> Result<Vec<Vec<u8>>, StubRefusal> {
+    let refused = |code, message: &str| Err(StubRefusal { code, message: message.to_owned(), exception: "" });
     match mishap {
         Some(Mishap::Unavailable) => refused(14, "server is overloaded"),
         Some(Mishap::Denied) => refused(7, "access denied"),
@@ -216,7 +216,7 @@ fn append(streams: &mut Streams, body: &[u8], mishap: Option<Mishap>) -> Result<
     }
 }
 
-fn gossip(disk: &Disk) -> ClusterInfo {
+fn gossip(disk: &StubDisk) -> ClusterInfo {
     let member = |address: &SocketAddr| MemberInfo {
         state: 8,
         is_alive: true,
@@ -238,7 +238,7 @@ fn messages(mut body: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-fn response(result: Result<Vec<Vec<u8>>, Refused>) -> Response<Answer> {
+fn response(result: Result<Vec<Vec<u8>>, StubRefusal>) -> Response<Answer> {
     let mut trailers = HeaderMap::new();
     let (bodies, status) = match result {
         Ok(bodies) => (bodies, 0),

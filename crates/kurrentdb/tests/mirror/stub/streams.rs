@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::wire::{
-    AppendContent, AppendOptions, AppendReq, AppendResp, AppendResult, CurrentRevision, Empty, ExpectedRevision,
+    AppendContent, AppendOptions, AppendReq, AppendResp, AppendResult, CurrentRevision, ExpectedRevision,
     FoundRevision, LogPosition, ProposedMessage, ReadContent, ReadEvent, ReadReq, ReadResp, RecordedEvent,
-    StreamIdentifier, StreamNotFound, Success, WantedRevision, WireUuid, WrongExpectedVersion,
+    StreamIdentifier, StreamNotFound, Success, WantedRevision, WireEmpty, WireUuid, WrongExpectedVersion,
 };
 
 /// As a server takes it unless it is told otherwise.
@@ -38,7 +38,7 @@ pub struct Streams {
 
 /// A status of gRPC, with what KurrentDB calls the exception.
 #[derive(Debug)]
-pub struct Refused {
+pub struct StubRefusal {
     pub code: u32,
     pub message: String,
     pub exception: &'static str,
@@ -62,7 +62,7 @@ impl Streams {
         self.kept.entry(stream.to_owned()).or_default().push(keep(message));
     }
 
-    pub fn append(&mut self, requests: Vec<AppendReq>) -> Result<AppendResp, Refused> {
+    pub fn append(&mut self, requests: Vec<AppendReq>) -> Result<AppendResp, StubRefusal> {
         self.appends += 1;
         let mut options: Option<AppendOptions> = None;
         let mut proposed = Vec::new();
@@ -78,7 +78,7 @@ impl Streams {
         let kept = self.kept.entry(stream).or_default();
         let next = match options.expected.unwrap() {
             ExpectedRevision::Revision(revision) => usize::try_from(revision).unwrap() + 1,
-            ExpectedRevision::NoStream(Empty {}) => 0,
+            ExpectedRevision::NoStream(WireEmpty {}) => 0,
             other => panic!("a mirror never expects {other:?}"),
         };
         let known = kept.iter().skip(next).zip(&proposed).filter(|(kept, new)| kept.id == new.id).count();
@@ -93,20 +93,20 @@ impl Streams {
         Ok(taken(kept.len() - 1))
     }
 
-    fn check(&self, stream: &str, proposed: &[Kept]) -> Result<(), Refused> {
+    fn check(&self, stream: &str, proposed: &[Kept]) -> Result<(), StubRefusal> {
         if self.tombs.contains(stream) {
             let message = format!("Event stream '{stream}' is deleted.");
-            return Err(Refused { code: 9, message, exception: "stream-deleted" });
+            return Err(StubRefusal { code: 9, message, exception: "stream-deleted" });
         }
         if proposed.iter().map(|event| event.message.data.len()).sum::<usize>() > APPEND_MAX_BYTES {
             let message = format!("Maximum Append Size of {APPEND_MAX_BYTES} Exceeded.");
-            return Err(Refused { code: 3, message, exception: "maximum-append-size-exceeded" });
+            return Err(StubRefusal { code: 3, message, exception: "maximum-append-size-exceeded" });
         }
         Ok(())
     }
 
     /// Backwards from the end, as a mirror reads.
-    pub fn read(&self, request: ReadReq) -> Result<Vec<ReadResp>, Refused> {
+    pub fn read(&self, request: ReadReq) -> Result<Vec<ReadResp>, StubRefusal> {
         let options = request.options.unwrap();
         let stream = options.stream.unwrap();
         assert!(stream.end.is_some() && options.read_direction == 1, "a mirror reads backwards from the end");
@@ -154,11 +154,11 @@ fn taken(last: usize) -> AppendResp {
 fn wrong(length: usize, next: usize) -> AppendResp {
     let current = match length.checked_sub(1) {
         Some(last) => FoundRevision::Revision(last as u64),
-        None => FoundRevision::NoStream(Empty {}),
+        None => FoundRevision::NoStream(WireEmpty {}),
     };
     let expected = match next.checked_sub(1) {
         Some(last) => WantedRevision::Revision(last as u64),
-        None => WantedRevision::NoStream(Empty {}),
+        None => WantedRevision::NoStream(WireEmpty {}),
     };
     let wrong = WrongExpectedVersion { current: Some(current), expected: Some(expected) };
     AppendResp { result: Some(AppendResult::WrongExpectedVersion(wrong)) }

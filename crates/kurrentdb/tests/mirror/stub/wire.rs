@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Empty {}
+pub struct WireEmpty {}
 
 #[derive(Clone, PartialEq, Message)]
 pub struct StreamIdentifier {
@@ -56,11 +56,11 @@ pub enum ExpectedRevision {
     #[prost(uint64, tag = "2")]
     Revision(u64),
     #[prost(message, tag = "3")]
-    NoStream(Empty),
+    NoStream(WireEmpty),
     #[prost(message, tag = "4")]
-    Any(Empty),
+    Any(WireEmpty),
     #[prost(message, tag = "5")]
-    StreamExists(Empty),
+    StreamExists(WireEmpty),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -102,7 +102,7 @@ pub enum CurrentRevision {
     #[prost(uint64, tag = "1")]
     Revision(u64),
     #[prost(message, tag = "2")]
-    NoStream(Empty),
+    NoStream(WireEmpty),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -127,7 +127,7 @@ pub enum FoundRevision {
     #[prost(uint64, tag = "6")]
     Revision(u64),
     #[prost(message, tag = "7")]
-    NoStream(Empty),
+    NoStream(WireEmpty),
 }
 
 #[derive(Clone, PartialEq, Oneof)]
@@ -135,11 +135,11 @@ pub enum WantedRevision {
     #[prost(uint64, tag = "8")]
     Revision(u64),
     #[prost(message, tag = "9")]
-    Any(Empty),
+    Any(WireEmpty),
     #[prost(message, tag = "10")]
-    StreamExists(Empty),
+    StreamExists(WireEmpty),
     #[prost(message, tag = "11")]
-    NoStream(Empty),
+    NoStream(WireEmpty),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -169,7 +169,7 @@ pub struct StreamOptions {
     #[prost(message, optional, tag = "1")]
     pub stream_identifier: Option<StreamIdentifier>,
     #[prost(message, optional, tag = "4")]
-    pub end: Option<Empty>,
+    pub end: Option<WireEmpty>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -16,7 +16,7 @@ use crate::connection::MirrorSession;
 use crate::placing::{Placement, Tail, needed_from, place};
 use crate::record::{Mirrored, Record};
 
-/// An append stays below the 1 MiB that a server takes unless it is told otherwise.
+/// An append stays below the 1 MiB that a server takes by default.
 const APPEND_MAX_BYTES: usize = 512 * 1024;
 /// An answer that does not come within this time is given up; the append is repeated, and recognised.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);

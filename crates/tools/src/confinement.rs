@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(of(None, zero).unwrap_err().to_string(), "limits.processes: must be at least 1");
         if rustix::process::geteuid().is_root() {
             let unknown = of(Some("nobody-of-that-name"), Limits::default());
-            assert!(unknown.unwrap_err().to_string().contains("no user"), "root is told of a slip");
+            assert!(unknown.unwrap_err().to_string().contains("no user"), "root learns of a slip");
         } else {
             assert_eq!(of(Some("nobody"), Limits::default()), Err(ConfinementError::NotRoot("user")));
         }

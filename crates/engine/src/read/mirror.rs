@@ -52,7 +52,7 @@ pub struct MirrorStatus {
     /// Events that were trimmed or purged before they could be mirrored, and such from before the mirror began.
     pub missing: u64,
     pub missing_before: u64,
-    /// Streams that are not mirrored for now, and why.
+    /// Streams that are halted, each with the reason.
     pub halted: BTreeMap<String, String>,
     pub last_error: Option<String>,
 }

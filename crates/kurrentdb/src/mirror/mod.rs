@@ -245,7 +245,7 @@ impl Mirror {
         if unsaved.elapsed() >= SAVE_EVERY { self.save().await } else { Ok(()) }
     }
 
-    /// Appends to many streams at once. Returns those that cannot be; fails if any of them could not be for now.
+    /// Appends to many streams at once. Returns those that have to be halted; fails if trying again may help any of them.
     async fn append(&mut self, works: Vec<StreamWork>) -> Result<Vec<(EntityId, Halted)>, AppendTrouble> {
         if works.is_empty() {
             return Ok(Vec::new());

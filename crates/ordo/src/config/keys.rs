@@ -40,12 +40,11 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key("pools.fast.slots", ValueKind::Number, Some("200")),
     key("pools.slow.queue", ValueKind::Number, Some("5000")),
     key("pools.slow.slots", ValueKind::Number, Some("100")),
-    key("senders.file.path", ValueKind::Text, None),
     // The same file on every node of a cluster.
     key("secrets.key_file", ValueKind::Text, Some(".ordo/secret.key")),
+    key("senders.file.path", ValueKind::Text, None),
     // What a proxy puts before every path: `/ordo`.
     key("serve.base_path", ValueKind::Text, Some("")),
-    key("senders.file.path", ValueKind::Text, None),
     key("serve.grace", ValueKind::Text, Some("30s")),
     key("serve.listen", ValueKind::Text, Some("127.0.0.1:7070")),
     key("serve.tick_rate", ValueKind::Text, Some("1s")),
@@ -170,6 +169,12 @@ mod tests {
 
     fn refused(path: &str) -> String {
         kind_of(&Path::parse(path)).unwrap_err()
+    }
+
+    #[test]
+    fn every_key_is_listed_once() {
+        let listed: std::collections::BTreeSet<&str> = KEYS.iter().map(|key| key.path).collect();
+        assert_eq!(listed.len(), KEYS.len());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Our own program once more, between the executor and a command: it sets what only a process can set for itself, and
 //! stays as the parent of everything that the command starts.
 //!
-//! Invariant: when the supervisor has ended, nothing that descends from its command is alive, whoever told it to end:
+//! Invariant: when the supervisor has ended, nothing that descends from its command is alive, whoever ordered the end:
 //! the executor, or the end of the executor.
 
 pub(crate) mod confine;
@@ -58,7 +58,7 @@ impl Launcher {
         self.cgroups.as_ref()
     }
 
-    /// A supervisor that is about to be started; it is told the rest through its standard input.
+    /// A supervisor that is about to be started; it reads its order from its standard input.
     pub(crate) fn command(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.program);
         command.arg0("ordo").arg(SUPERVISE);

@@ -1,6 +1,6 @@
 //! What an executor and a supervisor say to each other, over the socket that is the supervisor's standard input.
 //!
-//! Invariant: the supervisor is told everything once, at its beginning; after that a byte is an order, and the end of
+//! Invariant: the supervisor gets its whole order once, at its beginning; after that a byte is an order, and the end of
 //! the stream is the end of the executor.
 
 use std::ffi::OsString;

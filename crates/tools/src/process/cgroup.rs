@@ -67,7 +67,7 @@ fn home_of(mounts: &str, membership: &str) -> Option<PathBuf> {
         let (before, after) = line.split_once(" - ")?;
         let mut fields = before.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
-        // Another root shows another part of the hierarchy than the one our place is told from.
+        // Another root shows another part of the hierarchy than the one our place is written for.
         (after.starts_with("cgroup2 ") && root == "/").then_some(point)
     })?;
     Some(Path::new(mount).join(place))

@@ -1,4 +1,4 @@
-//! The executor's side of a supervisor: what it is told, and what it says of its command.
+//! The executor's side of a supervisor: the order it gets, and what it reports of its command.
 //!
 //! Invariant: dropping it ends everything below the supervisor, which sees the end of the socket.
 
@@ -30,7 +30,7 @@ pub(crate) enum LaunchError {
 }
 
 impl Supervised {
-    /// Starts the supervisor; it has been told nothing yet.
+    /// Starts the supervisor; it has no order yet.
     pub(crate) fn spawn(mut command: Command) -> io::Result<Supervised> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;

@@ -69,7 +69,7 @@ impl ProcessRunner {
         outcome
     }
 
-    /// Writes down what is about to be, makes it, and starts the supervisor, which waits to be told what to start.
+    /// Writes down what is about to be, makes it, and starts the supervisor, which waits for its order.
     fn prepare(&self, wants_tmp: bool, work: &Work) -> Result<(Supervised, OpenRecord), Failure> {
         let name = format!("{}-{}-{}", work.run_id, work.attempt, work.token.0);
         let belongings = Belongings {

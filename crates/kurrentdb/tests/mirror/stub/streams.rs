@@ -8,7 +8,7 @@ use super::wire::{
     StreamIdentifier, StreamNotFound, Success, WantedRevision, WireEmpty, WireUuid, WrongExpectedVersion,
 };
 
-/// As a server takes it unless it is told otherwise.
+/// What a server takes by default.
 const APPEND_MAX_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -20,11 +20,15 @@ use crate::tables::{
     rows,
 };
 
+/// What the rows of an item take beside what the item holds, about: their keys and headers.
+const ROWS_OVERHEAD_BYTES: usize = 256;
+
 /// The next state of the active overlay, and one answer per batch. A fault means that there is none.
 pub(crate) fn apply(moment: &ReadView, batches: &[Batch]) -> Result<(Overlay, Vec<CommitResult>), Fault> {
     let mut damaged = BTreeMap::new();
+    let bytes = batches.iter().map(|batch| batch.bytes() + ROWS_OVERHEAD_BYTES * batch.items.len()).sum();
     loop {
-        let mut writing = Writing::begin(moment)?;
+        let mut writing = Writing::begin(moment, bytes)?;
         match try_all(&mut writing, batches, &damaged) {
             Ok(answers) => return Ok((writing.end(), answers)),
             Err((batch, fault @ Fault::Damaged { .. })) if file_damage(&fault).is_none() => {

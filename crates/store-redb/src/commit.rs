@@ -5,6 +5,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use bytes::BytesMut;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
     Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, Fault, Item, NewEvent, RowWrite, Version,
@@ -16,20 +17,25 @@ use crate::tables::layers::{Layers, ReadView};
 use crate::tables::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
 use crate::tables::{EntityKey, TableId};
 
+/// Blocks of rows are no larger, but for a row that is: the allocator has such blocks at hand, and asks the system for
+/// larger ones each time.
+const BLOCK_BYTES_MAX: usize = 64 * 1024;
+
 /// The next state of the active overlay, while it is made.
 pub(crate) struct Writing<'m> {
     moment: &'m ReadView,
     next: Overlay,
     /// Values are built here, so that an item costs no allocation for them;
     pub(crate) value: Vec<u8>,
-    /// and here key and value come together.
-    scratch: Vec<u8>,
+    /// and here lie the rows themselves.
+    block: BytesMut,
 }
 
 impl<'m> Writing<'m> {
-    pub(crate) fn begin(moment: &'m ReadView) -> Result<Writing<'m>, Fault> {
+    /// `bytes`: about how many there will be.
+    pub(crate) fn begin(moment: &'m ReadView, bytes: usize) -> Result<Writing<'m>, Fault> {
         Writing::expect_complete(moment)?;
-        Ok(Writing::for_rebuild(moment))
+        Ok(Writing::for_rebuild(moment, bytes))
     }
 
     pub(crate) fn expect_complete(moment: &ReadView) -> Result<(), Fault> {
@@ -39,9 +45,10 @@ impl<'m> Writing<'m> {
         Err(Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again"))
     }
 
-    pub(crate) fn for_rebuild(moment: &'m ReadView) -> Writing<'m> {
+    pub(crate) fn for_rebuild(moment: &'m ReadView, bytes: usize) -> Writing<'m> {
         let next = Overlay::clone(&moment.active);
-        Writing { moment, next, value: Vec::with_capacity(1024), scratch: Vec::with_capacity(1024) }
+        let block = BytesMut::with_capacity(bytes.min(BLOCK_BYTES_MAX));
+        Writing { moment, next, value: Vec::with_capacity(1024), block }
     }
 
     pub(crate) fn end(self) -> Overlay {
@@ -70,7 +77,8 @@ impl<'m> Writing<'m> {
         }
         let outcome = match &item.disposition {
             Disposition::Keep { snapshot, alarm } => {
-                let version = self.append(item.entity, before.version, &item.events)?;
+                self.expect_end_of_stream(item.entity, before.version)?;
+                let version = self.append(item.entity, before.version, &item.events);
                 self.put_snapshot(item.entity, before.alarm, Header { version, alarm: *alarm }, snapshot);
                 if let Some(trim) = &item.trim {
                     self.trim(item.entity, trim)?;
@@ -113,37 +121,46 @@ impl<'m> Writing<'m> {
         Ok(self.layers().get(TableId::Snapshots, key, read_header)?.unwrap_or_default())
     }
 
-    fn append(&mut self, entity: EntityId, mut version: Version, events: &[NewEvent]) -> Result<Version, Fault> {
-        for event in events {
-            version += 1;
-            self.put_event(entity, version, event)?;
+    /// Events may be appended at this version. A snapshot that lies in an overlay was written with the events before it;
+    /// one that redb holds may have been damaged with the file.
+    fn expect_end_of_stream(&self, entity: EntityId, version: Version) -> Result<(), Fault> {
+        let layers = self.layers();
+        if layers.is_overlaid(TableId::Snapshots, &entity_key(entity)) {
+            return Ok(());
         }
-        Ok(version)
+        let next = version + 1;
+        match layers.get(TableId::Streams, &stream_key(entity, next), |_| Ok(()))? {
+            None => Ok(()),
+            Some(()) => Err(Fault::damaged(format!(
+                "{entity} has an event of version {next} already, but its snapshot is older or missing: \
+                 run `ordo store reindex`"
+            ))),
+        }
     }
 
-    pub(crate) fn put_event(&mut self, entity: EntityId, version: Version, event: &NewEvent) -> Result<(), Fault> {
-        let key = stream_key(entity, version);
-        if self.layers().get(TableId::Streams, &key, |_| Ok(()))?.is_some() {
-            return Err(Fault::damaged(format!(
-                "{entity} has an event of version {version} already, but its snapshot is older or missing: \
-                 run `ordo store reindex`"
-            )));
+    fn append(&mut self, entity: EntityId, mut version: Version, events: &[NewEvent]) -> Version {
+        for event in events {
+            version += 1;
+            self.put_event(entity, version, event);
         }
+        version
+    }
+
+    pub(crate) fn put_event(&mut self, entity: EntityId, version: Version, event: &NewEvent) {
         self.next.mark.position += 1;
         let position = self.next.mark.position.to_be_bytes();
         write_event(&mut self.value, entity, version, event);
         self.put_value(TableId::Events, &position);
-        self.next.put(TableId::Streams, &key, &position, &mut self.scratch);
-        Ok(())
+        self.next.put(TableId::Streams, &stream_key(entity, version), &position, &mut self.block);
     }
 
     /// Puts what was written to `value`.
     pub(crate) fn put_value(&mut self, table: TableId, key: &[u8]) {
-        self.next.put(table, key, &self.value, &mut self.scratch);
+        self.next.put(table, key, &self.value, &mut self.block);
     }
 
     pub(crate) fn delete(&mut self, table: TableId, key: &[u8]) {
-        self.next.delete(table, key);
+        self.next.delete(table, key, &mut self.block);
     }
 
     pub(crate) fn put_snapshot(&mut self, entity: EntityId, old: Option<Alarm>, header: Header, state: &[u8]) {
@@ -163,7 +180,7 @@ impl<'m> Writing<'m> {
         }
         if let Some(new) = new {
             let value = [entity.kind.code(), new.rank];
-            self.next.put(TableId::Alarms, &alarm_key(new.at, entity.id), &value, &mut self.scratch);
+            self.next.put(TableId::Alarms, &alarm_key(new.at, entity.id), &value, &mut self.block);
         }
     }
 
@@ -171,7 +188,7 @@ impl<'m> Writing<'m> {
         for write in writes {
             let table = TableId::Rows(write.view);
             match &write.value {
-                Some(value) => self.next.put(table, &write.key, value, &mut self.scratch),
+                Some(value) => self.next.put(table, &write.key, value, &mut self.block),
                 None => self.delete(table, &write.key),
             }
         }
@@ -184,7 +201,7 @@ impl<'m> Writing<'m> {
         }
         write_dedup(&mut self.value, entry.until, &entry.value);
         self.put_value(TableId::Dedup, &entry.key);
-        self.next.put(TableId::DedupExpiry, &expiry_key(entry.until, &entry.key), &[], &mut self.scratch);
+        self.next.put(TableId::DedupExpiry, &expiry_key(entry.until, &entry.key), &[], &mut self.block);
         Ok(())
     }
 
@@ -201,7 +218,7 @@ impl<'m> Writing<'m> {
 
     pub(crate) fn put_chunk(&mut self, chunk: &Chunk) {
         let key = chunk_key(chunk.owner, chunk.seq);
-        self.next.put(TableId::Chunks, &key, &chunk.bytes, &mut self.scratch);
+        self.next.put(TableId::Chunks, &key, &chunk.bytes, &mut self.block);
     }
 
     fn forget_chunks(&mut self, owner: uuid::Uuid) -> Result<(), Fault> {

@@ -244,7 +244,7 @@ impl Handle {
     /// returns, or nothing is acknowledged.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Writing<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
         self.write_tables(|transaction, moment| {
-            let mut writing = Writing::for_rebuild(moment);
+            let mut writing = Writing::for_rebuild(moment, 0);
             let answer = work(&mut writing)?;
             let overlay = writing.end();
             if overlay.is_empty() {

@@ -33,7 +33,7 @@ fn put(handle: &Handle, batch: &TransferBatch) -> Result<(), Fault> {
             let Some((first, _)) = moved.events.first() else { continue };
             writing.remove_between(moved.entity, *first, Version::MAX)?;
             for (version, event) in &moved.events {
-                writing.put_event(moved.entity, *version, event)?;
+                writing.put_event(moved.entity, *version, event);
             }
         }
         for TransferredKey { key, until, value } in &batch.keys {

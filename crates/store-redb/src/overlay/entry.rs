@@ -1,28 +1,35 @@
 //! One row as the overlay has it: its key, and its value or that it is gone.
 //!
-//! Invariant: key and value lie in one run of bytes that never changes, so that a copy is one count.
+//! Invariant: key and value lie side by side in a block that the rows of one commit share and that never changes: a row
+//! costs no allocation of its own, and copying a node of rows counts up a few blocks, which are at hand, and not each row.
 
-use std::sync::Arc;
+use bytes::{Bytes, BytesMut};
 
-/// What an entry takes beside its bytes, about: its place in a node, its counts, the allocator's share.
+/// What an entry takes beside its bytes, about: its place in a node.
 const OVERHEAD_BYTES: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// The key, then the value.
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
     key_len: u32,
     present: bool,
 }
 
 impl Entry {
-    /// `bytes`: the key, then the value. No key reaches 4 GiB.
-    pub(super) fn put(bytes: &[u8], key_len: usize) -> Entry {
-        Entry { bytes: Arc::from(bytes), key_len: key_len as u32, present: true }
+    /// Writes a row to the end of the block. No key reaches 4 GiB.
+    pub(super) fn put(key: &[u8], value: &[u8], block: &mut BytesMut) -> Entry {
+        Entry::write(key, Some(value), block)
     }
 
-    pub(super) fn gone(key: &[u8]) -> Entry {
-        Entry { bytes: Arc::from(key), key_len: key.len() as u32, present: false }
+    pub(super) fn gone(key: &[u8], block: &mut BytesMut) -> Entry {
+        Entry::write(key, None, block)
+    }
+
+    fn write(key: &[u8], value: Option<&[u8]>, block: &mut BytesMut) -> Entry {
+        block.extend_from_slice(key);
+        block.extend_from_slice(value.unwrap_or_default());
+        Entry { bytes: block.split().freeze(), key_len: key.len() as u32, present: value.is_some() }
     }
 
     pub(crate) fn key(&self) -> &[u8] {

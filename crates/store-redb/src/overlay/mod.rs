@@ -14,6 +14,8 @@ pub(crate) use entries::Entries;
 pub(crate) use entry::Entry;
 pub(crate) use map::Map;
 
+use bytes::BytesMut;
+
 use crate::tables::{TABLES, TableId};
 
 /// How far a state of the store goes.
@@ -52,21 +54,18 @@ impl Overlay {
         &self.maps[table.index()]
     }
 
-    /// `scratch` is only room to work in.
-    pub(crate) fn put(&mut self, table: TableId, key: &[u8], value: &[u8], scratch: &mut Vec<u8>) {
-        scratch.clear();
-        scratch.extend_from_slice(key);
-        scratch.extend_from_slice(value);
-        self.insert(table, Entry::put(scratch, key.len()));
+    /// The row's bytes go to the end of `block`, which the rows of a commit share.
+    pub(crate) fn put(&mut self, table: TableId, key: &[u8], value: &[u8], block: &mut BytesMut) {
+        self.insert(table, Entry::put(key, value, block));
     }
 
-    pub(crate) fn delete(&mut self, table: TableId, key: &[u8]) {
-        self.insert(table, Entry::gone(key));
+    pub(crate) fn delete(&mut self, table: TableId, key: &[u8], block: &mut BytesMut) {
+        self.insert(table, Entry::gone(key, block));
     }
 
+    /// What is replaced stays in the block of its commit until the overlay is dropped.
     fn insert(&mut self, table: TableId, entry: Entry) {
-        let added = entry.memory_bytes();
-        let replaced = self.maps[table.index()].insert(entry).map_or(0, |entry| entry.memory_bytes());
-        self.memory_bytes = self.memory_bytes + added - replaced;
+        self.memory_bytes += entry.memory_bytes();
+        self.maps[table.index()].insert(entry);
     }
 }

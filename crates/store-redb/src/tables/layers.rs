@@ -75,6 +75,11 @@ impl<'m> Layers<'m> {
         }
     }
 
+    /// Whether what is said of a key is not in redb yet.
+    pub(crate) fn is_overlaid(&self, table: TableId, key: &[u8]) -> bool {
+        self.overlaid(table, key).is_some()
+    }
+
     fn overlaid(&self, table: TableId, key: &[u8]) -> Option<&'m Entry> {
         let below = || self.frozen.and_then(|frozen| frozen.map(table).get(key));
         self.active.map(table).get(key).or_else(below)

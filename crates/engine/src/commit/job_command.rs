@@ -104,7 +104,7 @@ pub struct Accepted {
     /// The job after the command; shared with the other commands of the round that left it so.
     pub job: Arc<Job>,
     /// The runs that the command touched.
-    pub runs: Vec<Run>,
+    pub runs: Arc<[Run]>,
     pub events: Vec<Event>,
 }
 
@@ -178,7 +178,7 @@ impl PendingJobCommand {
                 return refused(work, Refusal::WrongState { state, advice: "it is still needed" });
             }
             work.purge(rows, forget);
-            return Ok(Accepted { job, runs: Vec::new(), events: Vec::new() });
+            return Ok(Accepted { job, runs: Arc::default(), events: Vec::new() });
         }
         let decided = match decide(self.job_id, before.as_deref().cloned(), slotted, moment) {
             Ok(decided) => decided,
@@ -189,7 +189,8 @@ impl PendingJobCommand {
         let Decided { job, events, runs } = decided;
         let job = Arc::new(job);
         work.advance(job.clone(), events.iter().map(|event| codec::encode_event(event, now)));
-        work.touch(&runs);
+        let runs: Arc<[Run]> = runs.into();
+        work.touch(runs.clone());
         Ok(Accepted { job, runs, events })
     }
 }

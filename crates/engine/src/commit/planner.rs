@@ -4,7 +4,6 @@
 //! Invariant: pure. The same states, commands and moment give the same batch; commands on one entity apply in the order
 //! they came.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::job::Run;
@@ -16,39 +15,47 @@ use super::change::Change;
 use super::command::Submission;
 use super::state::{EntityState, SharedState};
 
-/// What is known of each entity before the round.
-pub(crate) type States = BTreeMap<EntityId, Option<SharedState>>;
+/// What is known of each entity, in the order of their ids.
+pub(crate) type States = Vec<(EntityId, Option<SharedState>)>;
 
 #[derive(Default)]
 pub(crate) struct RoundPlan {
     pub(crate) batch: Batch,
     /// For each item of the batch, the entity it is about.
     pub(crate) item_entities: Vec<EntityId>,
-    pub(crate) changes: BTreeMap<EntityId, Change>,
+    pub(crate) changes: Vec<Change>,
     /// The entities as the batch leaves them; those it forgets are None.
     pub(crate) states: States,
     /// For each command whether it was decided; the others come again in a later round.
     pub(crate) decided: Vec<bool>,
 }
 
+/// `states`: one for each entity of the commands.
 pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Moment, is_shared: bool) -> RoundPlan {
-    let mut works: BTreeMap<EntityId, EntityWork> =
-        states.into_iter().map(|(entity, state)| (entity, EntityWork::new(entity, state))).collect();
-    let mut plan = RoundPlan::default();
+    let mut works: Vec<EntityWork> = states.into_iter().map(|(entity, state)| EntityWork::new(entity, state)).collect();
+    let mut plan = RoundPlan {
+        batch: Batch { items: Vec::with_capacity(works.len()), ..Batch::default() },
+        item_entities: Vec::with_capacity(works.len()),
+        changes: Vec::with_capacity(works.len()),
+        states: Vec::with_capacity(works.len()),
+        decided: Vec::with_capacity(submissions.len()),
+    };
     for submission in submissions {
         let entity = submission.command.entity();
-        let work = works.entry(entity).or_insert_with(|| EntityWork::new(entity, None));
-        plan.decided.push(submission.command.decide(work, moment, is_shared));
+        let at =
+            works.binary_search_by_key(&entity, |work| work.entity).expect("every entity of the round has a state");
+        plan.decided.push(submission.command.decide(&mut works[at], moment, is_shared));
     }
-    for (entity, work) in works {
-        plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
+    for work in works {
+        let entity = work.entity;
+        plan.states.push((entity, work.now.clone().filter(|_| !work.is_gone())));
         let PlannedChange { item, change, chunks } = work.finish(moment.now);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
             plan.item_entities.push(entity);
         }
-        plan.changes.insert(entity, change);
+        plan.changes.push(change);
     }
     plan
 }
@@ -59,8 +66,8 @@ pub(crate) struct EntityWork {
     before: Option<SharedState>,
     now: Option<SharedState>,
     events: Vec<NewEvent>,
-    /// The runs of a job that were touched, each as it is after the last command.
-    runs: Vec<Run>,
+    /// The runs of a job that the commands touched, by command.
+    runs: Vec<Arc<[Run]>>,
     dedup: Vec<Dedup>,
     chunks: Vec<Chunk>,
     /// Rows that retention takes away.
@@ -125,13 +132,20 @@ impl EntityWork {
         self.events.extend(events);
     }
 
-    pub(crate) fn touch(&mut self, runs: &[Run]) {
-        for run in runs {
-            match self.runs.iter_mut().find(|known| known.id == run.id) {
-                Some(known) => *known = run.clone(),
-                None => self.runs.push(run.clone()),
+    pub(crate) fn touch(&mut self, runs: Arc<[Run]>) {
+        self.runs.push(runs);
+    }
+
+    /// Each run that was touched, as it is after the last command.
+    fn touched(runs: &[Arc<[Run]>]) -> Vec<&Run> {
+        let mut touched: Vec<&Run> = Vec::new();
+        for run in runs.iter().flat_map(|runs| runs.iter()) {
+            match touched.iter_mut().find(|known| known.id == run.id) {
+                Some(known) => *known = run,
+                None => touched.push(run),
             }
         }
+        touched
     }
 
     pub(crate) fn claim(&mut self, keys: impl Iterator<Item = Dedup>) {
@@ -178,7 +192,7 @@ impl EntityWork {
                 (Vec::new(), Disposition::Purge)
             }
             false => {
-                self.rows.extend(state.row_changes(self.before.as_ref(), &self.runs));
+                self.rows.extend(state.row_changes(self.before.as_ref(), &Self::touched(&self.runs)));
                 self.trim = self.trim.or_else(|| state.checkpoint(expected, now));
                 (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm: state.alarm() })
             }

@@ -3,10 +3,9 @@
 //! Invariant: rows follow from events alone, so they can be dropped and rebuilt (`ordo store reindex`) and checked
 //! (`ordo store check`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ordo_model::job::{Job, JobState, Run, RunStatus, Trigger};
+use ordo_model::job::{ActiveRun, Job, JobState, Run, RunStatus, Trigger};
 use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
@@ -89,7 +88,7 @@ fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
 }
 
 /// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
-pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[Run]) -> Vec<RowWrite> {
+pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run]) -> Vec<RowWrite> {
     let mut writes = match before {
         Some(before) if Arc::ptr_eq(&before.definition, &after.definition) && before.state() == after.state() => {
             difference(&turn_rows(before), turn_rows(after))
@@ -97,10 +96,9 @@ pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[Run]) -> Vec
         Some(before) => difference(&job_rows(before), job_rows(after)),
         None => job_rows(after),
     };
-    let known: BTreeMap<RunId, Run> =
-        before.map(|job| job.active.iter().map(|run| (run.id, run.view(job))).collect()).unwrap_or_default();
     for run in touched {
-        writes.extend(run_changes(known.get(&run.id), run, after.id));
+        let known = before.and_then(|job| job.active_run(run.id));
+        writes.extend(run_changes(known.map(ActiveRun::status), run, after.id));
     }
     writes
 }
@@ -113,10 +111,11 @@ pub(crate) fn difference(old: &[RowWrite], new: Vec<RowWrite>) -> Vec<RowWrite> 
     writes
 }
 
-fn run_changes(before: Option<&Run>, run: &Run, job: JobId) -> Vec<RowWrite> {
+/// `before`: its status, if it was there.
+fn run_changes(before: Option<RunStatus>, run: &Run, job: JobId) -> Vec<RowWrite> {
     let mut writes = vec![put(View::Runs, keys::run(run.id), codec::encode_run(run))];
     let new_status = status_key(&run.status, run.id);
-    let old_status = before.and_then(|old| status_key(&old.status, old.id));
+    let old_status = before.as_ref().and_then(|status| status_key(status, run.id));
     if before.is_none() {
         writes.push(put(View::RunsByJob, keys::run_by_job(job, run.id), Vec::new()));
     }

@@ -182,16 +182,12 @@ impl Rounds {
             return None;
         }
         self.open += 1;
-        let known: States = self.entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
+        let known: States = entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
         let missing = known.iter().filter(|(_, state)| state.is_none()).map(|(entity, _)| *entity).collect();
         let lost_before = submissions.iter().filter(|submission| submission.tries > 0);
         let keys = lost_before.filter_map(|submission| submission.command.key().map(<[u8]>::to_vec)).collect();
         let (chunks, chunk_replies) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.chunk_replies));
         Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, has_deferred })
-    }
-
-    fn entities_of(&self, submissions: &[Submission]) -> impl Iterator<Item = EntityId> + use<> {
-        submissions.iter().map(|submission| submission.command.entity()).collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Takes what may be decided now. All commands on a busy entity wait, so that they keep their order; commands of
@@ -217,18 +213,18 @@ impl Rounds {
     pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: impl Into<Moment>) -> Flight {
         let now = now.into();
         let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, has_deferred } = gathered;
-        let entities: Vec<EntityId> = known.keys().copied().collect();
-        let loaded = loaded.and_then(|loaded| Ok((decode(missing, loaded.snapshots)?, loaded.taken)));
-        let plan = loaded.map(|(read, taken)| {
+        let entities = known.iter().map(|(entity, _)| *entity);
+        let holds_if_shared: Vec<EntityId> = entities.filter(|_| self.is_shared).collect();
+        let loaded = loaded.and_then(|loaded| Ok((complete(known, missing, loaded.snapshots)?, loaded.taken)));
+        let plan = loaded.map(|(states, taken)| {
             self.answer_duplicates(&mut submissions, &taken);
-            let states = known.into_iter().chain(read).collect();
             let mut plan = plan(states, &mut submissions, now, self.is_shared);
             plan.batch.chunks.extend(chunks);
             plan
         });
         let holds = match &plan {
             Ok(plan) if !self.is_shared => self.remember(&plan.states),
-            Ok(_) | Err(_) => entities.into_iter().filter(|_| self.is_shared).collect(),
+            Ok(_) | Err(_) => holds_if_shared,
         };
         self.busy.extend(&holds);
         Flight { submissions, chunk_replies, has_deferred, holds, plan }
@@ -274,7 +270,7 @@ impl Rounds {
             (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, outcomes),
             (Ok(plan), Err(fault)) => {
                 let settled = self.settle_failed(submissions, &Arc::new(fault));
-                self.disown(plan.changes.into_values());
+                self.disown(plan.changes.into_iter());
                 settled
             }
             (Err(fault), _) => self.settle_failed(submissions, &Arc::new(fault)),
@@ -294,7 +290,7 @@ impl Rounds {
     }
 
     fn settle_plan(&mut self, plan: RoundPlan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
-        let tainted = plan.states.keys().filter(|entity| self.tainted.contains(entity));
+        let tainted = plan.states.iter().map(|(entity, _)| entity).filter(|entity| self.tainted.contains(entity));
         let mut lost: BTreeMap<EntityId, CommitOutcome> =
             tainted.map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })).collect();
         for (entity, outcome) in plan.item_entities.into_iter().zip(outcomes) {
@@ -317,7 +313,7 @@ impl Rounds {
             again.extend(self.settle_one(submission, loss, &mut settled));
         }
         self.repeat(again);
-        settled.changes.extend(plan.changes.into_iter().map(|(entity, change)| match lost.contains_key(&entity) {
+        settled.changes.extend(plan.changes.into_iter().map(|change| match lost.contains_key(&change.entity) {
             true => undone(change),
             false => change,
         }));
@@ -411,18 +407,31 @@ pub async fn load(store: &dyn Store, gathered: &Gathered, now: Timestamp) -> Res
     Ok(loaded)
 }
 
-fn decode(missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<States, Fault> {
-    let states = missing
-        .into_iter()
-        .zip(snapshots)
-        .map(|(entity, snapshot)| Ok((entity, snapshot.map(|snapshot| kinds::decode(entity, &snapshot)).transpose()?)));
-    states.collect()
+/// What was known, with what was missing of it as it was read; both in the order of their ids.
+fn complete(mut known: States, missing: Vec<EntityId>, snapshots: Vec<Option<Snapshot>>) -> Result<States, Fault> {
+    let mut unknown = known.iter_mut().filter(|(_, state)| state.is_none());
+    for (entity, snapshot) in missing.into_iter().zip(snapshots) {
+        let state = unknown.by_ref().find(|(known, _)| *known == entity);
+        if let (Some((_, state)), Some(snapshot)) = (state, snapshot) {
+            *state = Some(kinds::decode(entity, &snapshot)?);
+        }
+    }
+    Ok(known)
+}
+
+/// Each entity once, in the order of their ids.
+fn entities_of(submissions: &[Submission]) -> impl Iterator<Item = EntityId> + use<> {
+    let mut entities: Vec<EntityId> = submissions.iter().map(|submission| submission.command.entity()).collect();
+    entities.sort_unstable();
+    entities.dedup();
+    entities.into_iter()
 }
 
 /// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
 pub fn batch_of(requests: Vec<Request>, now: Timestamp) -> Batch {
     let mut submissions: Vec<Submission> = requests.into_iter().map(Request::unanswered).collect();
-    plan(States::new(), &mut submissions, now.into(), false).batch
+    let states = entities_of(&submissions).map(|entity| (entity, None)).collect();
+    plan(states, &mut submissions, now.into(), false).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

@@ -48,7 +48,7 @@ pub(crate) trait EntityState: Any + Send + Sync {
     /// The rows that follow from the state alone.
     fn rows(&self) -> Vec<RowWrite>;
     /// The writes that bring the rows from the state before to this one, with the runs that were touched in between.
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[Run]) -> Vec<RowWrite>;
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run]) -> Vec<RowWrite>;
     fn chunk_owners(&self) -> Vec<Uuid>;
     /// The whole stream may be forgotten.
     fn is_over(&self) -> bool;
@@ -81,7 +81,7 @@ impl EntityState for Job {
         projection::job_rows(self)
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[Run]) -> Vec<RowWrite> {
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run]) -> Vec<RowWrite> {
         let before = before.and_then(|before| job(before).ok());
         projection::changes(before.as_deref(), self, touched)
     }
@@ -146,7 +146,7 @@ impl<T: Stored> EntityState for Versioned<T> {
         self.value.rows(self.id)
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, _touched: &[Run]) -> Vec<RowWrite> {
+    fn row_changes(&self, before: Option<&SharedState>, _touched: &[&Run]) -> Vec<RowWrite> {
         projection::difference(&before.map(|before| before.rows()).unwrap_or_default(), self.rows())
     }
 

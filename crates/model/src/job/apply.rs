@@ -98,7 +98,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
                 ..new_run(job, *run_id, *cause, at)
             };
             let view = run.view(job);
-            job.active.push(run);
+            activate(job, run);
             Ok(Some(view))
         }
         Event::JobSkipped { run_id, reason, cause, gap, .. } => {
@@ -183,7 +183,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
                 shard: Some(Shard { parent: *parent, index: *index, total, executor: executor.generation }),
                 ..new_run(job, *run_id, whole.cause, at)
             };
-            job.active.push(run);
+            activate(job, run);
             view(job, *run_id)
         }
         Event::RunOrphaned { run_id, settle_at } => {
@@ -263,6 +263,12 @@ fn advance(job: &mut Job, cause: &Cause) {
         Cause::After { .. } => job.arrived.clear(),
         Cause::Manual | Cause::Retry { .. } | Cause::Webhook { .. } => {}
     }
+}
+
+/// Most jobs have one active run at a time, and there are many jobs: no room is kept for more.
+fn activate(job: &mut Job, run: ActiveRun) {
+    job.active.reserve_exact(1);
+    job.active.push(run);
 }
 
 fn active<'job>(job: &'job mut Job, event: &Event, run_id: RunId) -> Result<&'job mut ActiveRun, Unfoldable> {

@@ -393,12 +393,15 @@ impl ActiveRun {
 
     /// The run as people see it while it is not over.
     pub fn view(&self, job: &Job) -> Run {
-        let status = match &self.stage {
+        self.view_as(job, self.status(), None)
+    }
+
+    pub fn status(&self) -> RunStatus {
+        match &self.stage {
             Stage::Queued => RunStatus::Pending { retry_at: None, waiting_for: None },
             Stage::Backoff { until } => RunStatus::Pending { retry_at: Some(*until), waiting_for: None },
             Stage::Running(_) | Stage::Broadcast { .. } => RunStatus::Running { cancelling: self.cancelling.clone() },
-        };
-        self.view_as(job, status, None)
+        }
     }
 
     /// The moment against which lateness counts: the nominal time, with its jitter if the job has any. A run that

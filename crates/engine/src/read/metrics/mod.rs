@@ -119,7 +119,7 @@ impl Metrics {
         for event in &accepted.events {
             self.event(event, &accepted.runs);
         }
-        for run in &accepted.runs {
+        for run in accepted.runs.iter() {
             self.run(run);
         }
     }

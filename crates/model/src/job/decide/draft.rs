@@ -21,7 +21,9 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(job: Job, now: Timestamp) -> Draft {
-        Draft { job, now, events: Vec::new(), runs: Vec::new(), clock: None, thresholds: Thresholds::TODAY }
+        // Most decisions are one event about one run.
+        let (events, runs) = (Vec::with_capacity(1), Vec::with_capacity(1));
+        Draft { job, now, events, runs, clock: None, thresholds: Thresholds::TODAY }
     }
 
     pub(super) fn emit(&mut self, mut event: Event) {

@@ -4,7 +4,7 @@
 //! server and in a simulation.
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{AttemptReport, Command, SlotReservation, SlottedCommand};
+use ordo_model::job::{AttemptReport, Command, Pool, SlotReservation, SlottedCommand};
 use ordo_model::limits::CLOCK_STEP_MIN;
 use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, Moment, RunId, Timestamp};
 use ordo_store::DueAlarm;
@@ -248,15 +248,23 @@ impl Core {
 
     /// The wakes of what is due, each with a place to run in as far as there are any.
     fn fires(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
-        let due = self.timekeeper.take_due(now);
+        let due = self.timekeeper.take_due(now, self.dispatcher.room());
         self.wake(due, effects)
     }
 
     fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
-        let mut orders = Vec::new();
+        let mut orders = Vec::with_capacity(due.len());
         for entity in due {
             match entity.kind {
-                Kind::Job => orders.push(self.slotted(JobId(entity.id), Command::Wake)),
+                Kind::Job => {
+                    let job_id = JobId(entity.id);
+                    let order = self.slotted(job_id, Command::Wake);
+                    // Slow jobs give way to all others anyway.
+                    if order.location.is_none() && self.dispatcher.pool_of(job_id) == Pool::Fast {
+                        self.timekeeper.went_without_slot(entity);
+                    }
+                    orders.push(order);
+                }
                 _ => effects.push(Effect::Reconcile(entity)),
             }
         }

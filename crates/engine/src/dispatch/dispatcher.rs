@@ -159,9 +159,7 @@ impl Dispatcher {
     /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
     pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, SlotLocation)> {
         let name = self.pool_of(job);
-        let shared = self.remotes.values().any(|remote| remote.group == self.me.group);
-        let others_wait = self.own_lines(name).any(|queue| !queue.runs.is_empty());
-        if self.stopped || self.resting || shared || others_wait || self.pools[&name].free() == 0 {
+        if !self.gives_slots(name) || self.pools[&name].free() == 0 {
             return None;
         }
         self.slots(name).reserved += 1;

@@ -5,6 +5,7 @@ use ordo_model::job::Pool;
 
 use super::dispatcher::Dispatcher;
 use super::run_queue::RunQueue;
+use crate::time::timekeeper::Room;
 
 impl Dispatcher {
     /// (pool, running, waiting in memory) for each pool of this process.
@@ -34,7 +35,26 @@ impl Dispatcher {
         };
     }
 
-    pub(super) fn pool_of(&self, job: JobId) -> Pool {
+    /// What there is for jobs that fall due. Those of other groups and tools need none of it, but nobody knows which
+    /// they are before they are fired.
+    pub fn room(&self) -> Room {
+        let fast = &self.pools[&Pool::Fast];
+        let gives_slots = self.gives_slots(Pool::Fast);
+        Room { free: if gives_slots { fast.free() } else { 0 }, is_quick: self.is_own() && fast.is_quick() }
+    }
+
+    /// Due jobs are given slots of this pool as far as there are any.
+    pub(super) fn gives_slots(&self, pool: Pool) -> bool {
+        self.is_own() && !self.own_lines(pool).any(|queue| !queue.runs.is_empty())
+    }
+
+    /// This process takes work, and nobody else could take it too.
+    fn is_own(&self) -> bool {
+        let is_shared = self.remotes.values().any(|remote| remote.group == self.me.group);
+        !self.stopped && !self.resting && !is_shared
+    }
+
+    pub(crate) fn pool_of(&self, job: JobId) -> Pool {
         if self.slow.contains(&job) { Pool::Slow } else { Pool::Fast }
     }
 

@@ -9,6 +9,9 @@ use ordo_model::{Millis, Timestamp};
 /// How far back the ends of attempts say that slots become free quickly.
 const MOMENT: Millis = Millis::from_ms(50);
 
+/// So many ends in a moment or two are quick: thousands a second. What runs a process or calls somebody is not.
+const QUICK: usize = 200;
+
 /// How many attempts run at once, and how many waiting runs of each tool are held in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolSize {
@@ -51,6 +54,11 @@ impl Slots {
     /// How many attempts may be started before there is a slot for them.
     pub(super) fn ahead(&self) -> usize {
         (self.ended + self.ended_before).min(self.size.slots)
+    }
+
+    /// Attempts end so quickly that whoever waits for a slot has one soon.
+    pub(super) fn is_quick(&self) -> bool {
+        self.ended + self.ended_before >= QUICK
     }
 
     /// An attempt came to its end.

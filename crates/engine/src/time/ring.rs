@@ -2,15 +2,17 @@
 //!
 //! Invariant: the ring is a cache. Losing it costs one scan of the store, never a run. One ordered set, not slots by
 //! the second: what is next is the first entry, whatever the horizon is and however long a thread stalled (ADR 0084).
+//! Jobs have a set of their own: they may be held for a slot, and nothing else waits behind them.
 
 use std::collections::{BTreeSet, HashMap};
 
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::DueAlarm;
 
 #[derive(Debug)]
 pub(super) struct Ring {
-    ordered: BTreeSet<RingEntry>,
+    jobs: BTreeSet<RingEntry>,
+    others: BTreeSet<RingEntry>,
     /// The one alarm of each entity.
     current: HashMap<EntityId, RingEntry>,
     capacity: usize,
@@ -25,7 +27,7 @@ struct RingEntry {
 
 impl Ring {
     pub(super) fn new(capacity: usize) -> Ring {
-        Ring { ordered: BTreeSet::new(), current: HashMap::new(), capacity }
+        Ring { jobs: BTreeSet::new(), others: BTreeSet::new(), current: HashMap::new(), capacity }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -46,16 +48,33 @@ impl Ring {
         if let Some(old) = self.current.insert(entry.entity, entry)
             && old != entry
         {
-            self.ordered.remove(&old);
+            self.set_of(entry.entity).remove(&old);
         }
-        self.ordered.insert(entry);
+        self.set_of(entry.entity).insert(entry);
         true
     }
 
     pub(super) fn remove(&mut self, entity: EntityId) {
         if let Some(old) = self.current.remove(&entity) {
-            self.ordered.remove(&old);
+            self.set_of(entity).remove(&old);
         }
+    }
+
+    fn set_of(&mut self, entity: EntityId) -> &mut BTreeSet<RingEntry> {
+        match entity.kind {
+            Kind::Job => &mut self.jobs,
+            _ => &mut self.others,
+        }
+    }
+
+    /// All entries in order.
+    fn ordered(&self) -> impl Iterator<Item = &RingEntry> {
+        let (mut jobs, mut others) = (self.jobs.iter().peekable(), self.others.iter().peekable());
+        std::iter::from_fn(move || match (jobs.peek(), others.peek()) {
+            (Some(job), Some(other)) if job < other => jobs.next(),
+            (_, Some(_)) => others.next(),
+            (_, None) => jobs.next(),
+        })
     }
 
     /// Forgets every entity that is not to be kept.
@@ -64,26 +83,32 @@ impl Ring {
         gone.into_iter().for_each(|entity| self.remove(entity));
     }
 
-    /// Takes what is due at `now`, at most `limit`, in order.
-    pub(super) fn take_due(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
-        let mut due = Vec::new();
-        while due.len() < limit
-            && let Some(entry) = self.ordered.first().copied().filter(|entry| entry.due <= now)
-        {
-            self.remove(entry.entity);
-            due.push(entry.entity);
-        }
-        due
+    /// Takes the jobs that are due at `now`, at most `limit`, in order.
+    pub(super) fn take_due_jobs(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
+        take_due(&mut self.jobs, &mut self.current, now, limit)
+    }
+
+    /// The same for everything else.
+    pub(super) fn take_due_others(&mut self, now: Timestamp, limit: usize) -> Vec<EntityId> {
+        take_due(&mut self.others, &mut self.current, now, limit)
     }
 
     /// When the next entry falls due.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.ordered.first().map(|entry| entry.due)
+        self.next_due_job().into_iter().chain(self.next_due_other()).min()
+    }
+
+    pub(super) fn next_due_job(&self) -> Option<Timestamp> {
+        self.jobs.first().map(|entry| entry.due)
+    }
+
+    pub(super) fn next_due_other(&self) -> Option<Timestamp> {
+        self.others.first().map(|entry| entry.due)
     }
 
     /// The first entries in order, at most `limit`.
     pub(super) fn nearest(&self, limit: usize) -> Vec<(Timestamp, EntityId)> {
-        self.ordered.iter().take(limit).map(|entry| (entry.due, entry.entity)).collect()
+        self.ordered().take(limit).map(|entry| (entry.due, entry.entity)).collect()
     }
 
     /// The latest entries give way when something nearer needs their room: they stay in the store.
@@ -92,12 +117,31 @@ impl Ring {
         if self.current.len() <= keep {
             return None;
         }
-        let cut = self.ordered.iter().nth(keep)?.due;
-        let gone: Vec<EntityId> =
-            self.ordered.iter().rev().take_while(|entry| entry.due >= cut).map(|entry| entry.entity).collect();
+        let cut = self.ordered().nth(keep)?.due;
+        let late = |set: &BTreeSet<RingEntry>| -> Vec<EntityId> {
+            set.iter().rev().take_while(|entry| entry.due >= cut).map(|entry| entry.entity).collect()
+        };
+        let gone = [late(&self.jobs), late(&self.others)].concat();
         gone.into_iter().for_each(|entity| self.remove(entity));
         Some(cut)
     }
+}
+
+fn take_due(
+    set: &mut BTreeSet<RingEntry>,
+    current: &mut HashMap<EntityId, RingEntry>,
+    now: Timestamp,
+    limit: usize,
+) -> Vec<EntityId> {
+    let mut due = Vec::new();
+    while due.len() < limit
+        && let Some(entry) = set.first().copied().filter(|entry| entry.due <= now)
+    {
+        set.remove(&entry);
+        current.remove(&entry.entity);
+        due.push(entry.entity);
+    }
+    due
 }
 
 #[cfg(test)]
@@ -125,7 +169,7 @@ mod tests {
             assert!(ring.add(alarm(id, ms, rank)));
         }
         assert_eq!(ring.next_due(), Some(at(499)));
-        assert_eq!(ring.take_due(at(500), 10), [entity(3), entity(2), entity(1), entity(4)]);
+        assert_eq!(ring.take_due_jobs(at(500), 10), [entity(3), entity(2), entity(1), entity(4)]);
         assert_eq!(ring.len(), 0);
     }
 
@@ -135,9 +179,9 @@ mod tests {
         ring.add(alarm(1, 0, 0));
         ring.add(alarm(2, 60_000, 0));
         ring.add(alarm(3, 120_000, 0));
-        assert_eq!(ring.take_due(at(999), 10), [entity(1)]);
+        assert_eq!(ring.take_due_jobs(at(999), 10), [entity(1)]);
         assert_eq!(ring.next_due(), Some(at(60_000)));
-        assert_eq!(ring.take_due(at(60_000), 10), [entity(2)]);
+        assert_eq!(ring.take_due_jobs(at(60_000), 10), [entity(2)]);
     }
 
     #[test]
@@ -146,7 +190,7 @@ mod tests {
         for id in 0..300 {
             ring.add(alarm(id, id as i64 * 1_000, 0));
         }
-        assert_eq!(ring.take_due(at(400_000), 1_000).len(), 300);
+        assert_eq!(ring.take_due_jobs(at(400_000), 1_000).len(), 300);
     }
 
     #[test]
@@ -154,8 +198,8 @@ mod tests {
         let mut ring = Ring::new(10);
         ring.add(alarm(1, 100, 0));
         ring.add(alarm(1, 900, 0));
-        assert_eq!(ring.take_due(at(500), 10), []);
-        assert_eq!(ring.take_due(at(900), 10), [entity(1)]);
+        assert_eq!(ring.take_due_jobs(at(500), 10), []);
+        assert_eq!(ring.take_due_jobs(at(900), 10), [entity(1)]);
     }
 
     #[test]
@@ -165,6 +209,21 @@ mod tests {
         assert!(!ring.add(alarm(3, 50, 0)));
         assert_eq!(ring.drop_latest(1), Some(at(300)));
         assert!(ring.add(alarm(3, 50, 0)));
-        assert_eq!(ring.take_due(at(1_000), 10), [entity(3), entity(1)]);
+        assert_eq!(ring.take_due_jobs(at(1_000), 10), [entity(3), entity(1)]);
+    }
+
+    #[test]
+    fn jobs_and_others_are_one_ring_but_neither_waits_for_the_other() {
+        let other = |id| EntityId { kind: Kind::Notification, id: Uuid::from_u128(id) };
+        let mut ring = Ring::new(4);
+        ring.add(alarm(1, 100, 0));
+        ring.add(DueAlarm { at: at(200), rank: 0, entity: other(2) });
+        ring.add(alarm(3, 300, 0));
+        assert_eq!(ring.nearest(3), [(at(100), entity(1)), (at(200), other(2)), (at(300), entity(3))]);
+        assert_eq!(ring.take_due_others(at(300), 10), [other(2)], "jobs before it are held");
+        assert_eq!((ring.next_due(), ring.len()), (Some(at(100)), 2));
+        ring.add(DueAlarm { at: at(250), rank: 0, entity: other(2) });
+        assert_eq!(ring.drop_latest(1), Some(at(250)));
+        assert_eq!(ring.nearest(3), [(at(100), entity(1))]);
     }
 }

@@ -19,6 +19,14 @@ pub const ALARM_PAGE: usize = 4_096;
 pub const RING_CAPACITY: usize = 100_000;
 /// How many due entities go into one fire.
 pub const FIRE_BATCH: usize = 1_024;
+/// How many jobs may be on their way to being fired without a slot to run in.
+const UNPLACED_MAX: usize = 256;
+/// The same where a round trip lies between us and the store.
+const UNPLACED_SHARED_MAX: usize = 4_096;
+/// How long a due job is held for a slot at most, where slots become free all the time: far from being missed.
+const HOLD_MAX: Millis = Millis::from_secs(2);
+/// How soon it is looked at again whether they still do.
+const HOLD_LOOK: Millis = Millis::from_ms(50);
 /// Every so many ticks the scan ahead begins at the beginning, whatever is thought to be covered.
 const FULL_SCAN_EVERY: u64 = 60;
 /// The horizon is never nearer than this.
@@ -35,6 +43,15 @@ pub struct AlarmScan {
     pub until: Timestamp,
     pub after: Option<DueAlarm>,
     pub limit: usize,
+}
+
+/// What there is for due jobs to run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Slots that are free now.
+    pub free: usize,
+    /// Slots become free all the time: whoever waits for one has it soon.
+    pub is_quick: bool,
 }
 
 /// What a timekeeper has in mind: a projection of the alarms in the store, which stay the truth.
@@ -76,6 +93,10 @@ pub struct Timekeeper {
     /// Entities whose alarm changed since the scan ahead under way began: its pages may not know of that.
     changed: HashSet<EntityId>,
     in_flight: HashSet<EntityId>,
+    /// Those of them that have no slot to run in.
+    unplaced: HashSet<EntityId>,
+    /// Due jobs are held until then, or until there is room.
+    held_until: Option<Timestamp>,
     /// On a store that several nodes share: the partitions of this one. None: all.
     ours: Option<Ownership>,
     stopped: bool,
@@ -93,6 +114,8 @@ impl Timekeeper {
             paused_scan: None,
             changed: HashSet::new(),
             in_flight: HashSet::new(),
+            unplaced: HashSet::new(),
+            held_until: None,
             ours: None,
             stopped: false,
         }
@@ -173,8 +196,9 @@ impl Timekeeper {
             return None;
         }
         let tick = self.scan_under_way.is_none().then_some(self.next_tick);
+        let job = self.ring.next_due_job().map(|due| self.held_until.map_or(due, |held| held.max(due)));
         // What may not be fired any more must not keep the core awake.
-        let due = self.ring.next_due().filter(|due| self.may_fire(*due));
+        let due = job.into_iter().chain(self.ring.next_due_other()).min().filter(|due| self.may_fire(*due));
         due.into_iter().chain(tick).min()
     }
 
@@ -242,13 +266,30 @@ impl Timekeeper {
     }
 
     /// What is due now, in order. Each is in flight until its wake is settled.
-    pub fn take_due(&mut self, now: Timestamp) -> Vec<EntityId> {
+    ///
+    /// A job that is fired with a slot is started by the same commit; one without waits in the store and costs another.
+    /// So where slots become free quickly, due jobs are held for them, and elsewhere a few go at a time: what is already
+    /// running gets its share of the commits, and the burst is over sooner.
+    pub fn take_due(&mut self, now: Timestamp, room: Room) -> Vec<EntityId> {
         if !self.may_fire(now) {
             return Vec::new();
         }
-        let due = self.ring.take_due(now, FIRE_BATCH);
+        let mut due = self.ring.take_due_others(now, FIRE_BATCH);
+        if room.is_quick {
+            due.extend(self.ring.take_due_jobs(now.minus(HOLD_MAX), FIRE_BATCH));
+        }
+        let most = if self.ours.is_some() { UNPLACED_SHARED_MAX } else { UNPLACED_MAX };
+        let unplaced = if room.is_quick { 0 } else { most.saturating_sub(self.unplaced.len()) };
+        due.extend(self.ring.take_due_jobs(now, FIRE_BATCH.min(room.free + unplaced)));
+        let is_holding = self.ring.next_due_job().is_some_and(|due| due <= now);
+        self.held_until = is_holding.then(|| now.plus(HOLD_LOOK));
         self.in_flight.extend(due.iter().copied());
         due
+    }
+
+    /// There was no slot for a job that is being fired.
+    pub fn went_without_slot(&mut self, entity: EntityId) {
+        self.unplaced.insert(entity);
     }
 
     /// An entity has a new alarm, or none any more.
@@ -272,6 +313,7 @@ impl Timekeeper {
 
     fn settled(&mut self, entity: EntityId) {
         self.in_flight.remove(&entity);
+        self.unplaced.remove(&entity);
         if self.scan_under_way.is_some() {
             self.changed.insert(entity);
         }
@@ -318,6 +360,7 @@ mod tests {
     use ordo_store::Partition;
 
     const TICK: Millis = Millis::from_secs(1);
+    const AMPLE: Room = Room { free: FIRE_BATCH, is_quick: false };
 
     fn at(ms: i64) -> Timestamp {
         Timestamp::from_ms(1_000_000_000 + ms).unwrap()
@@ -360,28 +403,28 @@ mod tests {
         timekeeper.alarm_changed(alarm(1, 300).entity, Some(alarm(1, 300)), at(10));
         timekeeper.alarm_changed(alarm(2, 60_000).entity, Some(alarm(2, 60_000)), at(10));
         assert_eq!(timekeeper.next_wake(), Some(at(300)));
-        assert_eq!(timekeeper.take_due(at(300)), [alarm(1, 300).entity]);
+        assert_eq!(timekeeper.take_due(at(300), AMPLE), [alarm(1, 300).entity]);
         assert_eq!(timekeeper.ring_len(), 0, "what lies beyond the horizon stays in the store");
     }
 
     #[test]
     fn what_is_in_flight_is_not_taken_from_the_store_again() {
         let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
-        assert_eq!(timekeeper.take_due(at(100)).len(), 1);
+        assert_eq!(timekeeper.take_due(at(100), AMPLE).len(), 1);
         let scan = timekeeper.tick(at(1_000)).unwrap();
         timekeeper.seen(scan, &[alarm(1, 100)]);
-        assert_eq!(timekeeper.take_due(at(1_000)), []);
+        assert_eq!(timekeeper.take_due(at(1_000), AMPLE), []);
         timekeeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 1_100)), at(1_000));
-        assert_eq!(timekeeper.take_due(at(1_100)).len(), 1);
+        assert_eq!(timekeeper.take_due(at(1_100), AMPLE).len(), 1);
     }
 
     #[test]
     fn a_wake_that_could_not_be_committed_rings_again() {
         let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
-        let due = timekeeper.take_due(at(100));
+        let due = timekeeper.take_due(at(100), AMPLE);
         timekeeper.wake_failed(due[0], 0, at(100));
-        assert_eq!(timekeeper.take_due(at(100)), []);
-        assert_eq!(timekeeper.take_due(at(600)), due);
+        assert_eq!(timekeeper.take_due(at(100), AMPLE), []);
+        assert_eq!(timekeeper.take_due(at(600), AMPLE), due);
     }
 
     #[test]
@@ -397,7 +440,7 @@ mod tests {
         assert_eq!(timekeeper.refill(), None);
         let mut taken = 0;
         while taken < RING_CAPACITY / 2 {
-            taken += timekeeper.take_due(at(10_000)).len();
+            taken += timekeeper.take_due(at(10_000), AMPLE).len();
         }
         let again = timekeeper.refill().expect("half empty");
         assert!(again.after.unwrap().at < many.last().unwrap().at, "it begins before the first that had no room");
@@ -413,18 +456,18 @@ mod tests {
         timekeeper.own(Ownership::none(), at(0));
         let scan = timekeeper.tick(at(0)).unwrap();
         timekeeper.seen(scan, &[alarm(1, 100)]);
-        assert_eq!(timekeeper.take_due(at(200)), [], "nothing is its own yet");
+        assert_eq!(timekeeper.take_due(at(200), AMPLE), [], "nothing is its own yet");
         let mine: PartitionSet = [Partition::of(alarm(1, 0).entity)].into_iter().collect();
         timekeeper.own(owning(mine, 5_000), at(200));
         let scan = timekeeper.tick(at(200)).expect("what was gained is looked at now");
         assert_eq!(scan.after, None);
         timekeeper.seen(scan, &[alarm(1, 100), alarm(2, 100)]);
-        assert_eq!(timekeeper.take_due(at(200)), [alarm(1, 0).entity]);
+        assert_eq!(timekeeper.take_due(at(200), AMPLE), [alarm(1, 0).entity]);
         timekeeper.alarm_changed(alarm(1, 0).entity, Some(alarm(1, 4_000)), at(300));
-        assert_eq!(timekeeper.take_due(at(6_000)), [], "the lease is over");
+        assert_eq!(timekeeper.take_due(at(6_000), AMPLE), [], "the lease is over");
         assert_ne!(timekeeper.next_wake(), Some(at(4_000)), "and nobody is kept awake for it");
         timekeeper.own(owning(mine, 20_000), at(6_100));
-        assert_eq!(timekeeper.take_due(at(6_100)), [alarm(1, 0).entity], "renewed");
+        assert_eq!(timekeeper.take_due(at(6_100), AMPLE), [alarm(1, 0).entity], "renewed");
     }
 
     #[test]
@@ -432,7 +475,7 @@ mod tests {
         let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
         timekeeper.own(owning(PartitionSet::all(), 5_000), at(0));
         timekeeper.own(owning(PartitionSet::default(), 5_000), at(50));
-        assert_eq!(timekeeper.take_due(at(200)), []);
+        assert_eq!(timekeeper.take_due(at(200), AMPLE), []);
         assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [alarm(1, 100).entity], "unless nobody else serves it");
         assert_eq!(timekeeper.take_over(&[alarm(1, 100)]), [], "once");
     }
@@ -444,7 +487,7 @@ mod tests {
         assert_eq!((projection.ring, projection.covered_until), (2, Some(at(5_000))));
         assert_eq!(projection.nearest, [(at(100), alarm(1, 0).entity), (at(900), alarm(2, 0).entity)]);
         assert_eq!((projection.lag, projection.ticks, projection.in_flight), (Millis::from_ms(250), 1, 0));
-        timekeeper.take_due(at(350));
+        timekeeper.take_due(at(350), AMPLE);
         let projection = timekeeper.projection(at(350));
         assert_eq!((projection.lag, projection.in_flight), (Millis::from_ms(0), 1));
     }
@@ -453,8 +496,50 @@ mod tests {
     fn a_stopped_timekeeper_fires_nothing() {
         let mut timekeeper = after_one_scan(&[alarm(1, 100)]);
         timekeeper.stop();
-        assert_eq!(timekeeper.take_due(at(200)), []);
+        assert_eq!(timekeeper.take_due(at(200), AMPLE), []);
         assert_eq!(timekeeper.next_wake(), None);
         assert_eq!(timekeeper.tick(at(5_000)), None);
+    }
+
+    fn many(count: u128, ms: i64) -> Vec<DueAlarm> {
+        (0..count).map(|id| alarm(id, ms)).collect()
+    }
+
+    #[test]
+    fn without_slots_a_few_jobs_are_fired_at_a_time() {
+        let mut timekeeper = after_one_scan(&many(600, 100));
+        let busy = Room { free: 0, is_quick: false };
+        let first = timekeeper.take_due(at(100), busy);
+        assert_eq!(first.len(), UNPLACED_MAX);
+        first.iter().for_each(|entity| timekeeper.went_without_slot(*entity));
+        assert_eq!(timekeeper.take_due(at(101), busy), []);
+        assert_eq!(timekeeper.next_wake(), Some(at(151)), "and the core does not spin meanwhile");
+        timekeeper.alarm_changed(first[0], None, at(105));
+        let next = timekeeper.take_due(at(105), busy);
+        assert_eq!(next.len(), 1, "one is in the store");
+        timekeeper.went_without_slot(next[0]);
+        assert_eq!(timekeeper.take_due(at(106), Room { free: 7, ..busy }).len(), 7, "and there are slots");
+    }
+
+    #[test]
+    fn where_slots_become_free_quickly_due_jobs_wait_for_one_but_not_for_long() {
+        let mut timekeeper = after_one_scan(&many(600, 100));
+        let quick = Room { free: 3, is_quick: true };
+        assert_eq!(timekeeper.take_due(at(100), quick).len(), 3);
+        assert_eq!(timekeeper.take_due(at(101), Room { free: 0, ..quick }), []);
+        assert_eq!(timekeeper.next_wake(), Some(at(151)));
+        assert_eq!(timekeeper.take_due(at(2_099), Room { free: 0, ..quick }), []);
+        assert_eq!(timekeeper.take_due(at(2_100), Room { free: 0, ..quick }).len(), 597, "long enough");
+    }
+
+    #[test]
+    fn nothing_but_jobs_is_held() {
+        let mut timekeeper = after_one_scan(&many(3, 100));
+        let hook = DueAlarm { entity: EntityId { kind: Kind::Notification, id: Uuid::from_u128(9) }, ..alarm(9, 150) };
+        timekeeper.alarm_changed(hook.entity, Some(hook), at(110));
+        let full = Room { free: 0, is_quick: true };
+        assert_eq!(timekeeper.take_due(at(120), full), []);
+        assert_eq!(timekeeper.next_wake(), Some(at(150)));
+        assert_eq!(timekeeper.take_due(at(150), full), [hook.entity]);
     }
 }

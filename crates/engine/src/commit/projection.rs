@@ -97,8 +97,8 @@ pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run]) -> Ve
         None => job_rows(after),
     };
     for run in touched {
-        let known = before.and_then(|job| job.active_run(run.id));
-        writes.extend(run_changes(known.map(ActiveRun::status), run, after.id));
+        let known = before.and_then(|job| job.active_run(run.id)).map(ActiveRun::status);
+        writes.extend(run_changes(known.as_ref(), run, after.id));
     }
     writes
 }
@@ -112,10 +112,10 @@ pub(crate) fn difference(old: &[RowWrite], new: Vec<RowWrite>) -> Vec<RowWrite> 
 }
 
 /// `before`: its status, if it was there.
-fn run_changes(before: Option<RunStatus>, run: &Run, job: JobId) -> Vec<RowWrite> {
+fn run_changes(before: Option<&RunStatus>, run: &Run, job: JobId) -> Vec<RowWrite> {
     let mut writes = vec![put(View::Runs, keys::run(run.id), codec::encode_run(run))];
     let new_status = status_key(&run.status, run.id);
-    let old_status = before.as_ref().and_then(|status| status_key(status, run.id));
+    let old_status = before.and_then(|status| status_key(status, run.id));
     if before.is_none() {
         writes.push(put(View::RunsByJob, keys::run_by_job(job, run.id), Vec::new()));
     }

@@ -1,5 +1,7 @@
 //! Jobs and events to bytes and back. The only place that knows how they are written.
 
+use std::cell::RefCell;
+
 use ordo_model::job::{Event, Job, Run, Unfoldable};
 use ordo_model::{JobId, Timestamp};
 use ordo_store::{Fault, NewEvent, StoredEvent as Stored};
@@ -29,7 +31,19 @@ pub fn decode_run(bytes: &[u8]) -> Result<Run, Fault> {
 /// What follows from events is read by Ordo alone, and written with every one of them: in MessagePack with the names of
 /// the fields, so that fields may come and go. Events are JSON, for everybody.
 fn pack(value: &impl Serialize) -> Vec<u8> {
-    rmp_serde::to_vec_named(value).expect("what is packed is plain data")
+    with_scratch(|scratch| {
+        rmp_serde::encode::write_named(scratch, value).expect("what is packed is plain data");
+        scratch.clone()
+    })
+}
+
+/// Room to write in: what is written is then copied once, in its size, instead of growing and being kept with its slack.
+fn with_scratch<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.clear();
+        write(scratch)
+    })
 }
 
 /// Earlier versions wrote JSON, whose first byte begins no map in MessagePack.
@@ -48,12 +62,13 @@ pub fn encode_checkpoint(job: &Job, at: Timestamp) -> NewEvent {
 
 /// The event's own data; its name and time stand beside it in the store.
 pub fn encode_event(event: &Event, at: Timestamp) -> NewEvent {
-    let mut form = serde_json::to_vec(event).expect("an event is plain data");
     // The form is {"type":"<name>","data":<data>}: the data is cut out of it, without parsing it again.
     let prefix = r#"{"type":"","data":"#.len() + event.name().len();
-    form.truncate(form.len() - 1);
-    form.drain(..prefix);
-    NewEvent { at, kind: event.name().to_owned(), data: form }
+    let data = with_scratch(|form| {
+        serde_json::to_writer(&mut *form, event).expect("an event is plain data");
+        form[prefix..form.len() - 1].to_vec()
+    });
+    NewEvent { at, kind: event.name().to_owned(), data }
 }
 
 /// An event as it stands in a stream: one that happened, or the folded job that replaced those before it.

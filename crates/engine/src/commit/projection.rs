@@ -25,7 +25,7 @@ pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
 fn definition_rows(job: &Job) -> Vec<RowWrite> {
     let mut rows = vec![
         put(View::JobsByLabel, keys::job_by_label(&job.definition.label, job.id), Vec::new()),
-        put(View::JobsByState, keys::job_by_state(job.state(), job.id), Vec::new()),
+        put(View::JobsByState, state_key(job), Vec::new()),
         // Without the state: it is not written anew when that changes.
         put(View::Index, keys::job_by_trigger(job.definition.trigger.code(), job.id), Vec::new()),
     ];
@@ -40,6 +40,16 @@ fn definition_rows(job: &Job) -> Vec<RowWrite> {
         rows.extend(after.jobs.iter().map(|upstream| put(View::Index, keys::job_after(*upstream, job.id), Vec::new())));
     }
     rows
+}
+
+/// Whether the rows of the definition differ in the state at most.
+fn has_same_index(before: &Job, after: &Job) -> bool {
+    let is_cancelled = |job: &Job| job.state() == JobState::Cancelled;
+    Arc::ptr_eq(&before.definition, &after.definition) && is_cancelled(before) == is_cancelled(after)
+}
+
+fn state_key(job: &Job) -> Vec<u8> {
+    keys::job_by_state(job.state(), job.id)
 }
 
 /// Those that may follow from any transition.
@@ -90,8 +100,14 @@ fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
 /// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
 pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run]) -> Vec<RowWrite> {
     let mut writes = match before {
-        Some(before) if Arc::ptr_eq(&before.definition, &after.definition) && before.state() == after.state() => {
-            difference(&turn_rows(before), turn_rows(after))
+        Some(before) if has_same_index(before, after) => {
+            let mut writes = difference(&turn_rows(before), turn_rows(after));
+            if before.state() != after.state() {
+                let (old, new) = (state_key(before), state_key(after));
+                writes.push(RowWrite { view: View::JobsByState, key: old, value: None });
+                writes.push(put(View::JobsByState, new, Vec::new()));
+            }
+            writes
         }
         Some(before) => difference(&job_rows(before), job_rows(after)),
         None => job_rows(after),

@@ -4,6 +4,7 @@
 //! come from one run.
 
 mod api;
+mod bare;
 mod fire;
 mod incidents;
 mod mass;
@@ -49,8 +50,11 @@ pub struct BenchArgs {
 enum Measurement {
     /// Acknowledged schedulings per second, by one and by 64 clients, in batches, and a bare loop on the same engine beside them
     Schedule,
-    /// The same by 64 clients of a real server over TCP, beside 64 callers of the engine alone
+    /// The same by 64 clients of a real server over TCP, beside a bare handler and 64 callers of the engine alone
     Api,
+    /// The bare handler that `api` is held against, until it is ended
+    #[value(hide = true)]
+    Bare,
     /// Many jobs due at one instant
     Burst,
     /// So many jobs every second
@@ -76,6 +80,13 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Value> {
         Some(other) => anyhow::bail!("{other} is not a database: write postgres://user@host/name, or use --dir"),
         None => Ground::Folder(args.dir.clone().unwrap_or_else(std::env::temp_dir)),
     };
+    if args.what == Measurement::Bare {
+        let Ground::Folder(folder) = &ground else {
+            anyhow::bail!("the bare handler has the embedded store: use --dir")
+        };
+        runtime.block_on(bare::serve(folder))?;
+        return Ok(Value::Null);
+    }
     anyhow::ensure!(
         args.what != Measurement::Nodes || args.store.is_some(),
         "nodes share a database: say which with --store postgres://user@host/name"

@@ -23,7 +23,7 @@ use crate::page::DocumentPage;
 /// Pages of other days (decisions), and pages that hold no commands of their own (error codes).
 const NOT_PLAYED: [&str; 3] = ["docs/adr", "docs/errors", "docs/reference"];
 /// How many pages are played at once; each has a server of its own.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

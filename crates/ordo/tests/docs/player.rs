@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::time::Duration;
 
-use crate::common::{Daemon, PATIENCE, Ran, World, try_within};
+use crate::common::{Daemon, Ran, World, try_within};
 use crate::expected::{ANY, fits};
 use crate::page::{DocumentPage, FencedBlock, Marker};
 use crate::ports::{DEFAULT, Ports};
@@ -14,6 +15,8 @@ use crate::shell::ShellSession;
 
 /// Commands that change nothing; what they show may take a moment to be so.
 const LOOKS: [&str; 9] = ["list", "show", "logs", "deliveries", "history", "stats", "executors", "status", "preview"];
+/// How long a command that looks is asked again: only what is wrong takes this long.
+const LOOKED_FOR: Duration = Duration::from_secs(60);
 /// A line of a session that stops the server of the current folder.
 const STOP: &str = "^C";
 const LOOKING_PROGRAMS: [&str; 5] = ["cat ", "tail ", "grep ", "ls ", "jq "];
@@ -152,7 +155,7 @@ impl Playback {
             let ran = shell.run(&typed)?;
             step.judge(&Ran { out: ports.written(&ran.out), ..ran })
         };
-        if looks(&step.typed) { try_within(PATIENCE, once) } else { once() }
+        if looks(&step.typed) { try_within(LOOKED_FOR, once) } else { once() }
     }
 
     fn serve_unless_begun(&mut self) -> Result<(), String> {

@@ -7,11 +7,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::common::{PATIENCE, Ran};
+use crate::common::Ran;
 
+/// A command that says nothing for this long hangs: a page has nothing that takes its time.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Ends the output of a command; the exit code follows.
 const END: &str = "=ordo-docs-end=";
 
@@ -50,7 +53,7 @@ impl ShellSession {
             .map_err(|error| error.to_string())?;
         let mut out = String::new();
         loop {
-            let Ok(line) = self.lines.recv_timeout(PATIENCE) else { return self.over(typed, out) };
+            let Ok(line) = self.lines.recv_timeout(SILENCE_MAX) else { return self.over(typed, out) };
             match line.strip_prefix(END) {
                 Some(code) => {
                     // The line break before the end mark is ours.

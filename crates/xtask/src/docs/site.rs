@@ -50,7 +50,8 @@ fn installed(root: &Path) -> Result<PathBuf> {
         }
     }
     let folder = root.join("target/tools").display().to_string();
-    let features = ["--no-default-features", "--features", "search"];
+    // Built in a hurry: it runs for a second now and then.
+    let features = ["--debug", "--no-default-features", "--features", "search"];
     let install = ["install", "mdbook", "--locked", "--version", VERSION, "--root", &folder];
     cargo(&[install.as_slice(), &features].concat())?;
     Ok(ours)

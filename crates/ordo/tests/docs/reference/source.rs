@@ -68,6 +68,7 @@ pub(super) fn limits(source: &str) -> Vec<NamedLimit> {
             let (name, rest) = rest.split_once(": ").unwrap_or_else(|| panic!("{line}"));
             let (_, expression) = rest.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
             let value = value(name, expression.trim_end_matches(';'));
+            assert!(!about.is_empty(), "{name} does not say what it limits");
             let about = std::mem::take(&mut about).join(" ");
             found.push(NamedLimit { section: section.clone(), name: name.to_owned(), value, about });
         }

@@ -14,7 +14,7 @@ const VERSION: &str = "0.5.4";
 /// Where the pages are gathered; `book.toml` says the same.
 const GATHERED: &str = "target/site-src";
 /// What pages link to.
-const FOLDERS: [&str; 3] = ["docs", "examples", "deploy"];
+const LINKED: [&str; 5] = ["docs", "examples", "deploy", "LICENSE-MIT", "LICENSE-APACHE"];
 /// Pages outside `docs`, listed last; the first is the front page.
 const PROJECT: [(&str, &str); 6] = [
     ("Ordo", "README.md"),
@@ -68,7 +68,8 @@ fn gather(root: &Path) -> Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(&to).with_context(|| format!("emptying {GATHERED}"))?;
     }
-    FOLDERS.iter().try_for_each(|folder| copy(&root.join(folder), &to.join(folder)))?;
+    std::fs::create_dir_all(&to).with_context(|| format!("making {GATHERED}"))?;
+    LINKED.iter().try_for_each(|name| copy(&root.join(name), &to.join(name)))?;
     PROJECT.iter().try_for_each(|(_, page)| copy(&root.join(page), &to.join(page)))?;
     let summary = std::fs::read_to_string(root.join("docs/SUMMARY.md")).context("reading docs/SUMMARY.md")?;
     std::fs::remove_file(to.join("docs/SUMMARY.md")).context("docs/SUMMARY.md")?;

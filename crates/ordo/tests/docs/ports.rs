@@ -1,9 +1,13 @@
 //! The ports that a page names, each replaced by a free one: pages are played side by side.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 #[derive(Debug, Default)]
 pub(crate) struct Ports(BTreeMap<String, String>);
+
+const FIRST: u32 = 12_000;
+const COUNT: u32 = 20_000;
 
 /// Where a server listens when nobody says otherwise.
 pub(crate) const DEFAULT: &str = "7070";
@@ -47,9 +51,13 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
     result + rest
 }
 
+/// Below those that the system gives to others by itself: one that is free now is free a moment later too.
 fn free() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(37);
+    let mut candidates = std::iter::repeat_with(|| start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)));
+    let is_free = |port: &u32| std::net::TcpListener::bind(format!("127.0.0.1:{port}")).is_ok();
+    candidates.by_ref().map(|number| FIRST + number % COUNT).find(is_free).unwrap().to_string()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -53,7 +53,10 @@ impl ShellSession {
             .map_err(|error| error.to_string())?;
         let mut out = String::new();
         loop {
-            let Ok(line) = self.lines.recv_timeout(SILENCE_MAX) else { return self.over(typed, out) };
+            let line = match self.lines.recv_timeout(SILENCE_MAX) {
+                Ok(line) => line,
+                Err(why) => return self.over(why, typed, out),
+            };
             match line.strip_prefix(END) {
                 Some(code) => {
                     // The line break before the end mark is ours.
@@ -67,8 +70,13 @@ impl ShellSession {
     }
 
     /// It said nothing for too long, or `set -e` ended the shell.
-    fn over(&mut self, typed: &str, out: String) -> Result<Ran, String> {
-        match self.child.try_wait() {
+    fn over(&mut self, why: RecvTimeoutError, typed: &str, out: String) -> Result<Ran, String> {
+        let ended = match why {
+            // Its output is closed: it is ending, if it has not ended yet.
+            RecvTimeoutError::Disconnected => self.child.wait().map(Some),
+            RecvTimeoutError::Timeout => self.child.try_wait(),
+        };
+        match ended {
             Ok(Some(status)) => Ok(Ran { code: status.code().unwrap_or(-1), out, err: String::new() }),
             _ => Err(format!("it did not end: {typed}\n{out}")),
         }

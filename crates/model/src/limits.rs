@@ -5,23 +5,35 @@
 use crate::time::Millis;
 
 // --- what a job may look like -------------------------------------------------------------------
+/// The label of a job.
 pub const LABEL_MAX_BYTES: usize = 200;
+/// The name of a tool.
 pub const TOOL_NAME_MAX_BYTES: usize = 100;
+/// The input of a job, as JSON.
 pub const TOOL_INPUT_MAX_BYTES: usize = 256 * 1024;
+/// The description of a job, and the address of its runbook.
 pub const NOTE_MAX_BYTES: usize = 1_000;
+/// The name of a group of executors.
 pub const GROUP_MAX_BYTES: usize = 100;
+/// The slug of a hook.
 pub const HOOK_MAX_BYTES: usize = 100;
+/// A cron expression.
 pub const CRON_MAX_BYTES: usize = 200;
+/// Exclusions of one job.
 pub const EXCLUSIONS_MAX: usize = 32;
 /// Days in one exclusion of dates.
 pub const EXCLUDED_DATES_MAX: usize = 1_000;
+/// The highest priority.
 pub const PRIORITY_MAX: u8 = 9;
+/// The priority of a job that names none.
 pub const PRIORITY_DEFAULT: u8 = 5;
 
 // --- time ---------------------------------------------------------------------------------------
 /// The shortest interval of an `every` schedule.
 pub const EVERY_MIN: Millis = Millis::from_ms(1);
+/// The longest interval of an `every` schedule.
 pub const EVERY_MAX: Millis = Millis::from_days(3_660);
+/// The longest jitter of a schedule.
 pub const JITTER_MAX: Millis = Millis::from_days(1);
 /// An `at` this far in the past still fires at once; older is refused.
 pub const AT_GRACE: Millis = Millis::from_secs(60);
@@ -45,12 +57,17 @@ pub const BACKFILL_MAX: usize = 10_000;
 pub const BACKFILLS_PER_JOB: usize = 8;
 
 // --- runs and attempts --------------------------------------------------------------------------
+/// The timeout of a job that names none.
 pub const TIMEOUT_DEFAULT: Millis = Millis::from_hours(1);
+/// The longest timeout.
 pub const TIMEOUT_MAX: Millis = Millis::from_days(366);
 /// After the timeout the executor has this long to report before the run is settled without it.
 pub const TIMEOUT_GRACE: Millis = Millis::from_secs(30);
+/// Attempts of one run, the first one included.
 pub const ATTEMPTS_MAX: u32 = 100;
+/// The wait before the first retry of a job that names none.
 pub const BACKOFF_DEFAULT: Millis = Millis::from_secs(2);
+/// The longest wait between two attempts.
 pub const BACKOFF_MAX: Millis = Millis::from_hours(1);
 /// Runs of one job waiting behind its block strategy; one more is recorded as skipped.
 pub const BLOCK_QUEUE_MAX: usize = 100;
@@ -58,16 +75,21 @@ pub const BLOCK_QUEUE_MAX: usize = 100;
 pub const RETURNS_MAX: u32 = 20;
 /// The longest an executor may ask to be left alone with a run it gives back.
 pub const NACK_DELAY_MAX: Millis = Millis::from_days(1);
+/// The longest time that a run may be given to find an executor.
 pub const EXPIRE_MAX: Millis = Millis::from_days(366);
+/// Runs side by side of a job that is `concurrent` and names no maximum.
 pub const CONCURRENT_DEFAULT: u32 = 16;
+/// The most runs side by side that a job may allow.
 pub const CONCURRENT_MAX: u32 = 256;
 /// How many failed attempts of one run keep their error.
 pub const ATTEMPT_ERRORS_KEPT: usize = 20;
+/// The reason of a failure; a longer one is cut.
 pub const REASON_MAX_BYTES: usize = 4 * 1024;
 /// So many commands of callers may wait for the store at once; more are refused with `overloaded` until some are written.
 pub const WAITING_COMMANDS_MAX: usize = 65_536;
 /// A result up to this size lives inside its event; a larger one in chunks beside it.
 pub const RESULT_INLINE_MAX_BYTES: usize = 4 * 1024;
+/// The result of a run, as JSON; a larger one makes the attempt fail.
 pub const RESULT_MAX_BYTES: usize = 1024 * 1024;
 
 // --- who runs what ------------------------------------------------------------------------------
@@ -79,12 +101,17 @@ pub const SLOW_AFTER: Millis = Millis::from_ms(500);
 pub const SLOW_RUNS: u32 = 10;
 /// How many executors share one broadcast; more get nothing.
 pub const SHARDS_MAX: usize = 256;
+/// The JSON pointer of a key.
 pub const KEY_POINTER_MAX_BYTES: usize = 200;
 /// A longer value of a key is identified by its beginning and its hash.
 pub const KEY_VALUE_MAX_BYTES: usize = 200;
+/// The most runs at once that a concurrency key may allow.
 pub const KEY_CONCURRENCY_MAX: u32 = 10_000;
+/// The most runs that a rate limit may allow in its time.
 pub const RATE_LIMIT_MAX: u32 = 10_000;
+/// The longest time of a rate limit.
 pub const RATE_PER_MAX: Millis = Millis::from_days(1);
+/// The longest time for which a unique key may hold.
 pub const UNIQUE_WINDOW_MAX: Millis = Millis::from_days(366);
 /// How many jobs one job may come after.
 pub const AFTER_JOBS_MAX: usize = 32;
@@ -92,8 +119,11 @@ pub const AFTER_JOBS_MAX: usize = 32;
 pub const CHAIN_JOBS_MAX: usize = 1_000;
 /// A chain that goes on longer than this is stopped: two changes at once may have made it a ring.
 pub const CHAIN_DEPTH_MAX: u32 = 1_000;
+/// The name of an executor.
 pub const EXECUTOR_NAME_MAX_BYTES: usize = 200;
+/// Tools that one executor offers.
 pub const EXECUTOR_TOOLS_MAX: usize = 100;
+/// Runs that one executor may take at once.
 pub const EXECUTOR_CAPACITY_MAX: u32 = 10_000;
 /// So many executors of one token are known at once, those counted that were lost within the last hour; more are refused.
 pub const EXECUTORS_PER_TOKEN_MAX: usize = 1_000;
@@ -113,6 +143,7 @@ pub const OFFER: Millis = Millis::from_secs(2);
 pub const LOST_SHOWN: Millis = Millis::from_hours(1);
 /// The longest a poll waits.
 pub const POLL_WAIT_MAX: Millis = Millis::from_secs(60);
+/// Runs that one poll may ask for.
 pub const POLL_MAX: usize = 1_000;
 /// How many reports or chunks of log one request may bring.
 pub const REPORTS_MAX: usize = 10_000;
@@ -134,13 +165,17 @@ pub const SIGNATURES_MAX: usize = 5;
 pub const DELIVERY_KEPT: Millis = Millis::from_days(7);
 /// A delivery whose runs are not over is checked at least this often, should the news of their end be lost.
 pub const DELIVERY_CHECK_MIN: Millis = Millis::from_secs(10);
+/// The longest time between two such checks.
 pub const DELIVERY_CHECK_MAX: Millis = Millis::from_hours(1);
 /// A delivery that found the queue of a job full tries again after this, and ever less often.
 pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
+/// The longest time between two such tries.
 pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
+/// Values in the `one_of` of a filter.
 pub const FILTER_VALUES_MAX: usize = 100;
 
 // --- logs ---------------------------------------------------------------------------------------
+/// One line of a log; a longer one is cut, or continued on the next where a command wrote it.
 pub const LOG_LINE_MAX_BYTES: usize = 16 * 1024;
 /// All log text of one attempt; what comes after is counted, not kept.
 pub const LOG_MAX_BYTES: usize = 8 * 1024 * 1024;
@@ -148,8 +183,11 @@ pub const LOG_MAX_BYTES: usize = 8 * 1024 * 1024;
 pub const OUTPUT_TAIL_BYTES: usize = 2 * 1024;
 
 // --- history ------------------------------------------------------------------------------------
+/// Finished runs that a job keeps if it does not say.
 pub const RETENTION_RUNS_DEFAULT: u32 = 1_000;
+/// The most finished runs that a job may keep.
 pub const RETENTION_RUNS_MAX: u32 = 1_000_000;
+/// How long a job keeps finished runs if it does not say.
 pub const RETENTION_AGE_DEFAULT: Millis = Millis::from_days(30);
 /// A job may overshoot its retention by this many runs before it is trimmed: trimming goes in batches.
 pub const RETENTION_SLACK: u32 = 100;
@@ -166,7 +204,9 @@ pub const SCRUB_EVERY: Millis = Millis::from_secs(60);
 pub const SECRET_MAX_BYTES: usize = 64 * 1024;
 
 // --- tokens -------------------------------------------------------------------------------------
+/// The name of a token.
 pub const TOKEN_NAME_MAX_BYTES: usize = 128;
+/// The longest time for which a token that expires may be good.
 pub const TOKEN_EXPIRY_MAX: Millis = Millis::from_days(3_660);
 /// How long a token that was revoked or has expired is still listed.
 pub const TOKEN_KEPT: Millis = Millis::from_days(30);
@@ -180,8 +220,11 @@ pub const STREAMS_MAX: usize = 2_000;
 pub const TOKEN_USE_NOTED: Millis = Millis::from_hours(1);
 
 // --- subscriptions ------------------------------------------------------------------------------
+/// The address of a subscription.
 pub const SUBSCRIPTION_URL_MAX_BYTES: usize = 2_000;
+/// The description of a subscription.
 pub const SUBSCRIPTION_TEXT_MAX_BYTES: usize = 1_000;
+/// Patterns of events in one subscription.
 pub const SUBSCRIPTION_EVENTS_MAX: usize = 50;
 /// How many may be enabled at once: each event is held against all of them.
 pub const SUBSCRIPTIONS_MAX: usize = 500;
@@ -192,14 +235,17 @@ pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 /// The configuration may say otherwise, up to OUTBOX_FLUSH_DELAY_MAX.
 pub const OUTBOX_FLUSH_DELAY: Millis = Millis::from_ms(100);
+/// The longest delay that the configuration may name.
 pub const OUTBOX_FLUSH_DELAY_MAX: Millis = Millis::from_hours(1);
 /// Outboxes are looked at on the beat, so that those filled at about the same time share a commit.
 pub const OUTBOX_BEAT: Millis = Millis::from_ms(50);
 /// A run is said to run longer than its interval only if it has been running for this long.
 pub const OVERRAN_MIN: Millis = Millis::from_secs(1);
+/// The title of an incident.
 pub const INCIDENT_TITLE_MAX_BYTES: usize = 300;
 /// A description, and a note.
 pub const INCIDENT_TEXT_MAX_BYTES: usize = 16 * 1024;
+/// The identifier of an incident.
 pub const IDENTIFIER_MAX_BYTES: usize = 200;
 /// The name of a person or a program that did something.
 pub const ACTOR_MAX_BYTES: usize = 200;
@@ -207,6 +253,7 @@ pub const ACTOR_MAX_BYTES: usize = 200;
 pub const INCIDENT_LINKS_MAX: usize = 100;
 /// What a sender keeps in mind about an incident, as JSON.
 pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
+/// Steps of one chain of escalation.
 pub const ESCALATION_STEPS_MAX: usize = 20;
 /// How many failures in a row a job may be allowed before it opens an incident.
 pub const INCIDENT_AFTER_MAX: u32 = 1_000;
@@ -220,13 +267,19 @@ pub const NOTIFICATION_RETENTION: Millis = Millis::from_days(7);
 pub const DEAD_LETTER_RETENTION: Millis = Millis::from_days(90);
 /// The body of a ping that is kept.
 pub const PING_BODY_MAX_BYTES: usize = 64 * 1024;
+/// The name of a monitor.
 pub const MONITOR_NAME_MAX_BYTES: usize = 100;
+/// The shortest period of a monitor.
 pub const MONITOR_PERIOD_MIN: Millis = Millis::from_secs(1);
+/// The longest grace of a monitor.
 pub const MONITOR_GRACE_MAX: Millis = Millis::from_days(366);
 
 // --- lists --------------------------------------------------------------------------------------
+/// Items on a page of a list if the caller does not say.
 pub const PAGE_DEFAULT: usize = 50;
+/// The most items on a page of a list.
 pub const PAGE_MAX: usize = 200;
+/// Jobs in one batch.
 pub const BATCH_JOBS_MAX: usize = 10_000;
 
 const _: () = assert!(MISFIRE_WINDOW.ms() < MISFIRE_AFTER.ms());

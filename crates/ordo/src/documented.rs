@@ -17,10 +17,14 @@ fn root() -> PathBuf {
 }
 
 fn markdown() -> Vec<(String, String)> {
-    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let pages = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
-    let all = pages.chain([root().join("README.md")]);
-    all.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap()))
+    let mut pages = vec![root().join("README.md")];
+    for folder in ["docs", "docs/guides", "docs/migration"] {
+        let files = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    pages
+        .into_iter()
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap()))
         .collect()
 }
 

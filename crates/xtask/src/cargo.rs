@@ -11,9 +11,14 @@ use crate::tree;
 
 /// Runs `cargo ARGS` at the root of the workspace, its output going where ours goes.
 pub(crate) fn cargo<S: AsRef<str>>(args: &[S]) -> Result<()> {
+    cargo_with(args, None)
+}
+
+/// The same with one more variable.
+pub(crate) fn cargo_with<S: AsRef<str>>(args: &[S], variable: Option<(&str, &str)>) -> Result<()> {
     let shown = show(args);
     println!("$ {shown}");
-    let status = command(args).status().with_context(|| format!("starting {shown}"))?;
+    let status = command(args).envs(variable).status().with_context(|| format!("starting {shown}"))?;
     if !status.success() {
         bail!("{shown}: {status}");
     }

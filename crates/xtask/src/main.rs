@@ -36,6 +36,9 @@ cargo xtask browser [ARGS]               the dashboard in a real browser (needs 
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask peers [ARGS]                 Ordo beside other schedulers (needs PostgreSQL, Redis, wrk, node, npm, python3)
 cargo xtask docs                         are the documents true?
+cargo xtask docs --play [PAGE]           types every command of the documents, or of the pages whose path has PAGE in it
+cargo xtask docs --write                 makes the reference from the code, and llms.txt
+cargo xtask docs --site                  the documents as a site, in target/site (installs mdBook below target/)
 cargo xtask fence                        does every crate know only what it may?
 cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
 
@@ -64,7 +67,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "sim" => sim::run(rest),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),
-        "docs" => docs::check(&tree::root()),
+        "docs" => docs::run(&tree::root(), rest),
         "fence" => fence::check(&tree::root()),
         "deny" => deny::check().map(print_note),
         "browser" => browser::run(rest).map(print_note),

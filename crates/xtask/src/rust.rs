@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::cargo::{cargo, has};
+use crate::cargo::{cargo, cargo_with, has};
 
 pub(crate) fn format() -> Result<()> {
     cargo(&["fmt", "--all"])
@@ -29,6 +29,17 @@ pub(crate) fn end_to_end(more: &[String]) -> Result<()> {
 
 pub(crate) fn doc_test() -> Result<()> {
     cargo(&["test", "--doc", "--workspace", "--all-features"])
+}
+
+/// Types every command of the documents, or of the pages whose path has this in it.
+pub(crate) fn documents(page: Option<&str>) -> Result<()> {
+    let set = page.map(|page| ("ORDO_DOCS_PAGE", page));
+    cargo_with(&["test", "--package", "ordo", "--test", "docs", "every_command"], set)
+}
+
+/// Makes the reference from the code; `write` is the variable that says so.
+pub(crate) fn reference(write: &str) -> Result<()> {
+    cargo_with(&["test", "--package", "ordo", "--test", "docs", "the_reference"], Some((write, "1")))
 }
 
 /// nextest runs each test in its own process and all of them at once; plain cargo does where it is missing.

@@ -13,7 +13,7 @@ pub(crate) struct ServeArgs {
     /// How often to scan for due jobs; a job due before the next scan still fires on time [default: 1s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
-    /// What this node does: only all three together in this version
+    /// What this node does; less than all three only where nodes share a database
     #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = DaemonRole::ALL)]
     pub(crate) roles: Vec<DaemonRole>,
     #[command(flatten)]

@@ -125,7 +125,11 @@ pub(crate) enum OrdoCommand {
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from
-    Config,
+    Config {
+        /// Every key there is instead, with its default, its variable and what it is for
+        #[arg(long)]
+        keys: bool,
+    },
     /// Print the completions for a shell
     Completions { shell: clap_complete::Shell },
     /// Measure this machine

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::Format;
-use crate::config::{Config, Path, Setting};
+use crate::config::{Config, Path, Setting, described_keys};
 use crate::error::{Exit, Result};
 use crate::output::style::Paint;
 use crate::output::{self, table};
@@ -15,6 +15,17 @@ pub(crate) fn run(file: Option<&std::path::Path>, format: Format) -> Result<Exit
     output::list(format, &items, || {
         let row = |item: &Value| vec![field(item, "key"), item["value"].to_string(), field(item, "from")];
         table::rows(&["KEY", "VALUE", "FROM"], items.iter().map(row).collect(), Paint::for_stdout())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Every key there is, whatever this configuration says.
+pub(crate) fn keys(format: Format) -> Result<Exit> {
+    let keys = described_keys();
+    let items: Vec<Value> = keys.iter().map(|key| json!(key)).collect();
+    output::list(format, &items, || {
+        let row = |item: &Value| ["key", "kind", "default", "about"].map(|name| field(item, name)).to_vec();
+        table::rows(&["KEY", "KIND", "DEFAULT", "WHAT FOR"], items.iter().map(row).collect(), Paint::for_stdout())
     })?;
     Ok(Exit::Done)
 }

@@ -48,7 +48,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         OrdoCommand::Subscription(command) => wait(subscription::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Token(command) => wait(token::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Status => wait(status::run(&CommandSession::new(&common)?)),
-        OrdoCommand::Config => config::run(common.config.as_deref(), common.output),
+        OrdoCommand::Config { keys: true } => config::keys(common.output),
+        OrdoCommand::Config { keys: false } => config::run(common.config.as_deref(), common.output),
         OrdoCommand::Completions { shell } => completions::run(shell),
         OrdoCommand::Bench(args) => bench(&args),
     }

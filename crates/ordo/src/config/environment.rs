@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::keys::KEYS;
+#[cfg(test)]
+use super::keys::ValueKind;
 use super::layers::{ConfigLayers, Path, SettingOrigin};
 
 const PREFIX: &str = "ORDO_";
@@ -60,6 +62,12 @@ fn segments(rest: &str) -> Path {
     ))
 }
 
+/// The variable that sets this key, if there is one: what has no section is set in the file.
+pub(super) fn variable_of(path: &str) -> Option<String> {
+    let short = SHORT.iter().find(|(_, key)| *key == path).map(|(name, _)| (*name).to_owned());
+    short.or_else(|| path.contains('.').then(|| variable(path)))
+}
+
 fn variable(path: &str) -> String {
     format!("{PREFIX}{}", path.to_uppercase().replace('.', "__"))
 }
@@ -79,6 +87,22 @@ mod tests {
         assert_eq!(set("ORDO_POOLS__FAST__SLOTS", "7").unwrap()["pools"]["fast"]["slots"].as_integer(), Some(7));
         assert_eq!(set("ORDO_TOOLS__X__ENV__KeY", "v").unwrap()["tools"]["x"]["env"]["KeY"].as_str(), Some("v"));
         assert_eq!(set("ORDO_LOG", "debug").unwrap()["log"]["level"].as_str(), Some("debug"));
+    }
+
+    #[test]
+    fn the_variable_that_is_named_for_a_key_sets_it() {
+        assert_eq!(variable_of("group"), None);
+        for key in KEYS {
+            let Some(name) = variable_of(key.path) else { continue };
+            let value = match key.kind {
+                ValueKind::Number => "1",
+                ValueKind::Bool => "true",
+                ValueKind::Text | ValueKind::List => "x",
+            };
+            let table = toml::Value::Table(set(&name, value).unwrap());
+            let found = key.path.split('.').try_fold(&table, |table, part| table.get(part));
+            assert!(found.is_some(), "{name} does not set {}", key.path);
+        }
     }
 
     #[test]

@@ -22,81 +22,233 @@ pub(super) struct ConfigKey {
     pub(super) kind: ValueKind,
     /// As it would be written in the file.
     pub(super) default: Option<&'static str>,
+    /// For people: what it is for.
+    pub(super) about: &'static str,
 }
 
 pub(super) const KEYS: &[ConfigKey] = &[
-    key("group", ValueKind::Text, Some("default")),
-    // Shares of requests in a minute, for each token and each hook; 0 is without a limit.
-    key("limits.hook_requests_per_minute", ValueKind::Number, Some("600")),
-    key("limits.requests_per_minute", ValueKind::Number, Some("6000")),
-    key("log.format", ValueKind::Text, Some("pretty")),
-    key("log.level", ValueKind::Text, Some("info")),
-    // Not the host's name: a container has a new one with every start, and its former generation would not be recognised.
-    key("node", ValueKind::Text, Some(DEFAULT_NODE)),
-    key("orchestrate.tick_rate", ValueKind::Text, Some("60s")),
-    // Within this time what waits in an outbox is handed on, however the process went on.
-    key("outbox.flush_delay_ms", ValueKind::Number, Some("100")),
-    key("pools.fast.queue", ValueKind::Number, Some("2000")),
-    key("pools.fast.slots", ValueKind::Number, Some("200")),
-    key("pools.slow.queue", ValueKind::Number, Some("5000")),
-    key("pools.slow.slots", ValueKind::Number, Some("100")),
-    // The same file on every node of a cluster.
-    key("secrets.key_file", ValueKind::Text, Some(".ordo/secret.key")),
-    key("senders.file.path", ValueKind::Text, None),
-    // What a proxy puts before every path: `/ordo`.
-    key("serve.base_path", ValueKind::Text, Some("")),
-    key("serve.grace", ValueKind::Text, Some("30s")),
-    key("serve.listen", ValueKind::Text, Some("127.0.0.1:7070")),
-    key("serve.tick_rate", ValueKind::Text, Some("1s")),
-    // Where all events are mirrored to; needs a binary that was built with the feature of the same name.
-    key("sinks.kurrentdb.connection", ValueKind::Text, None),
-    key("slack.api_url", ValueKind::Text, Some("https://slack.com/api")),
-    key("slack.bot_token", ValueKind::Text, None),
-    key("slack.channel", ValueKind::Text, None),
-    key("slack.events", ValueKind::List, Some("incident.*")),
-    key("slack.signing_secret", ValueKind::Text, None),
-    key("smtp.events", ValueKind::List, Some("incident.*")),
-    key("smtp.from", ValueKind::Text, None),
-    key("smtp.to", ValueKind::List, None),
-    key("smtp.url", ValueKind::Text, None),
-    key("store.cache_bytes", ValueKind::Number, Some("67108864")),
-    key("store.path", ValueKind::Text, Some(".ordo/orchestrator.db")),
-    key("telemetry.otlp_endpoint", ValueKind::Text, None),
-    key("telemetry.sample", ValueKind::Text, Some("1")),
-    key("telemetry.service_name", ValueKind::Text, Some("ordo")),
-    // bundled, system, or newest: the newer of the two.
-    key("time.zones", ValueKind::Text, Some("bundled")),
-    key("tools.http.allow", ValueKind::List, Some("")),
-    key("tools.shell.allow", ValueKind::List, None),
-    // Variables of the server's environment that commands see besides PATH, HOME and their like.
-    key("tools.shell.environment", ValueKind::List, Some("")),
-    key("tools.shell.enabled", ValueKind::Bool, Some("true")),
-    key("tools.shell.limits.cpu_seconds", ValueKind::Number, None),
-    key("tools.shell.limits.file_bytes", ValueKind::Number, None),
-    key("tools.shell.limits.memory_bytes", ValueKind::Number, None),
-    key("tools.shell.limits.open_files", ValueKind::Number, None),
-    key("tools.shell.limits.processes", ValueKind::Number, None),
-    // These two need a server that runs as root.
-    key("tools.shell.private_tmp", ValueKind::Bool, Some("false")),
-    key("tools.shell.user", ValueKind::Text, None),
-    key("webhooks.allow", ValueKind::List, Some("")),
+    key(
+        "group",
+        ValueKind::Text,
+        Some("default"),
+        "The group of this node's own executor: it runs the jobs of this group.",
+    ),
+    key(
+        "limits.hook_requests_per_minute",
+        ValueKind::Number,
+        Some("600"),
+        "How many calls one hook takes in a minute; 0 is without a limit.",
+    ),
+    key(
+        "limits.requests_per_minute",
+        ValueKind::Number,
+        Some("6000"),
+        "How many requests one token may make in a minute; 0 is without a limit.",
+    ),
+    key("log.format", ValueKind::Text, Some("pretty"), "How the server logs: `pretty` or `json`."),
+    key(
+        "log.level",
+        ValueKind::Text,
+        Some("info"),
+        "What it logs: `error`, `warn`, `info`, `debug`, `trace`, or a filter such as `ordo_engine=debug`.",
+    ),
+    key(
+        "node",
+        ValueKind::Text,
+        Some(DEFAULT_NODE),
+        "The name of this node and of its executor. The same at every start: its former generation is recognised by it.",
+    ),
+    key(
+        "orchestrate.tick_rate",
+        ValueKind::Text,
+        Some("60s"),
+        "How often `ordo orchestrate` scans for due jobs, from 10ms to 1h; a bare number is seconds.",
+    ),
+    key(
+        "outbox.flush_delay_ms",
+        ValueKind::Number,
+        Some("100"),
+        "Within this time what waits in an outbox is handed on, however the process went on.",
+    ),
+    key("pools.fast.queue", ValueKind::Number, Some("2000"), "How many runs wait in memory for the fast pool."),
+    key("pools.fast.slots", ValueKind::Number, Some("200"), "How many runs the fast pool runs at once."),
+    key("pools.slow.queue", ValueKind::Number, Some("5000"), "How many runs wait in memory for the slow pool."),
+    key("pools.slow.slots", ValueKind::Number, Some("100"), "How many runs the slow pool runs at once."),
+    key(
+        "secrets.key_file",
+        ValueKind::Text,
+        Some(".ordo/secret.key"),
+        "The file with the key that seals secrets; made when it is first needed. The same file on every node of a cluster.",
+    ),
+    key(
+        "senders.file.path",
+        ValueKind::Text,
+        None,
+        "A file that every notification is appended to, one JSON object a line.",
+    ),
+    key("serve.base_path", ValueKind::Text, Some(""), "What a proxy puts before every path, such as `/ordo`."),
+    key(
+        "serve.grace",
+        ValueKind::Text,
+        Some("30s"),
+        "How long running work may take to finish when the server is stopped.",
+    ),
+    key("serve.listen", ValueKind::Text, Some("127.0.0.1:7070"), "Where `ordo serve` listens for HTTP."),
+    key(
+        "serve.tick_rate",
+        ValueKind::Text,
+        Some("1s"),
+        "How often `ordo serve` scans for due jobs, from 10ms to 1h; a job due before the next scan fires on time all the same.",
+    ),
+    key(
+        "sinks.kurrentdb.connection",
+        ValueKind::Text,
+        None,
+        "Where all events are mirrored to; needs a binary that was built with the feature `kurrentdb`.",
+    ),
+    key("slack.api_url", ValueKind::Text, Some("https://slack.com/api"), "Where Slack's API is."),
+    key("slack.bot_token", ValueKind::Text, None, "The bot token of the Slack app; without it nothing is posted."),
+    key("slack.channel", ValueKind::Text, None, "The channel that cards are posted to."),
+    key("slack.events", ValueKind::List, Some("incident.*"), "Which events are posted to Slack."),
+    key(
+        "slack.signing_secret",
+        ValueKind::Text,
+        None,
+        "The signing secret of the Slack app; without it `/slack/…` answers 404.",
+    ),
+    key("smtp.events", ValueKind::List, Some("incident.*"), "Which events are sent by mail."),
+    key("smtp.from", ValueKind::Text, None, "The sender of mail."),
+    key("smtp.to", ValueKind::List, None, "The receivers of mail."),
+    key(
+        "smtp.url",
+        ValueKind::Text,
+        None,
+        "The mail server: `smtps://user:password@host`, or `smtp://host?tls=required`.",
+    ),
+    key(
+        "store.cache_bytes",
+        ValueKind::Number,
+        Some("67108864"),
+        "The memory that the embedded store may use as a cache.",
+    ),
+    key(
+        "store.path",
+        ValueKind::Text,
+        Some(".ordo/orchestrator.db"),
+        "The file that keeps everything, or the URL of a PostgreSQL database.",
+    ),
+    key(
+        "telemetry.otlp_endpoint",
+        ValueKind::Text,
+        None,
+        "Where a collector takes traces by OTLP over HTTP; without it none are sent.",
+    ),
+    key(
+        "telemetry.sample",
+        ValueKind::Text,
+        Some("1"),
+        "The part of traces that is sent, from 0 to 1, where the caller has not decided.",
+    ),
+    key("telemetry.service_name", ValueKind::Text, Some("ordo"), "What this service is called in traces."),
+    key(
+        "time.zones",
+        ValueKind::Text,
+        Some("bundled"),
+        "Where the rules of time zones come from: `bundled`, `system`, or `newest` (the newer of the two).",
+    ),
+    key(
+        "tools.http.allow",
+        ValueKind::List,
+        Some(""),
+        "Networks, addresses and host names that the tool `http` may call although they are not public.",
+    ),
+    key(
+        "tools.shell.allow",
+        ValueKind::List,
+        None,
+        "The only commands that the tool `shell` may start; any, if it is not set.",
+    ),
+    key(
+        "tools.shell.environment",
+        ValueKind::List,
+        Some(""),
+        "Variables of the server's environment that commands see besides `PATH`, `HOME` and their like.",
+    ),
+    key("tools.shell.enabled", ValueKind::Bool, Some("true"), "Whether jobs may use the tool `shell` at all."),
+    key("tools.shell.limits.cpu_seconds", ValueKind::Number, None, "CPU time of a command."),
+    key("tools.shell.limits.file_bytes", ValueKind::Number, None, "The largest file a command may write."),
+    key("tools.shell.limits.memory_bytes", ValueKind::Number, None, "The address space of a command."),
+    key("tools.shell.limits.open_files", ValueKind::Number, None, "How many files a command may have open."),
+    key("tools.shell.limits.processes", ValueKind::Number, None, "How many processes the user of a command may have."),
+    key(
+        "tools.shell.private_tmp",
+        ValueKind::Bool,
+        Some("false"),
+        "Whether a command gets a `/tmp` of its own; needs a server that runs as root.",
+    ),
+    key("tools.shell.user", ValueKind::Text, None, "The user that commands run as; needs a server that runs as root."),
+    key(
+        "webhooks.allow",
+        ValueKind::List,
+        Some(""),
+        "Networks, addresses and host names that webhooks may go to although they are not public.",
+    ),
 ];
 
 /// What a tool of one's own may say; `env` holds one key per variable.
-const NAMED_TOOL: [(&str, ValueKind); 7] = [
-    ("args", ValueKind::List),
-    ("command", ValueKind::Text),
-    ("cwd", ValueKind::Text),
-    ("env", ValueKind::Text),
-    ("private_tmp", ValueKind::Bool),
-    ("stdin", ValueKind::Text),
-    ("user", ValueKind::Text),
+const NAMED_TOOL: [(&str, ValueKind, &str); 7] = [
+    ("args", ValueKind::List, "Its arguments; `{field}` stands for a field of the job's input."),
+    ("command", ValueKind::Text, "The program that the tool starts."),
+    ("cwd", ValueKind::Text, "The folder that it starts in."),
+    ("env", ValueKind::Text, "A variable of its environment."),
+    ("private_tmp", ValueKind::Bool, "Whether it gets a `/tmp` of its own; needs a server that runs as root."),
+    ("stdin", ValueKind::Text, "What it reads from standard input; `{field}` stands for a field of the job's input."),
+    ("user", ValueKind::Text, "The user that it runs as; needs a server that runs as root."),
+];
+/// What a chain of escalation may say.
+const ESCALATION: [(&str, ValueKind, &str); 2] = [
+    (
+        "steps",
+        ValueKind::List,
+        "Who is notified, in order: `{ after, notify, via }` each; `after` counts from the step before.",
+    ),
+    (
+        "ack_timeout",
+        ValueKind::Text,
+        "An acknowledgement ends after this time if the incident has not: the chain begins anew.",
+    ),
 ];
 const NAMED_TOOL_LIMITS: [&str; 5] = ["cpu_seconds", "file_bytes", "memory_bytes", "open_files", "processes"];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
-const fn key(path: &'static str, kind: ValueKind, default: Option<&'static str>) -> ConfigKey {
-    ConfigKey { path, kind, default }
+const fn key(path: &'static str, kind: ValueKind, default: Option<&'static str>, about: &'static str) -> ConfigKey {
+    ConfigKey { path, kind, default, about }
+}
+
+impl ValueKind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            ValueKind::Text => "text",
+            ValueKind::Number => "number",
+            ValueKind::Bool => "true or false",
+            ValueKind::List => "list",
+        }
+    }
+}
+
+/// Every key with its kind, its default and what it is for; `NAME` and `VARIABLE` stand for names of one's own.
+pub(super) fn described() -> impl Iterator<Item = (String, ValueKind, Option<&'static str>, &'static str)> {
+    let fixed = KEYS.iter().map(|key| (key.path.to_owned(), key.kind, key.default, key.about));
+    let tools = NAMED_TOOL.iter().map(|(field, kind, about)| {
+        let variable = if *field == "env" { ".VARIABLE" } else { "" };
+        (format!("tools.NAME.{field}{variable}"), *kind, None, *about)
+    });
+    let limits = NAMED_TOOL_LIMITS.iter().map(|limit| {
+        (format!("tools.NAME.limits.{limit}"), ValueKind::Number, None, "As `tools.shell.limits` has it.")
+    });
+    let chains =
+        ESCALATION.iter().map(|(field, kind, about)| (format!("escalation.NAME.{field}"), *kind, None, *about));
+    fixed.chain(tools).chain(limits).chain(chains)
 }
 
 /// The kind of a key, or the message for whoever wrote it.
@@ -124,7 +276,7 @@ fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     if BUILT_IN_TOOLS.contains(name) {
         return None;
     }
-    let known = NAMED_TOOL.iter().map(|(field, _)| *field);
+    let known = NAMED_TOOL.iter().map(|(field, ..)| *field);
     Some(match rest {
         [] => Err(format!("tools.{name} is a section, not a value: it needs a command")),
         ["env", _] => Ok(ValueKind::Text),
@@ -132,8 +284,8 @@ fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
         ["limits", limit] => {
             Err(format!("unknown key {path}{}", did_you_mean(limit, NAMED_TOOL_LIMITS.iter().copied())))
         }
-        [field] if *field != "env" => match NAMED_TOOL.iter().find(|(known, _)| known == field) {
-            Some((_, kind)) => Ok(*kind),
+        [field] if *field != "env" => match NAMED_TOOL.iter().find(|(known, ..)| known == field) {
+            Some((_, kind, _)) => Ok(*kind),
             None => Err(format!("unknown key {path}{}", did_you_mean(field, known))),
         },
         _ => Err(format!("unknown key {path}")),
@@ -144,11 +296,12 @@ fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
 fn escalation_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     let segments: Vec<&str> = path.segments().collect();
     let ["escalation", name, rest @ ..] = segments.as_slice() else { return None };
+    let known = |field| ESCALATION.iter().find(|(known, ..)| *known == field).map(|(_, kind, _)| *kind);
+    let unknown = || format!("unknown key {path}; there are steps and ack_timeout");
     Some(match rest {
-        ["steps"] => Ok(ValueKind::List),
-        ["ack_timeout"] => Ok(ValueKind::Text),
         [] => Err(format!("escalation.{name} is a section, not a value: it needs steps")),
-        _ => Err(format!("unknown key {path}; there are steps and ack_timeout")),
+        [field] => known(*field).ok_or_else(unknown),
+        _ => Err(unknown()),
     })
 }
 

@@ -78,6 +78,25 @@ fn refused(why: impl Into<String>) -> Error {
     Error::misused("the configuration is refused").detail(why)
 }
 
+/// One key of the configuration, for people.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct DescribedKey {
+    pub(crate) key: String,
+    pub(crate) kind: &'static str,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) variable: Option<String>,
+    pub(crate) about: &'static str,
+}
+
+/// Every key there is, whether it is set or not.
+pub(crate) fn described_keys() -> Vec<DescribedKey> {
+    let described = |(key, kind, default, about): (String, keys::ValueKind, _, _)| {
+        let variable = environment::variable_of(&key);
+        DescribedKey { key, kind: kind.name(), default, variable, about }
+    };
+    keys::described().map(described).collect()
+}
+
 /// Whether the configuration has this key.
 #[cfg(test)]
 pub(crate) fn known_key(path: &str) -> bool {

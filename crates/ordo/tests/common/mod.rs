@@ -247,7 +247,7 @@ pub(crate) fn is_gone(pid: i32) -> bool {
 }
 
 /// Asks again until there is an answer. Another process cannot be awaited, only asked: this is the one place where
-/// these tests ask again, and [`within`] and [`within_async`] are its other forms.
+/// these tests ask again, and [`within`], [`try_within`] and [`within_async`] are its other forms.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, what, ask)
@@ -255,14 +255,19 @@ pub(crate) fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
 
 /// The same for what may take longer.
 #[track_caller]
-#[allow(clippy::disallowed_methods, reason = "another process cannot be awaited, only asked again")]
 pub(crate) fn within<T>(patience: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    try_within(patience, || ask().ok_or(())).unwrap_or_else(|()| panic!("waited in vain until {what}"))
+}
+
+/// The same for whoever goes on without an answer; the last refusal is returned.
+#[allow(clippy::disallowed_methods, reason = "another process cannot be awaited, only asked again")]
+pub(crate) fn try_within<T, E>(patience: Duration, mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let watch = Stopwatch::start();
     loop {
-        if let Some(answer) = ask() {
+        let answer = ask();
+        if answer.is_ok() || watch.elapsed().to_std() >= patience {
             return answer;
         }
-        assert!(watch.elapsed().to_std() < patience, "waited in vain until {what}");
         std::thread::sleep(ASKED_EVERY);
     }
 }

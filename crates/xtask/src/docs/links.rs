@@ -1,4 +1,4 @@
-//! Every local link leads to a file, and every path in a code span exists.
+//! Every local link leads to a file, and to a heading in it where it names one; every path in a code span exists.
 
 use std::path::{Path, PathBuf};
 
@@ -21,12 +21,23 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 fn dead_links(root: &Path, file: &Path, text: &str) -> Vec<String> {
-    markdown::targets(text).into_iter().filter(|to| local(root, file, to).is_some_and(|path| !path.exists())).collect()
+    let targets = markdown::targets(text).into_iter();
+    targets.filter(|to| local(root, file, to).is_some_and(|path| !path.exists() || misses_heading(&path, to))).collect()
 }
 
-/// The file a link means, or nothing when it leads to the web or stays on the page.
+/// Whether the link names a heading that the page does not have.
+fn misses_heading(page: &Path, target: &str) -> bool {
+    let Some((_, anchor)) = target.split_once('#') else { return false };
+    let is_page = page.extension().is_some_and(|end| end == "md");
+    is_page && std::fs::read_to_string(page).is_ok_and(|text| !markdown::anchors(&text).iter().any(|own| own == anchor))
+}
+
+/// The file a link means, or nothing when it leads to the web.
 fn local(root: &Path, file: &Path, target: &str) -> Option<PathBuf> {
-    let path = target.split('#').next().filter(|path| !path.is_empty())?;
+    let path = target.split('#').next()?;
+    if path.is_empty() {
+        return Some(file.to_owned());
+    }
     if path.contains("://") || path.starts_with("mailto:") {
         return None;
     }
@@ -58,9 +69,11 @@ mod tests {
     #[test]
     fn a_link_to_nowhere_is_found_with_its_file() {
         let root = tempfile::tempdir().unwrap();
-        std::fs::write(root.path().join("b.md"), "").unwrap();
-        std::fs::write(root.path().join("a.md"), "[b](b.md#x) [c](c.md) [w](https://w.org/c.md) [p](#p)").unwrap();
-        assert_eq!(check(root.path()).unwrap(), ["a.md: dead link c.md"]);
+        std::fs::write(root.path().join("b.md"), "## It's *an* `X`, or\n").unwrap();
+        let text = "[b](b.md#its-an-x-or) [b](b.md#y) [c](c.md) [w](https://w.org/c.md) [p](#p)";
+        std::fs::write(root.path().join("a.md"), text).unwrap();
+        let expected = ["a.md: dead link b.md#y", "a.md: dead link c.md", "a.md: dead link #p"];
+        assert_eq!(check(root.path()).unwrap(), expected);
     }
 
     #[test]

@@ -12,6 +12,36 @@ pub(super) fn code_spans(text: &str) -> Vec<String> {
     prose(text).flat_map(|line| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
+/// The names by which links reach the headings of a page.
+pub(super) fn anchors(text: &str) -> Vec<String> {
+    let titles = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    titles.map(|title| anchor(&without_links(title))).collect()
+}
+
+fn anchor(title: &str) -> String {
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
+}
+
+/// `[text](target)` as `text`.
+pub(super) fn without_links(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, label, after)) = first_link(rest) {
+        result += before;
+        result += label;
+        rest = after;
+    }
+    result + rest
+}
+
+fn first_link(text: &str) -> Option<(&str, &str, &str)> {
+    let middle = text.find("](")?;
+    let start = text[..middle].rfind('[')?;
+    let end = middle + text[middle..].find(')')?;
+    Some((&text[..start], &text[start + 1..middle], &text[end + 1..]))
+}
+
 /// The lines outside fenced blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;

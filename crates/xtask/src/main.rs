@@ -11,6 +11,7 @@ mod daemon;
 mod deny;
 mod docs;
 mod fence;
+mod npm;
 mod peers;
 mod rust;
 mod schemathesis;

@@ -43,7 +43,7 @@ def main() -> int:
         return 2
     shared = Daemon(ordo, folder / "shared")
     try:
-        pairs = [(scenario, language) for scenario in wanted for language in languages]
+        pairs = [(one, language) for one in wanted for language in languages if _concerns(one, language)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             failures = sum(pool.map(lambda pair: _play(*pair, shared, ordo, folder), pairs))
     finally:
@@ -54,6 +54,10 @@ def main() -> int:
         return 1
     shutil.rmtree(folder)
     return 0
+
+
+def _concerns(scenario: scenarios.Scenario, language: Language) -> bool:
+    return scenarios.OF_ONE_LANGUAGE.get(scenario, language.name) == language.name
 
 
 _printing = threading.Lock()

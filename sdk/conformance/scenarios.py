@@ -353,8 +353,6 @@ _films = threading.Lock()
 
 def has_an_example(world: World) -> None:
     """The worker in examples/, which speaks the protocol without a package, survives a restart and stops when told to."""
-    if world.language.name != "python":
-        return
     token, example = world.daemon.token, str(ROOT / "examples/worker.py")
     a = world.start("example", [sys.executable, example, world.daemon.url], {"ORDO_TOKEN": token})
     job = world.daemon.job(label="greet", group="python", tool_name="greet", block={"concurrent": {"max": 3}})
@@ -411,3 +409,6 @@ ALL: list[Scenario] = [
 
 #: Those that end the server: each has one of its own.
 ALONE: set[Scenario] = {survives_a_restart, has_an_example}
+
+#: Those about what is there in one language only.
+OF_ONE_LANGUAGE: dict[Scenario, str] = {has_an_example: "python"}

@@ -11,9 +11,11 @@ mod daemon;
 mod deny;
 mod docs;
 mod fence;
+mod npm;
 mod peers;
 mod rust;
 mod schemathesis;
+mod sdk;
 mod sim;
 mod step;
 mod tree;
@@ -32,6 +34,7 @@ cargo xtask sim SEED                     replays one simulated world
 cargo xtask sim --seeds N [--from M]     simulates N worlds
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
+cargo xtask sdk [ARGS]                   the packages in sdk/ against the real binary (needs python3, node, npm); --only WORD
 cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask peers [ARGS]                 Ordo beside other schedulers (needs PostgreSQL, Redis, wrk, node, npm, python3)
@@ -72,6 +75,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "deny" => deny::check().map(print_note),
         "browser" => browser::run(rest).map(print_note),
         "clients" => clients::run().map(print_note),
+        "sdk" => sdk::run(rest).map(print_note),
         "schemathesis" => schemathesis::run(rest).map(print_note),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -73,28 +73,113 @@ impl OutgoingLogs {
             }
         }
         if !chunks.is_empty() {
+            // A chunk that is refused belongs to an attempt that is not ours any more.
             self.post("/v1/runs/logs", &LogChunks { chunks }, Some(LOG_TRIES)).await;
         }
-        if !reports.is_empty() {
-            for report in &reports {
-                self.seqs.remove(&(report.run_id, report.token));
+        for report in &reports {
+            self.seqs.remove(&(report.run_id, report.token));
+        }
+        self.report(reports).await;
+    }
+
+    /// Each is answered for itself: what the server could not take now is sent again, what it refused is not ours any more.
+    async fn report(&self, mut reports: Vec<Report>) {
+        while !reports.is_empty() {
+            let body = Reports { reports };
+            let Some(answer) = self.post("/v1/runs/report", &body, None).await else { return };
+            let answered = body.reports.into_iter().zip(answer.results);
+            reports = answered.filter(|(_, result)| result.status >= 500).map(|(report, _)| report).collect();
+            if !reports.is_empty() {
+                tokio::time::sleep(PAUSE).await;
             }
-            self.post("/v1/runs/report", &Reports { reports }, None).await;
         }
     }
 
-    /// What the server answers to each part needs no deed: what was refused is not ours any more.
-    async fn post(&self, path: &str, body: &impl Serialize, tries: Option<u32>) {
+    /// None: the server does not take it.
+    async fn post(&self, path: &str, body: &impl Serialize, tries: Option<u32>) -> Option<ReportResults> {
         let mut tried = 0;
         loop {
-            match self.client.post::<ReportResults, _>(path, body).await {
-                Ok(_) => return,
+            match self.client.post(path, body).await {
+                Ok(answer) => return Some(answer),
                 Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
                     tried += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
-                Err(_) => return,
+                Err(_) => return None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ordo_api::reports::ReportStatus;
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::Target;
+
+    /// A server that gives these answers, one after the other; returns what it was asked.
+    async fn server(answers: Vec<Value>) -> (Client, JoinHandle<Vec<Value>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = tokio::spawn(async move {
+            let mut asked = Vec::new();
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                asked.push(body(&mut stream).await);
+                let answer = answer.to_string();
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+                let answer = format!("{head}content-length: {}\r\n\r\n{answer}", answer.len());
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+            asked
+        });
+        (Client::new(Target::Http { url }, None), asked)
+    }
+
+    async fn body(stream: &mut TcpStream) -> Value {
+        let (mut read, mut part) = (String::new(), [0; 4096]);
+        loop {
+            let length = stream.read(&mut part).await.unwrap();
+            assert!(length > 0, "cut off after {read:?}");
+            read.push_str(std::str::from_utf8(&part[..length]).unwrap());
+            let body = read.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+            if let Ok(body) = serde_json::from_str(body) {
+                return body;
+            }
+        }
+    }
+
+    fn run(number: u32) -> RunId {
+        format!("00000000-0000-7000-8000-{number:012}").parse().unwrap()
+    }
+
+    fn report(number: u32) -> Report {
+        let status = ReportStatus::Completed { result: Value::Null };
+        Report { run_id: run(number), token: FencingToken(1), status }
+    }
+
+    #[tokio::test]
+    async fn a_report_that_the_server_could_not_take_is_sent_again_and_the_others_are_not() {
+        let result = |number: u32, status: u16| json!({ "run_id": run(number), "status": status });
+        let first = json!({ "results": [result(1, 200), result(2, 503), result(3, 409)] });
+        let (client, asked) = server(vec![first, json!({ "results": [result(2, 200)] })]).await;
+        let (send, receive) = mpsc::unbounded_channel();
+        for number in 1..=3 {
+            send.send(OutgoingItem::Report(report(number))).unwrap();
+        }
+        drop(send);
+        OutgoingLogs::new(client, receive).run().await;
+        let asked = asked.await.unwrap();
+        let runs = |body: &Value| {
+            let reports = body["reports"].as_array().unwrap().iter();
+            reports.map(|one| one["run_id"].clone()).collect::<Vec<Value>>()
+        };
+        assert_eq!(runs(&asked[0]), [json!(run(1)), json!(run(2)), json!(run(3))]);
+        assert_eq!(runs(&asked[1]), [json!(run(2))]);
     }
 }

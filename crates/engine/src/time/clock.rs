@@ -194,6 +194,12 @@ impl Stopwatch {
         Stopwatch(Instant::now())
     }
 
+    /// One that runs for so long already.
+    #[cfg(test)]
+    pub(crate) fn started_ago(ago: Millis) -> Stopwatch {
+        Stopwatch(Instant::now().checked_sub(ago.to_std()).expect("the machine runs for longer"))
+    }
+
     pub fn elapsed(&self) -> Millis {
         Millis::from_ms(u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX))
     }

@@ -5,12 +5,13 @@
 //! document.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::cargo::cargo;
 use crate::daemon::DaemonProcess;
+use crate::npm::{self, quiet};
 use crate::schemathesis::target;
 use crate::venv;
 
@@ -31,7 +32,7 @@ pub(crate) fn run() -> Result<Option<String>> {
     let Some(python) = venv::python() else {
         return Ok(Some("python3 with venv and pip is not installed (`apt-get install python3-venv`)".to_owned()));
     };
-    if let Some(missing) = ["java", "node", "npm"].into_iter().find(|program| !is_there(program)) {
+    if let Some(missing) = ["java", "node", "npm"].into_iter().find(|program| !npm::is_there(program)) {
         return Ok(Some(format!("{missing} is not installed")));
     }
     let workshop = Workshop::new(&python)?;
@@ -40,13 +41,6 @@ pub(crate) fn run() -> Result<Option<String>> {
     let tried = workshop.try_all(&daemon);
     daemon.stop()?;
     tried.map(|()| None)
-}
-
-fn is_there(program: &str) -> bool {
-    let version = if program == "java" { "-version" } else { "--version" };
-    let mut probe = Command::new(program);
-    let probe = probe.arg(version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
 }
 
 /// The tools, and the folder they work in.
@@ -61,7 +55,7 @@ impl Workshop {
         let folder = std::path::absolute(target().join("clients")).context("where the clients are made")?;
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         let python = venv::with(python, &folder.join("venv"), REQUIREMENTS)?;
-        let node = npm(&folder.join("npm"))?;
+        let node = npm::with(&folder.join("npm"), PACKAGES)?.join(".bin");
         Ok(Workshop { folder, python, node })
     }
 
@@ -150,29 +144,6 @@ impl Workshop {
     }
 }
 
-/// The folder of the programs; installed on first use, and again when the list was changed.
-fn npm(folder: &Path) -> Result<PathBuf> {
-    let (programs, list) = (folder.join("node_modules/.bin"), folder.join("installed.json"));
-    if !std::fs::read_to_string(&list).is_ok_and(|installed| installed == PACKAGES) {
-        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        std::fs::write(folder.join("package.json"), PACKAGES).context("writing package.json")?;
-        println!("installing the tools of node into {}", folder.display());
-        quiet(Command::new("npm").current_dir(folder).args(["install", "--no-audit", "--no-fund", "--silent"]))?;
-        std::fs::write(&list, PACKAGES).context("writing the list of packages")?;
-    }
-    Ok(programs)
-}
-
 fn use_it(command: &mut Command, daemon: &DaemonProcess) -> Result<()> {
     quiet(command.env("ORDO_URL", daemon.url()).env("ORDO_TOKEN", daemon.token()?))
-}
-
-/// What it says matters only when it fails.
-fn quiet(command: &mut Command) -> Result<()> {
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {command:?}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    anyhow::bail!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&said))
 }

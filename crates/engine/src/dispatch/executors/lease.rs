@@ -29,9 +29,7 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
-        Presence::Alive | Presence::Draining if engine.registry().is_long_silent(id) => {
-            lose(engine, id, &executor).await
-        }
+        Presence::Alive | Presence::Draining if engine.registry().is_overdue(id) => lose(engine, id, &executor).await,
         Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
         Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
             ask(engine, id, ExecutorCommand::Renew).await
@@ -81,8 +79,9 @@ pub(crate) async fn watch(engine: Engine) {
         for silent in engine.registry().silent() {
             report_lost(&engine, silent);
         }
-        for id in engine.registry().long_silent() {
-            // Its alarm stands on the wall clock, which may have been set back: here nobody waits for that.
+        for id in engine.registry().overdue() {
+            // Its alarm counts from when it was last written down that it is there, on a clock that may have been set
+            // back: here nobody waits for that.
             engine.nudge(EntityId { kind: Kind::Executor, id });
         }
         for id in engine.registry().drained() {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ordo_model::api_token::TokenIdentity;
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::limits::LEASE;
-use ordo_model::{FencingToken, JobId, RunId, Timestamp};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -38,6 +38,8 @@ struct RegisteredExecutor {
     owner: Option<TokenIdentity>,
     heard: Stopwatch,
     heard_at: Timestamp,
+    /// When its last heartbeat came. A poll says that it is there, and not what it has.
+    beaten: Stopwatch,
     /// When it was last written down that it is there.
     written: Stopwatch,
     inbox: VecDeque<StartedAttempt>,
@@ -131,6 +133,7 @@ impl ExecutorRegistry {
             owner,
             heard: Stopwatch::start(),
             heard_at: now,
+            beaten: Stopwatch::start(),
             written: Stopwatch::start(),
             inbox: VecDeque::new(),
             leases: HashMap::new(),
@@ -217,6 +220,7 @@ impl ExecutorRegistry {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
         member.hear(now);
+        member.beaten = Stopwatch::start();
         let mut pulse = Pulse { drain: member.asked, ..Pulse::default() };
         for (run_id, token) in runs {
             match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
@@ -324,23 +328,24 @@ impl ExecutorRegistry {
         self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
     }
 
-    /// Those whose lease is over by a clock that nobody sets, and by a while more: their alarm should have rung.
-    pub(crate) fn long_silent(&self) -> Vec<Uuid> {
+    /// Those whose lease is over, by a clock that nobody sets.
+    pub(crate) fn overdue(&self) -> Vec<Uuid> {
         let inner = self.lock();
-        inner.members.iter().filter(|(_, member)| member.is_long_silent()).map(|(id, _)| *id).collect()
+        inner.members.iter().filter(|(_, member)| member.is_overdue()).map(|(id, _)| *id).collect()
     }
 
-    pub(crate) fn is_long_silent(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_some_and(RegisteredExecutor::is_long_silent)
+    pub(crate) fn is_overdue(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_some_and(RegisteredExecutor::is_overdue)
     }
 
     /// Attempts that their executor has not spoken of for the time of a lease. Each is returned once.
     pub(crate) fn silent(&self) -> Vec<Silent> {
         let mut inner = self.lock();
         let mut silent = Vec::new();
-        for member in inner.members.values_mut().filter(|member| member.heard.elapsed() < LEASE) {
+        for member in inner.members.values_mut().filter(|member| !member.is_overdue()) {
+            let patience = member.patience();
             for (run_id, held) in member.leases.iter_mut().filter(|(_, held)| !held.lost) {
-                if held.renewed.elapsed() >= LEASE {
+                if held.renewed.elapsed() >= patience {
                     held.lost = true;
                     silent.push(Silent {
                         executor: member.offer.name.clone(),
@@ -380,8 +385,14 @@ impl ExecutorRegistry {
 }
 
 impl RegisteredExecutor {
-    fn is_long_silent(&self) -> bool {
-        self.heard.elapsed() >= LEASE.saturating_mul(2)
+    fn is_overdue(&self) -> bool {
+        self.heard.elapsed() >= LEASE
+    }
+
+    /// How long an attempt may go unspoken of. One whose heartbeats stay away may be frozen with its poll still open:
+    /// until it is known whether it is lost, what it has is not tried again, least of all by itself.
+    fn patience(&self) -> Millis {
+        if self.beaten.elapsed() < LEASE { LEASE } else { LEASE.saturating_mul(2) }
     }
 
     fn hear(&mut self, now: Timestamp) {
@@ -400,5 +411,58 @@ impl RegisteredExecutor {
     fn take_from_inbox(&mut self, wanted: impl Fn(&StartedAttempt) -> bool) -> Option<StartedAttempt> {
         let place = self.inbox.iter().position(wanted)?;
         self.inbox.remove(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ordo_model::executor::Speaker;
+
+    use super::*;
+
+    const RUN: RunId = RunId(Uuid::from_u128(7));
+    const NOW: Timestamp = Timestamp::MIN;
+
+    /// An executor with one attempt; what it did last was so many seconds ago: heartbeat, anything, renewal of the lease.
+    fn with_one_run(beaten: u64, heard: u64, renewed: u64) -> (ExecutorRegistry, Uuid) {
+        let (registry, id) = (ExecutorRegistry::default(), Uuid::from_u128(1));
+        let offer =
+            Offer { name: "a".into(), group: "g".into(), tools: ["t".to_owned()].into(), capacity: 1, version: None };
+        registry.enroll(id, offer, None, false, NOW);
+        let mut lease = RunLease::new(JobId(Uuid::from_u128(3)), FencingToken(1), 1, NOW);
+        lease.renewed = Stopwatch::started_ago(Millis::from_secs(renewed));
+        registry.restore_lease(id, RUN, lease);
+        let mut inner = registry.lock();
+        let member = inner.members.get_mut(&id).unwrap();
+        member.heard = Stopwatch::started_ago(Millis::from_secs(heard));
+        member.beaten = Stopwatch::started_ago(Millis::from_secs(beaten));
+        drop(inner);
+        (registry, id)
+    }
+
+    #[test]
+    fn a_run_that_heartbeats_do_not_name_for_a_lease_is_silent_once() {
+        let (registry, id) = with_one_run(1, 1, 15);
+        assert_eq!(registry.silent().len(), 1);
+        assert!(registry.silent().is_empty());
+        assert!(!registry.is_overdue(id));
+        assert!(registry.lease_of(Speaker::Admin, RUN).is_some(), "its report is still taken until it is settled");
+    }
+
+    #[test]
+    fn the_runs_of_a_frozen_executor_wait_until_the_executor_is_lost() {
+        let (registry, id) = with_one_run(15, 14, 15);
+        assert!(registry.silent().is_empty(), "its last sign was a poll: it may be frozen");
+        assert!(!registry.is_overdue(id));
+        let (registry, id) = with_one_run(16, 15, 16);
+        assert!(registry.silent().is_empty());
+        assert!(registry.is_overdue(id), "now it is lost as a whole");
+        assert_eq!(registry.overdue(), [id]);
+    }
+
+    #[test]
+    fn an_executor_that_polls_and_never_beats_does_not_keep_its_runs() {
+        let (registry, _) = with_one_run(40, 1, 30);
+        assert_eq!(registry.silent().len(), 1);
     }
 }

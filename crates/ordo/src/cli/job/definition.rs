@@ -10,7 +10,7 @@ use ordo_model::schedule::{Exclusion, Repeated, Skipped};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::values::{duration, json, name_or_json, named, typed, variable};
+use crate::cli::values::{duration, json, name_or_json, named, typed, variable};
 
 /// When the job runs. Without any of these it runs only when triggered by hand.
 #[derive(Debug, Default, Args)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::job::Pages;
+use crate::cli::job::Pages;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentSubcommand {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::find;
-use crate::cli::incident::IncidentArg;
+use crate::cli::alerting::incident::IncidentArg;
 use crate::commands::find::text;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};

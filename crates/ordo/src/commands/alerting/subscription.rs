@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::find::text;
-use super::pages;
-use super::talk::CommandSession;
-use crate::cli::subscription::{
+use crate::cli::alerting::subscription::{
     SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
 };
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, table};
 

@@ -1,7 +1,7 @@
 //! `ordo incident export`: Markdown, to a file or to standard output.
 
 use super::find;
-use crate::cli::incident::ExportArgs;
+use crate::cli::alerting::incident::ExportArgs;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::locate::query;

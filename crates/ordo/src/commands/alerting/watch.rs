@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 
-use super::talk::CommandSession;
-use crate::cli::monitor::WatchArgs;
+use crate::cli::alerting::monitor::WatchArgs;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::output;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::incident::IncidentListArgs;
+use crate::cli::alerting::incident::IncidentListArgs;
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::find::text;
-use super::pages;
-use super::talk::CommandSession;
+use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
 use crate::cli::job::Pages;
-use crate::cli::monitor::{AddMonitorArgs, MonitorSubcommand};
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 

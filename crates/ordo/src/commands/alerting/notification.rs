@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::find::text;
-use super::pages;
-use super::talk::CommandSession;
-use crate::cli::notification::{NotificationListArgs, NotificationSubcommand};
+use crate::cli::alerting::notification::{NotificationListArgs, NotificationSubcommand};
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 

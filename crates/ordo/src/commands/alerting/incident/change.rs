@@ -4,7 +4,7 @@ use ordo_engine::clock::new_id;
 use serde_json::{Map, Value, json};
 
 use super::find;
-use crate::cli::incident::{ActArg, ActorArg, AssignArgs, NoteArgs, SeverityArgs, StartArgs, StatusArgs};
+use crate::cli::alerting::incident::{ActArg, ActorArg, AssignArgs, NoteArgs, SeverityArgs, StartArgs, StatusArgs};
 use crate::commands::find::text;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};

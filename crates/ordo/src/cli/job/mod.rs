@@ -1,10 +1,12 @@
 //! `ordo job …`
 
+pub(crate) mod definition;
+
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::definition::{ActionArgs, PolicyArgs, TriggerArgs};
-use super::values::{count, json};
+use crate::cli::values::{count, json};
+use definition::{ActionArgs, PolicyArgs, TriggerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobSubcommand {

@@ -7,10 +7,10 @@ mod show;
 
 use uuid::Uuid;
 
-use super::find::text;
-use super::pages;
-use super::talk::CommandSession;
-use crate::cli::incident::IncidentSubcommand;
+use crate::cli::alerting::incident::IncidentSubcommand;
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 
 /// How many incidents are looked at for one identifier.

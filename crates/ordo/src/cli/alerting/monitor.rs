@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 use ordo_model::Millis;
 
-use super::job::Pages;
-use super::values::duration;
+use crate::cli::job::Pages;
+use crate::cli::values::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MonitorSubcommand {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use ordo_api::subscriptions::SubscriptionPatch;
+use ordo_api::alerting::subscriptions::SubscriptionPatch;
 use ordo_model::subscription::SubscriptionCommand;
 
 use super::SubscriptionId;

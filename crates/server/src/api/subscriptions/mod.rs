@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_api::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
+use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
 use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;

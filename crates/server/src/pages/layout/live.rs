@@ -17,8 +17,8 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use crate::auth::caller::Caller;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
-use crate::http::sse;
 use crate::http::streams::Counting;
+use crate::http::streams::sse;
 use crate::pages::layout::context::PageContext;
 
 /// How long hints are gathered before they are sent.

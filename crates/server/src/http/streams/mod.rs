@@ -3,6 +3,8 @@
 //! Invariant: a stream ends with what let its reader in, the token or the session of a browser, within two seconds on
 //! every node. A token has so many streams and no more.
 
+pub(crate) mod sse;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

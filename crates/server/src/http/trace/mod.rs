@@ -2,6 +2,8 @@
 //!
 //! Invariant: the route is recorded, never the path, the query or a header: these may hold secrets.
 
+pub(crate) mod request_span;
+
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -9,7 +11,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use tracing::Instrument;
 
 use crate::app::App;
-use crate::http::request_span::{CallerTrace, RequestSpan};
+use request_span::{CallerTrace, RequestSpan};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_MAX_BYTES: usize = 128;

@@ -1,5 +1,8 @@
 //! What every page needs from its request: who asks, how they want to see it, what happened just before.
 
+pub(crate) mod preferences;
+mod viewer;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -11,8 +14,8 @@ use crate::app::App;
 use crate::http::cookies;
 use crate::http::problem::Problem;
 use crate::pages::layout::moment::Times;
-use crate::pages::layout::preferences::Preferences;
-use crate::pages::layout::viewer::Viewer;
+use preferences::Preferences;
+use viewer::Viewer;
 
 pub(crate) const FLASH: &str = "ordo_flash";
 

@@ -14,7 +14,7 @@ use ordo_server::router;
 use serde_json::json;
 use tower::ServiceExt;
 
-use crate::login::{OWN, browse, login};
+use crate::auth::login::{OWN, browse, login};
 use ordo_server::testing::{World, text};
 
 const PATIENCE: Duration = Duration::from_secs(10);

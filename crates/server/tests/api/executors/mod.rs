@@ -1,5 +1,8 @@
 //! The protocol of executors that dial in, as somebody with curl meets it.
 
+mod assignments;
+mod identity;
+
 use serde_json::{Value, json};
 
 use ordo_server::testing::{World, job, text};

@@ -1,3 +1,13 @@
+//! Jobs: made, changed, run and listed.
+
+mod actions;
+mod batch;
+mod chains;
+mod commands;
+mod lists;
+mod logs;
+mod runs;
+
 use serde_json::json;
 
 use ordo_server::testing::{World, job, text};

@@ -1,3 +1,7 @@
+//! Events: followed as they happen, from any place in the past.
+
+mod streams;
+
 use ordo_client::{EventStream, SseEvent};
 use serde_json::{Value, json};
 

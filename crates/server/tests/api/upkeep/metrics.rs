@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use serde_json::json;
 
-use crate::exposition::{Family, read};
+use crate::upkeep::exposition::{Family, read};
 use ordo_server::testing::World;
 
 async fn scrape(world: &World) -> BTreeMap<String, Family> {

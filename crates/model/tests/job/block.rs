@@ -1,8 +1,6 @@
 //! What becomes of a trigger while an earlier run is not over.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{Command, Definition, Refusal, SkipReason, SlotReservation};
 use ordo_model::limits::BLOCK_QUEUE_MAX;
 use serde_json::json;

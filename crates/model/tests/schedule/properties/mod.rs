@@ -3,12 +3,9 @@
 //! The judge (`oracle`) shares no code with the model: its own field matcher, its own reading of the DST policies,
 //! its own exclusion test. It walks instants; the model walks wall clocks.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the judge shares nothing with the model, not even its zones")]
 
-#[path = "schedule_properties/oracle.rs"]
 mod oracle;
-#[path = "schedule_properties/pick.rs"]
 mod pick;
 
 use ordo_model::schedule::{Due, Exclusion, Gap, Occurrence, Rule, Schedule};

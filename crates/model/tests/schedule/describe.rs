@@ -1,7 +1,5 @@
 //! A schedule says in English what it does, and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ordo_model::schedule::{Dst, Rule, Schedule};
 use ordo_model::{Millis, Timestamp};
 

@@ -2,11 +2,9 @@
 //!
 //! A snapshot that changes here changes the storage format: that needs a new version in docs/storage-format.md.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
+use crate::story::*;
 use insta::assert_snapshot;
 use ordo_model::job::{Cause, Event, SkipReason, Timeliness, Verdict};
 use ordo_model::schedule::{Gap, Occurrence};

@@ -1,8 +1,6 @@
 //! Attempts: their tokens, their reports, what follows a failure, and what follows silence.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{AttemptReport, Command, JobState, Refusal, Run, RunStatus};
 use ordo_model::limits::{ATTEMPT_ERRORS_KEPT, REASON_MAX_BYTES, TOOL_INPUT_MAX_BYTES};
 use ordo_model::{FencingToken, TraceParent, job::AttemptError};

@@ -1,8 +1,6 @@
 //! What a stream of events says, and streams that nobody can have written.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::RunId;
 use ordo_model::job::{Command, Event, JobState, RunStatus, SkipReason, Unfoldable, Verdict, apply, create};
 use serde_json::json;

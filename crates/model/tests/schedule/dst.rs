@@ -1,7 +1,5 @@
 //! What a change of the clock does to a cron schedule: the promises of design.md, as stories of real days.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ordo_model::schedule::{Dst, DstNote, Repeated, Rule, Schedule, Skipped};
 use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;

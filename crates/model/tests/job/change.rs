@@ -1,8 +1,6 @@
 //! A job is changed, cancelled, filled in, trimmed; and what is said to those who ask too much.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::Timestamp;
 use ordo_model::job::{Command, JobState, Refusal, SkipReason};
 use ordo_model::limits::{BACKFILL_MAX, BACKFILLS_PER_JOB, RETENTION_SLACK_MIN};

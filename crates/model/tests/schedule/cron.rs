@@ -1,7 +1,5 @@
 //! What a cron expression means: its dialect, as stories of real dates.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ordo_model::schedule::{Dst, Rule, Schedule};
 use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;

@@ -1,7 +1,5 @@
 //! A schedule that cannot work is refused when it is saved, with the field and what to do instead.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ordo_model::limits::{CRON_MAX_BYTES, EVERY_MAX, EXCLUSIONS_MAX, JITTER_MAX};
 use ordo_model::schedule::{Dst, Exclusion, Rule, Schedule, ScheduleError};
 use ordo_model::{Millis, Timestamp};

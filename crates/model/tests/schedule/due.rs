@@ -1,7 +1,5 @@
 //! What is due after a silence, however long: nothing is lost, nothing is stepped through.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Instant;
 
 use ordo_model::limits::GAP_COUNT_MAX;

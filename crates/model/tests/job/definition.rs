@@ -1,8 +1,6 @@
 //! What may be asked for, and what is said about the rest.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{Block, JobState, Misfire, Refusal};
 use ordo_model::limits;
 use serde_json::{Value, json};

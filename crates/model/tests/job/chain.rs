@@ -1,10 +1,6 @@
 //! A job that comes after others: one run for what has ended, with what came of it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
-use common::{Story, given, refused};
+use crate::story::{Story, given, refused};
 use ordo_model::job::{Cause, Command, Notice, Refusal, RunStatus, SkipReason, UpstreamEnd};
 use ordo_model::limits::CHAIN_DEPTH_MAX;
 use ordo_model::{JobId, RunId};

@@ -1,10 +1,6 @@
 //! A job that listens to a hook: one run per delivery, or a record of why there is none.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
-use common::{Story, given, given_held};
+use crate::story::{Story, given, given_held};
 use ordo_model::job::{Cause, Command, Refusal, Run, RunStatus, SkipReason};
 use ordo_model::limits::BLOCK_QUEUE_MAX;
 use serde_json::json;

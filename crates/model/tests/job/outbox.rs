@@ -1,8 +1,6 @@
 //! What a job publishes: only what is worth a notification, and each thing once.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{Command, Job, Notice, SkipReason, Timeliness};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use serde_json::json;

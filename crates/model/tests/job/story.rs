@@ -2,7 +2,6 @@
 //!
 //! Invariant: every step of every story also proves that the stored events fold to the decided job and runs, and that
 //! job, events and runs read back as they were written. Times are written as lengths after noon.
-#![allow(dead_code, reason = "each test file uses its part of the language")]
 
 use std::collections::BTreeMap;
 

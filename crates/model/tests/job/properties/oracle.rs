@@ -8,7 +8,7 @@ use ordo_model::job::{Cause, Event, Job, JobState, SkipReason, Timeliness};
 use ordo_model::{Millis, RunId, Timestamp};
 use serde_json::{Value, json};
 
-use crate::common::Story;
+use crate::story::Story;
 
 const WINDOW_MS: i64 = 5_000;
 const MISFIRE_MS: i64 = 10_000;

@@ -1,8 +1,6 @@
 //! Occurrences and their outcomes: on time, late, missed, too many, while paused, while the clock jumps.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::Millis;
 use ordo_model::job::Timeliness::{Late, Misfire, OnTime};
 use ordo_model::job::{Command, JobState, SkipReason};

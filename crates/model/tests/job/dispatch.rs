@@ -1,8 +1,6 @@
 //! Runs on their way to an executor: given back, lost, expired, shared by all, waiting by priority and age.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{AttemptReport, Command, Pool, Refusal, RunStatus, ShardPosition, SkipReason, SlotReservation};
 use ordo_model::limits::RETURNS_MAX;
 use ordo_model::{Incarnation, RunId, Timestamp};

@@ -1,8 +1,6 @@
 //! Somebody sets the wall clock, or the machine sleeps: what is measured goes by the time that really passed.
 
-mod common;
-
-use common::*;
+use crate::story::*;
 use ordo_model::job::{Command, JobState, RunStatus};
 use serde_json::json;
 

@@ -1,7 +1,5 @@
 //! A preview shows what is due after a moment: all of it, and nothing from before.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ordo_model::schedule::{Dst, Rule, Schedule};
 use ordo_model::{Millis, Timestamp};
 use uuid::Uuid;

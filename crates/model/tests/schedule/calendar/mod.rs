@@ -5,18 +5,14 @@
 //! the instants that show it. A failure prints the seed that leads back to it:
 //!
 //! ```sh
-//! ORDO_SEED=4711 ORDO_CALENDAR_EXPRESSIONS=1 cargo test -p ordo-model --test schedule_calendar
-//! ORDO_CALENDAR_EXPRESSIONS=10000 cargo test -p ordo-model --test schedule_calendar -- --nocapture
+//! ORDO_SEED=4711 ORDO_CALENDAR_EXPRESSIONS=1 cargo test -p ordo-model --test schedule calendar::
+//! ORDO_CALENDAR_EXPRESSIONS=10000 cargo test -p ordo-model --test schedule calendar:: -- --nocapture
 //! ```
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "zones that are not the model's, and a seed from the environment")]
 
-#[path = "schedule_calendar/clock.rs"]
 mod clock;
-#[path = "schedule_calendar/expressions.rs"]
 mod expressions;
-#[path = "schedule_calendar/matcher.rs"]
 mod matcher;
 
 use std::collections::BTreeMap;

@@ -2,10 +2,9 @@
 //!
 //! The oracle keeps its own account. It lists nominal times by counting, one by one, and never asks a `Schedule`.
 
-mod common;
 mod oracle;
 
-use common::*;
+use crate::story::*;
 use oracle::{Oracle, OracleTrigger};
 use ordo_model::job::{AttemptReport, Command, Definition, Refusal, SlotReservation};
 use ordo_model::testing::proptest_config;

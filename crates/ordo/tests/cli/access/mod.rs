@@ -1,5 +1,9 @@
 //! Who gets in, over the network and with a browser.
 
+mod discovery;
+mod secrets;
+mod tls;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;

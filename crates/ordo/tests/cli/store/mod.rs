@@ -1,5 +1,9 @@
 //! The store: checked, copied and rebuilt, with and without a daemon.
 
+mod copy_broken_off;
+mod kurrentdb;
+mod postgres;
+
 use crate::common::World;
 
 fn with_some_history() -> (World, crate::common::Daemon) {

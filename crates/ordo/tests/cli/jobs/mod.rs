@@ -1,5 +1,10 @@
 //! Jobs: when they fire, and what can be done to them.
 
+mod chains;
+mod confined_tools;
+mod import;
+mod runs;
+
 use ordo_engine::clock::{Clock, SystemClock};
 use ordo_model::Millis;
 use serde_json::json;

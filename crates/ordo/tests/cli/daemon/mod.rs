@@ -1,5 +1,11 @@
 //! The daemon: who holds the store, how it ends, what it leaves behind.
 
+mod configuration;
+mod log_lines;
+mod readers;
+mod service;
+mod telemetry;
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -1,0 +1,4 @@
+//! What goes wrong, and who hears of it.
+
+mod incidents;
+mod notifications;

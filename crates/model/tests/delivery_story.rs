@@ -78,7 +78,7 @@ impl DeliveryStory {
     }
 
     fn wake(&self) -> Millis {
-        self.state().next_wake().unwrap().since(self.now)
+        self.state().next_turn().unwrap().since(self.now)
     }
 }
 
@@ -150,7 +150,7 @@ fn a_delivery_is_looked_after_ever_less_often() {
     let mut story = DeliveryStory::of(&[1]);
     let mut pauses = Vec::new();
     for _ in 0..8 {
-        story.now = story.state().next_wake().unwrap();
+        story.now = story.state().next_turn().unwrap();
         assert_eq!(story.check(&[bound(1, DeliveryOutcome::Waiting)]), ["DeliveryLookedAfter"]);
         pauses.push(story.wake());
     }
@@ -158,15 +158,15 @@ fn a_delivery_is_looked_after_ever_less_often() {
     assert_eq!(pauses[7], DELIVERY_WAIT_MAX);
     story.check(&[running(1)]);
     for _ in 0..8 {
-        story.now = story.state().next_wake().unwrap();
+        story.now = story.state().next_turn().unwrap();
         story.check(&[running(1)]);
     }
     assert_eq!(story.wake(), DELIVERY_CHECK_MAX);
     // Checked early, because somebody thought there was news: the alarm stays where it is.
-    let alarm = story.state().next_wake();
+    let alarm = story.state().next_turn();
     story.now = story.now.plus(Millis::from_secs(1));
     assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
-    assert_eq!(story.state().next_wake(), alarm);
+    assert_eq!(story.state().next_turn(), alarm);
 }
 
 #[test]

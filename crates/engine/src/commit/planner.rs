@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::job::Run;
-use ordo_model::{EntityId, Moment, Timestamp};
-use ordo_store::{Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
+use ordo_model::{EntityId, Millis, Moment, Timestamp};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
 use super::change::Change;
@@ -31,7 +31,14 @@ pub(crate) struct RoundPlan {
     pub(crate) decided: Vec<bool>,
 }
 
-pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Moment, is_shared: bool) -> RoundPlan {
+/// On a store that others write to as well, or on one of our own; what waits in an outbox is looked at within the delay.
+pub(crate) fn plan(
+    states: States,
+    submissions: &mut [Submission],
+    moment: Moment,
+    is_shared: bool,
+    flush_delay: Millis,
+) -> RoundPlan {
     let mut works: BTreeMap<EntityId, EntityWork> =
         states.into_iter().map(|(entity, state)| (entity, EntityWork::new(entity, state))).collect();
     let mut plan = RoundPlan::default();
@@ -42,7 +49,7 @@ pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Momen
     }
     for (entity, work) in works {
         plan.states.insert(entity, work.now.clone().filter(|_| !work.is_gone()));
-        let PlannedChange { item, change, chunks } = work.finish(moment.now);
+        let PlannedChange { item, change, chunks } = work.finish(moment.now, flush_delay);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
@@ -154,20 +161,21 @@ impl EntityWork {
         self.forget.extend(forget);
     }
 
-    fn finish(mut self, now: Timestamp) -> PlannedChange {
+    fn finish(mut self, now: Timestamp, flush_delay: Millis) -> PlannedChange {
         let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
         let chunks = std::mem::take(&mut self.chunks);
         let Some(state) = self.now.take() else { return PlannedChange { item: None, change, chunks } };
         let is_gone = self.is_purged || state.is_over();
         match is_gone {
             true => change.rank = state.rank(),
-            false => state.describe(!self.events.is_empty(), &mut change),
+            false => state.describe(!self.events.is_empty(), flush_delay, &mut change),
         }
         let has_item = !self.events.is_empty() || self.is_purged;
-        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
+        let alarm = state.alarm(flush_delay).filter(|_| !is_gone);
+        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, alarm, now)), change, chunks }
     }
 
-    fn item(mut self, state: &SharedState, is_gone: bool, now: Timestamp) -> Item {
+    fn item(mut self, state: &SharedState, is_gone: bool, alarm: Option<Alarm>, now: Timestamp) -> Item {
         let expected = self.before.as_ref().map_or(0, |before| before.version());
         let mut owners = self.before.as_ref().map(|before| before.chunk_owners()).unwrap_or_default();
         owners.append(&mut self.owners);
@@ -180,7 +188,7 @@ impl EntityWork {
             false => {
                 self.rows.extend(state.row_changes(self.before.as_ref(), &self.runs));
                 self.trim = self.trim.or_else(|| state.checkpoint(expected, now));
-                (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm: state.alarm() })
+                (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm })
             }
         };
         self.forget.extend(owners.into_iter().filter(|owner| !named.contains(owner)));

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
 use ordo_store::Fault;
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
@@ -54,6 +55,8 @@ pub struct EngineOptions {
     /// The group of this node's own executor.
     pub group: String,
     pub tick_rate: Millis,
+    /// Within which time what waits in an outbox is looked at, however the commit that put it there went on.
+    pub flush_delay: Millis,
     pub pools: PoolSizes,
     /// What secrets are sealed with.
     pub keys: Arc<dyn Keyring>,
@@ -73,6 +76,7 @@ impl Default for EngineOptions {
             node: "local".into(),
             group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
+            flush_delay: OUTBOX_FLUSH_DELAY,
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
             about: NodeDetails::default(),

@@ -96,7 +96,7 @@ struct Wiring {
 impl Wiring {
     fn batcher(&self, queue: UnboundedReceiver<BatcherMessage>) -> Batcher {
         Batcher {
-            rounds: Rounds::new(self.store.is_shared(), self.metrics.clone()),
+            rounds: Rounds::new(self.store.is_shared(), self.options.flush_delay, self.metrics.clone()),
             store: self.store.clone(),
             clock: self.clock.clone(),
             queue,

@@ -227,7 +227,7 @@ impl Object for Delivery {
         delivery_rules::apply(before, event, at)
     }
 
-    fn next_wake(&self) -> Option<Timestamp> {
+    fn next_turn(&self) -> Option<Timestamp> {
         Some(if self.is_open() { self.check_at } else { self.expires_at() })
     }
 

@@ -94,13 +94,13 @@ fn a_retry_waits_twice_as_long_each_time_and_keeps_every_error() {
     let run = job.trigger_and_start();
     job.fails(run, "one");
     assert_eq!(job.status(run), &RunStatus::Pending { retry_at: Some(t("2s")), waiting_for: None });
-    assert_eq!(job.job.next_wake(), Some(t("2s")));
+    assert_eq!(job.job.next_turn(), Some(t("2s")));
     job.at("1s999ms").wake_and_start();
     assert!(job.events().is_empty());
     job.at("2s").wake_and_start();
     assert_eq!(job.events(), ["RunReady", "JobStarted"]);
     job.fails(run, "two");
-    assert_eq!(job.job.next_wake(), Some(t("6s")));
+    assert_eq!(job.job.next_turn(), Some(t("6s")));
     job.at("6s").wake_and_start().fails(run, "three");
     assert_eq!(job.status(run), &failed("three"));
     let error = |attempt, at: &str, reason: &str| AttemptError { attempt, at: t(at), reason: reason.into() };
@@ -150,7 +150,7 @@ fn an_attempt_nobody_reported_is_failed_after_its_deadline() {
     let mut job = given(json!({"timeout": "1m", "retry": {"max_attempts": 3}}));
     let run = job.trigger_and_start();
     let token = job.token(run);
-    assert_eq!(job.job.next_wake(), Some(t("1m30s")));
+    assert_eq!(job.job.next_turn(), Some(t("1m30s")));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("no report within the timeout"));
     let late = Command::Report { run_id: run, token, report: completed(job.now) };
@@ -207,7 +207,7 @@ fn a_young_attempt_of_a_former_generation_is_settled_by_alarm() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("2s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["RunOrphaned"], Some(t("2s"))));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("recovered from restart"));
 }
@@ -217,7 +217,7 @@ fn an_attempt_of_a_former_generation_waits_no_longer_because_the_clock_was_set_b
     let mut job = given(json!({}));
     let run = job.at("1h").trigger_and_start();
     job.earlier("59m").ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["RunOrphaned"], Some(t("1m2s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["RunOrphaned"], Some(t("1m2s"))));
     job.wake_at_alarm();
     assert_eq!(job.status(run), &failed("recovered from restart"));
 }
@@ -236,7 +236,7 @@ fn a_former_generation_that_still_reports_in_time_counts() {
     let mut job = given(json!({}));
     let run = job.trigger_and_start();
     job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") }).at("1s").completes(run);
-    assert_eq!((job.status_name(run), job.job.next_wake()), ("completed", None));
+    assert_eq!((job.status_name(run), job.job.next_turn()), ("completed", None));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_second_restart_does_not_postpone_the_settling() {
     job.ask(Command::Orphan { executor: generation(1), settle_after: ms("2s") });
     job.at("1s").ask(Command::Orphan { executor: generation(1), settle_after: ms("1h") });
     assert!(job.events().is_empty());
-    assert_eq!(job.job.next_wake(), Some(t("2s")));
+    assert_eq!(job.job.next_turn(), Some(t("2s")));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_waiting_run_is_cancelled_at_once() {
     job.ask(Command::CancelRun { run_id: second, reason: "not needed".into() });
     assert_eq!(job.status(second), &RunStatus::Cancelled { reason: "not needed".into() });
     job.fails(first, "boom").ask(Command::CancelRun { run_id: first, reason: "nor this".into() });
-    assert_eq!((job.status_name(first), job.job.next_wake()), ("cancelled", None));
+    assert_eq!((job.status_name(first), job.job.next_turn()), ("cancelled", None));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn an_input_and_a_trigger_are_replaced_whole() {
     let mut job = given(json!({"tool_input": {"a": 1}, "trigger": cron("0 2 * * *")}));
     job.update(json!({"tool_input": {"b": 2}, "trigger": every("10s")}));
     assert_eq!(job.job.definition.tool_input, json!({"b": 2}));
-    assert_eq!(job.job.next_wake(), Some(t("10s")));
+    assert_eq!(job.job.next_turn(), Some(t("10s")));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_was_due_before_an_update_is_fired_under_the_old_definition() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.at("12s").update(json!({"trigger": every("1m")}));
     assert_eq!((job.events(), job.fired()), (vec!["JobTriggered", "JobUpdated"], vec![t("10s")]));
-    assert_eq!(job.job.next_wake(), Some(t("1m12s")));
+    assert_eq!(job.job.next_turn(), Some(t("1m12s")));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_label_can_be_changed_long_after_a_one_off_has_fired() {
     let mut job = given(json!({"trigger": at(t("10s"))}));
     job.at("10s").wake().at("2d").update(json!({"label": "done long ago"}));
     assert_eq!(job.events(), ["JobUpdated"]);
-    assert_eq!(job.job.next_wake(), None);
+    assert_eq!(job.job.next_turn(), None);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_finished_one_off_gets_a_new_time() {
     job.completes(run);
     assert_eq!(job.state(), JobState::Finished);
     job.update(json!({"trigger": at(t("1m"))}));
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Active, Some(t("1m"))));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Active, Some(t("1m"))));
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn a_trigger_changed_while_paused_first_accounts_for_what_the_pause_hid() {
     job.pause().at("25s").update(json!({"trigger": every("1m")}));
     assert_eq!(job.events(), ["JobSkipped", "JobUpdated"]);
     assert_eq!(job.skipped(), [(SkipReason::Paused, t("10s"), t("20s"), 2)]);
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Paused, None));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Paused, None));
     job.at("26s").resume();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["JobResumed"], Some(t("1m25s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["JobResumed"], Some(t("1m25s"))));
 }
 
 #[test]
@@ -139,16 +139,16 @@ fn a_paused_one_off_survives_a_new_label_and_is_recorded_when_its_time_is_change
     job.update(json!({"trigger": at(t("2h"))}));
     assert_eq!(job.skipped(), [(SkipReason::Changed, t("10s"), t("10s"), 1)]);
     job.resume();
-    assert_eq!(job.job.next_wake(), Some(t("2h")));
+    assert_eq!(job.job.next_turn(), Some(t("2h")));
 }
 
 #[test]
 fn an_occurrence_that_waits_in_its_jitter_is_recorded_when_the_trigger_changes() {
     let mut job = given(json!({"trigger": {"type": "scheduled", "every": "10s", "jitter": "9s"}}));
-    assert!(job.job.next_wake() > Some(t("10s")));
+    assert!(job.job.next_turn() > Some(t("10s")));
     job.at("10s").update(json!({"trigger": every("1m")}));
     assert_eq!(job.skipped(), [(SkipReason::Changed, t("10s"), t("10s"), 1)]);
-    assert_eq!(job.job.next_wake(), Some(t("1m10s")));
+    assert_eq!(job.job.next_turn(), Some(t("1m10s")));
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn a_changed_trigger_does_not_fire_a_time_again_that_the_old_one_fired() {
     job.wake();
     assert_eq!(job.fired(), [noon()]);
     job.update(json!({"trigger": cron("*/2 * * * *")}));
-    assert_eq!(job.job.next_wake(), Some(t("2m")), "noon has had its run");
+    assert_eq!(job.job.next_turn(), Some(t("2m")), "noon has had its run");
     job.at("2m").wake().earlier("30s").update(json!({"trigger": cron("* * * * *")}));
-    assert_eq!(job.job.next_wake(), Some(t("3m")), "also when the clock went back");
+    assert_eq!(job.job.next_turn(), Some(t("3m")), "also when the clock went back");
 }
 
 #[test]
@@ -168,14 +168,14 @@ fn a_held_job_that_is_changed_skips_nothing() {
     job.at("1m").update(json!({"trigger": every("20s")}));
     assert_eq!(job.events(), ["JobUpdated"]);
     job.resume();
-    assert_eq!(job.job.next_wake(), Some(t("1m20s")));
+    assert_eq!(job.job.next_turn(), Some(t("1m20s")));
 }
 
 #[test]
 fn a_job_that_loses_its_schedule_waits_for_people() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.update(json!({"trigger": {"type": "manual"}}));
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Active, None));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Active, None));
 }
 
 // --- cancel -------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ fn a_cancelled_job_ends_what_waits_and_asks_what_runs_to_end() {
     assert_eq!((job.status_name(running), job.status_name(waiting)), ("running", "cancelled"));
     job.fails(running, "killed");
     assert_eq!((job.status_name(running), job.state()), ("cancelled", JobState::Cancelled));
-    assert_eq!(job.job.next_wake(), None);
+    assert_eq!(job.job.next_turn(), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn a_step_forward_does_not_end_a_healthy_run() {
     job.later("1s").set_clock(2 * HOUR).wake();
     assert_eq!(job.events(), ["ClockStepped"]);
     assert!(matches!(*job.status(run), RunStatus::Running { .. }));
-    assert_eq!(job.job.next_wake(), Some(t("2h10m30s")), "the alarm has moved with the clock");
+    assert_eq!(job.job.next_turn(), Some(t("2h10m30s")), "the alarm has moved with the clock");
     job.later("1s").completes(run);
     assert!(matches!(*job.status(run), RunStatus::Completed { .. }));
 }
@@ -63,7 +63,7 @@ fn a_step_is_taken_in_once_and_the_step_back_too() {
     job.wake();
     assert!(job.events().is_empty());
     job.set_clock(-HOUR).wake();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["ClockStepped"], Some(t("10m30s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["ClockStepped"], Some(t("10m30s"))));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_that_begins_after_the_step_is_not_moved_by_it() {
     job.set_clock(HOUR);
     let run = job.trigger_and_start();
     assert_eq!(job.events(), ["ClockStepped", "JobTriggered", "JobStarted"]);
-    assert_eq!(job.job.next_wake(), Some(t("1h10m30s")));
+    assert_eq!(job.job.next_turn(), Some(t("1h10m30s")));
     job.later("10m30s").wake();
     assert!(matches!(*job.status(run), RunStatus::Failed { .. }));
 }
@@ -92,7 +92,7 @@ fn what_a_former_process_measured_moves_nothing_in_the_next() {
     job.later("1s").restart().wake();
     assert!(job.events().is_empty());
     job.later("1s").set_clock(HOUR).wake();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["ClockStepped"], Some(t("2h10m30s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["ClockStepped"], Some(t("2h10m30s"))));
     assert!(matches!(*job.status(run), RunStatus::Running { .. }));
 }
 
@@ -101,7 +101,7 @@ fn after_a_restart_an_executor_that_went_on_has_its_whole_time_again() {
     let mut job = given(json!({"trigger": {"type": "manual"}, "timeout": "10m"}));
     let run = job.trigger_and_start();
     job.later("3h").restart().ask(Command::Readopt { executor: generation(1) });
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["AttemptExtended"], Some(t("3h10m30s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["AttemptExtended"], Some(t("3h10m30s"))));
     job.wake();
     assert!(matches!(*job.status(run), RunStatus::Running { .. }));
     job.ask(Command::Readopt { executor: generation(2) });
@@ -160,7 +160,7 @@ fn an_interval_that_has_not_begun_waits_for_its_start() {
     let trigger = json!({"type": "scheduled", "every": "10s", "start": t("1h")});
     let mut job = given(json!({"trigger": trigger}));
     job.set_clock(-HOUR).wake();
-    assert_eq!((job.events().len(), job.job.next_wake()), (0, Some(t("1h"))));
+    assert_eq!((job.events().len(), job.job.next_turn()), (0, Some(t("1h"))));
 }
 
 #[test]

@@ -22,19 +22,19 @@ fn a_job_without_a_schedule_is_active_and_wants_no_alarm() {
     for trigger in [json!({"type": "manual"}), json!({"type": "webhook", "hook": "github"})] {
         let story = given(json!({"trigger": trigger}));
         assert_eq!(story.events(), ["JobScheduled"]);
-        assert_eq!((story.state(), story.job.next_wake()), (JobState::Active, None));
+        assert_eq!((story.state(), story.job.next_turn()), (JobState::Active, None));
     }
 }
 
 #[test]
 fn an_interval_counts_from_the_creation_of_the_job() {
-    assert_eq!(given(json!({"trigger": every("10s")})).job.next_wake(), Some(t("10s")));
+    assert_eq!(given(json!({"trigger": every("10s")})).job.next_turn(), Some(t("10s")));
 }
 
 #[test]
 fn an_interval_with_a_start_long_ago_keeps_that_beat() {
     let trigger = json!({"type": "scheduled", "every": "7s", "start": noon().minus(ms("10s"))});
-    assert_eq!(given(json!({"trigger": trigger})).job.next_wake(), Some(t("4s")));
+    assert_eq!(given(json!({"trigger": trigger})).job.next_turn(), Some(t("4s")));
 }
 
 #[test]

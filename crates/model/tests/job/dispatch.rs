@@ -146,7 +146,7 @@ fn a_free_slot_alone_does_not_start_what_has_a_limit() {
 fn a_run_that_finds_no_executor_in_time_expires() {
     let mut job = given(json!({"expire_after": "1m", "group": "gpu"}));
     let run = job.trigger();
-    assert_eq!(job.job.next_wake(), Some(t("1m")));
+    assert_eq!(job.job.next_turn(), Some(t("1m")));
     job.at("59s").wake();
     assert_eq!(job.status_name(run), "pending");
     job.wake_at_alarm();

@@ -39,12 +39,15 @@ fn a_run_that_failed_for_good_stays_in_the_outbox_until_it_was_published() {
     let entry = &job.job.outbox.entries()[0];
     assert_eq!(entry.what, Notice::Failed { run_id: run, reason: "bang".into(), failures_in_row: 1 });
     assert_eq!(entry.version, job.job.version, "it stands for the event that ended the run");
-    assert_eq!(job.job.next_wake(), Some(job.now.plus(OUTBOX_FLUSH_DELAY)));
+    assert_eq!(job.job.next_wake(OUTBOX_FLUSH_DELAY), Some(job.now.plus(OUTBOX_FLUSH_DELAY)));
     assert_eq!(job.job.next_turn(), None, "nothing is to be decided");
     let before = job.job.updated_at;
     job.later("1s");
     publish(&mut job);
-    assert_eq!((job.events(), job.job.next_wake(), job.job.updated_at), (vec!["Published"], None, before));
+    assert_eq!(
+        (job.events(), job.job.next_wake(OUTBOX_FLUSH_DELAY), job.job.updated_at),
+        (vec!["Published"], None, before)
+    );
     job.ask(Command::Published { through: 99 });
     assert_eq!(job.events(), Vec::<&str>::new(), "twice is once");
 }

@@ -19,7 +19,7 @@ fn an_interval_fires_once_per_beat_and_does_not_drift() {
 fn a_wake_before_its_time_fires_nothing() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.at("9s999ms").wake();
-    assert_eq!((job.events().len(), job.job.next_wake()), (0, Some(t("10s"))));
+    assert_eq!((job.events().len(), job.job.next_turn()), (0, Some(t("10s"))));
 }
 
 #[test]
@@ -37,14 +37,14 @@ fn a_one_off_fires_once_and_is_finished_when_its_run_is_over() {
     assert_eq!(job.state(), JobState::Active);
     let run = job.newest();
     job.later("1s").completes(run);
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Finished, None));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Finished, None));
 }
 
 #[test]
 fn a_time_up_to_a_minute_past_fires_at_once_whatever_the_misfire_policy() {
     for misfire in ["fire_once_now", "do_nothing"] {
         let mut job = given(json!({"trigger": at(noon().minus(ms("1m"))), "misfire": misfire}));
-        assert_eq!(job.job.next_wake(), Some(noon()));
+        assert_eq!(job.job.next_turn(), Some(noon()));
         job.wake();
         assert_eq!((job.fired(), job.timeliness()), (vec![noon().minus(ms("1m"))], vec![OnTime]));
     }
@@ -118,7 +118,7 @@ fn a_day_of_a_millisecond_schedule_is_one_record() {
     let mut job = given(json!({"trigger": every("1ms"), "misfire": "do_nothing"}));
     job.at("1d").wake();
     assert_eq!(job.skipped(), [(SkipReason::CatchUpLimit, t("1ms"), t("23h59m59s900ms"), 86_400_000 - 100)]);
-    assert_eq!((job.fired().len(), job.job.next_wake()), (100, Some(t("1d1ms"))));
+    assert_eq!((job.fired().len(), job.job.next_turn()), (100, Some(t("1d1ms"))));
 }
 
 #[test]
@@ -133,16 +133,16 @@ fn a_long_gap_of_a_cron_schedule_is_one_record() {
 fn a_schedule_ends_with_its_last_occurrence() {
     let mut job = given(json!({"trigger": {"type": "scheduled", "every": "10s", "end": t("25s")}}));
     job.at("10s").wake();
-    assert_eq!(job.job.next_wake(), Some(t("20s")));
+    assert_eq!(job.job.next_turn(), Some(t("20s")));
     job.at("20s").wake();
-    assert_eq!(job.job.next_wake(), None);
+    assert_eq!(job.job.next_turn(), None);
     assert_eq!(job.state(), JobState::Active, "its runs are not over");
 }
 
 #[test]
 fn jitter_moves_the_due_time_and_not_the_nominal_one() {
     let mut job = given(json!({"trigger": {"type": "scheduled", "every": "10s", "jitter": "5s"}}));
-    let due = job.job.next_wake().expect("it has an alarm");
+    let due = job.job.next_turn().expect("it has an alarm");
     assert!(due > t("10s") && due < t("15s"), "{due}");
     job.at("10s").wake();
     assert!(job.fired().is_empty(), "never early");
@@ -172,7 +172,7 @@ fn after_a_wake_the_next_alarm_lies_ahead() {
     job.at("1ms").wake_and_start();
     // Past the deadline: the attempt is settled, waits for no time at all, and is ready again, in one wake.
     job.at("2h").wake();
-    assert!(job.job.next_wake() > Some(job.now));
+    assert!(job.job.next_turn() > Some(job.now));
     assert!(job.events().contains(&"RunReady"));
 }
 
@@ -181,20 +181,20 @@ fn what_was_due_before_a_pause_fires_and_what_comes_after_is_skipped() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.at("11s").pause();
     assert_eq!((job.events(), job.fired()), (vec!["JobTriggered", "JobPaused"], vec![t("10s")]));
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Paused, None));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Paused, None));
     job.at("45s").wake();
     assert!(job.events().is_empty());
     job.resume();
     assert_eq!(job.events(), ["JobSkipped", "JobResumed"]);
     assert_eq!(job.skipped(), [(SkipReason::Paused, t("20s"), t("40s"), 3)]);
-    assert_eq!(job.job.next_wake(), Some(t("50s")));
+    assert_eq!(job.job.next_turn(), Some(t("50s")));
 }
 
 #[test]
 fn a_pause_that_hid_nothing_leaves_no_record() {
     let mut job = given(json!({"trigger": every("10s")}));
     job.at("1s").pause().at("9s").resume();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["JobResumed"], Some(t("10s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["JobResumed"], Some(t("10s"))));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn pausing_twice_and_resuming_twice_is_the_same_as_once() {
 fn a_one_off_paused_past_its_time_is_fired_by_its_misfire_policy() {
     let mut job = given(json!({"trigger": at(t("10s"))}));
     job.pause().at("1h").resume();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["JobResumed"], Some(t("10s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["JobResumed"], Some(t("10s"))));
     job.wake();
     assert_eq!((job.fired(), job.timeliness()), (vec![t("10s")], vec![Misfire]));
 
@@ -222,11 +222,11 @@ fn a_one_off_paused_past_its_time_is_fired_by_its_misfire_policy() {
 #[test]
 fn a_held_job_begins_when_it_is_resumed_and_missed_nothing() {
     let mut job = given_held(json!({"trigger": every("10s")}));
-    assert_eq!((job.state(), job.job.next_wake()), (JobState::Held, None));
+    assert_eq!((job.state(), job.job.next_turn()), (JobState::Held, None));
     job.at("1h3s").wake();
     assert!(job.events().is_empty());
     job.resume();
-    assert_eq!((job.events(), job.job.next_wake()), (vec!["JobResumed"], Some(t("1h10s"))));
+    assert_eq!((job.events(), job.job.next_turn()), (vec!["JobResumed"], Some(t("1h10s"))));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_schedule_with_excluded_times_fires_around_them() {
     let trigger = json!({"type": "scheduled", "every": "10s", "exclude": [{"from": t("15s"), "to": t("35s")}]});
     let mut job = given(json!({"trigger": trigger}));
     job.at("10s").wake();
-    assert_eq!(job.job.next_wake(), Some(t("40s")));
+    assert_eq!(job.job.next_turn(), Some(t("40s")));
     job.at("40s").wake();
     assert_eq!((job.fired(), job.skipped()), (vec![t("40s")], vec![]));
 }

@@ -33,7 +33,6 @@ pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
         tracing::warn!("{warning}");
     }
-    ordo_model::outbox::set_flush_delay(plan.settings.outbox.flush_delay_ms);
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
     let work = threads("ordo-engine", Some(ENGINE_THREADS))?;
     let edge = threads("ordo-edge", None)?;
@@ -87,6 +86,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
         node: name.clone(),
         group: settings.group.clone(),
         tick_rate: plan.tick_rate,
+        flush_delay: settings.outbox.flush_delay_ms,
         pools: settings.pools.sizes(),
         about,
         sampling: Sampling::part(settings.telemetry.sample),

@@ -21,15 +21,15 @@ use crate::process::supervised::Supervised;
 const OUTSIDER: &str = "a process that the command did not start keeps its output open: no longer read";
 const LEFT: &str = "the command has ended, but processes it started were still running: ended";
 
-pub(crate) struct Attended {
+pub(crate) struct RunningCommand {
     process: Supervised,
     capture: Capture,
 }
 
-impl Attended {
-    pub(crate) fn new(mut process: Supervised, log: LogSink) -> Attended {
+impl RunningCommand {
+    pub(crate) fn new(mut process: Supervised, log: LogSink) -> RunningCommand {
         let (stdout, stderr) = process.output();
-        Attended { process, capture: Capture::of(stdout, stderr, log) }
+        RunningCommand { process, capture: Capture::of(stdout, stderr, log) }
     }
 
     pub(crate) async fn until_the_end(
@@ -53,7 +53,7 @@ impl Attended {
 
     /// The command's own end, or nothing when it is cancelled first.
     async fn exit_or(&mut self, cancel: &CancellationToken) -> std::io::Result<Option<ExitStatus>> {
-        let Attended { process, capture } = self;
+        let RunningCommand { process, capture } = self;
         let exit = async {
             tokio::select! {
                 biased;
@@ -66,7 +66,7 @@ impl Attended {
 
     /// The command has ended; what it started has a moment to end too, and is ended then.
     async fn settle(&mut self, cancel: &CancellationToken) {
-        let Attended { process, capture } = self;
+        let RunningCommand { process, capture } = self;
         let over = async { tokio::join!(process.gone(), capture.read_to_end()) };
         tokio::select! {
             ended = timeout(OUTPUT_GRACE, over) => if ended.is_ok() { return },
@@ -108,7 +108,7 @@ impl Attended {
 
     /// Whether everything ended in time.
     async fn is_gone_in_time(&mut self) -> bool {
-        let Attended { process, capture } = self;
+        let RunningCommand { process, capture } = self;
         capture.read_along(timeout(KILL_GRACE, process.gone())).await.is_ok()
     }
 

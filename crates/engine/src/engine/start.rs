@@ -153,6 +153,7 @@ impl Wiring {
             registry: self.registry.clone(),
             reconcile: self.links.reconcile.clone(),
             drained: None,
+            idle: Vec::new(),
             untidy: self.untidy.clone(),
         })
     }

@@ -24,6 +24,29 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
+#[test]
+fn what_became_of_a_delivery_is_read_by_its_former_name_too() {
+    let id = run(1).to_string();
+    let all = [
+        (bound(1, DeliveryOutcome::Waiting), json!({ "fate": "waiting" })),
+        (running(1), json!({ "fate": "running", "run": id })),
+        (ended(1, "completed"), json!({ "fate": "ended", "run": id, "status": "completed" })),
+        (bound(1, DeliveryOutcome::Refused { reason: "full".into() }), json!({ "fate": "refused", "reason": "full" })),
+    ];
+    for (bound, mut former) in all {
+        let mut written = serde_json::to_value(&bound).unwrap();
+        assert_eq!(serde_json::from_value::<Bound>(written.clone()).unwrap(), bound);
+        former["job"] = written["job"].take();
+        assert_eq!(written["outcome"], former["fate"]);
+        assert_eq!(serde_json::from_value::<Bound>(former).unwrap(), bound);
+    }
+    for wrong in [json!({ "outcome": "running" }), json!({ "outcome": "odd" }), json!({ "run": id })] {
+        let mut wrong = wrong;
+        wrong["job"] = json!(bound(1, DeliveryOutcome::Waiting).job);
+        assert!(serde_json::from_value::<Bound>(wrong).is_err());
+    }
+}
+
 fn bound(n: u128, outcome: DeliveryOutcome) -> Bound {
     Bound { job: job(n), outcome }
 }

@@ -5,6 +5,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[allow(dead_code, reason = "the tests of the adapters need more of it")]
+#[path = "../../../adapters/tests/adapters/double/mod.rs"]
+mod double;
+
 #[cfg(feature = "kurrentdb")]
 #[allow(dead_code, unreachable_pub, reason = "the tests of the mirror need more of it")]
 #[path = "../../../kurrentdb/tests/mirror/stub/mod.rs"]

@@ -2,3 +2,4 @@
 
 mod incidents;
 mod notifications;
+mod slack;

@@ -1,8 +1,10 @@
 //! `ordo incident …`
 
 use clap::{Args, Subcommand};
+use ordo_model::incident::{IncidentStatus, Severity};
 
 use crate::cli::job::Pages;
+use crate::cli::values::named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentSubcommand {
@@ -56,8 +58,8 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
     /// sev1 (worst) to sev5, or high, medium, low [default: sev3]
-    #[arg(long, value_name = "SEVERITY")]
-    pub(crate) severity: Option<String>,
+    #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>)]
+    pub(crate) severity: Option<Severity>,
     /// What it is about: of one identifier at most one incident is being worked on
     #[arg(long, value_name = "TEXT")]
     pub(crate) identifier: Option<String>,
@@ -93,7 +95,9 @@ pub(crate) struct IncidentListArgs {
 pub(crate) struct SeverityArgs {
     #[command(flatten)]
     pub(crate) incident: IncidentArg,
-    pub(crate) severity: String,
+    /// sev1 (worst) to sev5, or high, medium, low
+    #[arg(value_parser = named::<Severity>)]
+    pub(crate) severity: Severity,
     #[command(flatten)]
     pub(crate) actor: ActorArg,
 }
@@ -112,7 +116,9 @@ pub(crate) struct AssignArgs {
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) incident: IncidentArg,
-    pub(crate) status: String,
+    /// open, mitigating, resolved or declined
+    #[arg(value_parser = named::<IncidentStatus>)]
+    pub(crate) status: IncidentStatus,
     /// Why, or how
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) message: Option<String>,

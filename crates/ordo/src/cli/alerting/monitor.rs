@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand};
 use ordo_model::Millis;
+use ordo_model::incident::Severity;
 
 use crate::cli::job::Pages;
-use crate::cli::values::duration;
+use crate::cli::values::{duration, named};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MonitorSubcommand {
@@ -41,8 +42,8 @@ pub(crate) struct AddMonitorArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) grace: Option<Millis>,
     /// Of the incident that its silence opens: sev1 (worst) to sev5, or high, medium, low [default: sev3]
-    #[arg(long, value_name = "SEVERITY")]
-    pub(crate) severity: Option<String>,
+    #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>)]
+    pub(crate) severity: Option<Severity>,
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
     /// A chain of escalation of the daemon's configuration

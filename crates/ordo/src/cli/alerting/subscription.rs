@@ -1,8 +1,10 @@
 //! `ordo subscription …`
 
 use clap::{Args, Subcommand};
+use ordo_model::subscription::EventPattern;
 
 use crate::cli::job::Pages;
+use crate::cli::values::named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionSubcommand {
@@ -32,11 +34,11 @@ pub(crate) struct SubscriptionAddArgs {
     /// Where messages go
     pub(crate) url: String,
     /// Which events: incident.*, job.failed, …; may be given several times
-    #[arg(long = "event", value_name = "PATTERN", required = true)]
-    pub(crate) events: Vec<String>,
+    #[arg(long = "event", value_name = "PATTERN", required = true, value_parser = named::<EventPattern>)]
+    pub(crate) events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label: nightly-*
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) label: Option<String>,
+    #[arg(long, value_name = "PATTERN", value_parser = named::<EventPattern>)]
+    pub(crate) label: Option<EventPattern>,
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
@@ -59,11 +61,11 @@ pub(crate) struct SubscriptionUpdateArgs {
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// Which events, in the place of those before; may be given several times
-    #[arg(long = "event", value_name = "PATTERN")]
-    pub(crate) events: Vec<String>,
+    #[arg(long = "event", value_name = "PATTERN", value_parser = named::<EventPattern>)]
+    pub(crate) events: Vec<EventPattern>,
     /// Only what concerns jobs with such a label
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) label: Option<String>,
+    #[arg(long, value_name = "PATTERN", value_parser = named::<EventPattern>)]
+    pub(crate) label: Option<EventPattern>,
     /// Sign with a new secret; the one before signs too for a day
     #[arg(long)]
     pub(crate) new_secret: bool,

@@ -1,6 +1,7 @@
 //! `ordo monitor add | list | show | remove`
 
-use serde_json::{Map, Value, json};
+use ordo_model::monitor::MonitorSettings;
+use serde_json::Value;
 
 use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
 use crate::cli::job::Pages;
@@ -12,34 +13,32 @@ use crate::output::{self, table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Result<Exit> {
     match command {
-        MonitorSubcommand::Add(args) => add(talk, &args).await,
+        MonitorSubcommand::Add(args) => add(talk, args).await,
         MonitorSubcommand::List(pages) => list(talk, &pages).await,
         MonitorSubcommand::Show { name } => show(talk, &name).await,
         MonitorSubcommand::Remove { name } => remove(talk, &name).await,
     }
 }
 
-async fn add(talk: &CommandSession, args: &AddMonitorArgs) -> Result<Exit> {
-    let given = [
-        ("every", args.every.map(|every| json!(every))),
-        ("cron", args.cron.as_ref().map(|cron| json!(cron))),
-        ("timezone", args.tz.as_ref().map(|zone| json!(zone))),
-        ("grace", args.grace.map(|grace| json!(grace))),
-        ("severity", args.severity.as_ref().map(|severity| json!(severity))),
-        ("description", args.description.as_ref().map(|text| json!(text))),
-        ("escalation", args.escalation.as_ref().map(|name| json!(name))),
-    ];
-    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let body: Map<String, Value> = [("name".to_owned(), json!(args.name))].into_iter().chain(given).collect();
-    let monitor = talk.post("/v1/monitors", Some(&Value::Object(body))).await?;
+async fn add(talk: &CommandSession, args: AddMonitorArgs) -> Result<Exit> {
+    let AddMonitorArgs { name, every, cron, tz, grace, severity, description, escalation } = args;
+    let settings = MonitorSettings {
+        name: name.clone(),
+        description,
+        every,
+        cron,
+        timezone: tz,
+        grace: grace.unwrap_or(MonitorSettings::GRACE_DEFAULT),
+        severity: severity.unwrap_or_default(),
+        escalation,
+    };
+    let monitor = talk.post("/v1/monitors", &settings).await?;
     talk.value(&monitor, || {
         let due = time::of(&monitor["due_at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
         format!(
-            "monitor {} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {} -- COMMAND",
-            args.name,
+            "monitor {name} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {name} -- COMMAND",
             address(talk),
             text(&monitor, "ping_path"),
-            args.name
         )
     })?;
     Ok(Exit::Done)

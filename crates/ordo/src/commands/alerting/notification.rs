@@ -46,7 +46,7 @@ fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String 
 }
 
 async fn replay(talk: &CommandSession, id: &str) -> Result<Exit> {
-    let notification = talk.post(&format!("/v1/notifications/{id}/replay"), None).await?;
+    let notification = talk.post_empty(&format!("/v1/notifications/{id}/replay")).await?;
     talk.value(&notification, || {
         format!("notification {id} is sent once more through {}", text(&notification, "sender"))
     })?;

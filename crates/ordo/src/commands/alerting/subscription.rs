@@ -1,6 +1,7 @@
 //! `ordo subscription …`
 
-use serde_json::{Map, Value, json};
+use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionPatch};
+use serde_json::Value;
 
 use crate::cli::alerting::subscription::{
     SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
@@ -26,8 +27,7 @@ pub(crate) async fn run(talk: &CommandSession, command: SubscriptionSubcommand) 
 
 async fn add(talk: &CommandSession, args: SubscriptionAddArgs) -> Result<Exit> {
     let SubscriptionAddArgs { url, events, label, description, secret } = args;
-    let form = json!({ "url": url, "events": events, "label": label, "description": description, "secret": secret });
-    let made = talk.post(PATH, Some(&form)).await?;
+    let made = talk.post(PATH, &NewSubscription { url, events, label, description, secret }).await?;
     talk.value(&made, || {
         let id = text(&made, "id");
         format!("added subscription {id}\n{}try it with: ordo subscription test {id}", secret_of(&made))
@@ -72,26 +72,28 @@ fn human(talk: &CommandSession, subscriptions: &[Value]) -> String {
 }
 
 async fn update(talk: &CommandSession, args: SubscriptionUpdateArgs) -> Result<Exit> {
-    let id = &args.subscription.id;
-    let patch = patch(&args);
-    if patch.is_empty() {
+    let (id, patch) = patch(args);
+    if patch == SubscriptionPatch::default() {
         return Err(Error::misused("what should change?")
             .hint(format!("name it, as in: ordo subscription update {id} --new-secret")));
     }
-    let answer = talk.client.patch::<Value, _>(&one(id), &Value::Object(patch), None).await?;
+    let answer = talk.client.patch::<Value, _>(&one(&id), &patch, None).await?;
     talk.value(&answer, || format!("updated subscription {id}\n{}", secret_of(&answer)).trim_end().to_owned())?;
     Ok(Exit::Done)
 }
 
-fn patch(args: &SubscriptionUpdateArgs) -> Map<String, Value> {
-    let mut patch = Map::new();
-    let mut put = |name: &str, value: Option<Value>| patch.extend(value.map(|value| (name.to_owned(), value)));
-    put("url", args.url.as_ref().map(|url| json!(url)));
-    put("events", (!args.events.is_empty()).then(|| json!(args.events)));
-    put("label", args.label.as_ref().map(|label| json!(label)));
-    put("secret", args.new_secret.then(|| json!("new")));
-    put("enabled", (args.enable || args.disable).then(|| json!(args.enable)));
-    patch
+/// What is to change, and of which subscription.
+fn patch(args: SubscriptionUpdateArgs) -> (String, SubscriptionPatch) {
+    let SubscriptionUpdateArgs { subscription, url, events, label, new_secret, disable, enable } = args;
+    let patch = SubscriptionPatch {
+        url,
+        events: (!events.is_empty()).then_some(events),
+        label: label.map(Some),
+        description: None,
+        enabled: (enable || disable).then_some(enable),
+        secret: new_secret.then(|| "new".to_owned()),
+    };
+    (subscription.id, patch)
 }
 
 async fn remove(talk: &CommandSession, id: &str) -> Result<Exit> {
@@ -101,7 +103,7 @@ async fn remove(talk: &CommandSession, id: &str) -> Result<Exit> {
 }
 
 async fn test(talk: &CommandSession, id: &str) -> Result<Exit> {
-    let answer = talk.post(&format!("{}/test", one(id)), None).await?;
+    let answer = talk.post_empty(&format!("{}/test", one(id))).await?;
     let delivered = answer["delivered"] == true;
     talk.value(&answer, || match delivered {
         true => format!("delivered: the receiver answered {}", text(&answer, "status")),

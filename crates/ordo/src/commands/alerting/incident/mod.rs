@@ -18,14 +18,14 @@ const LOOKED_AT: usize = 1_000;
 
 pub(crate) async fn run(talk: &CommandSession, command: IncidentSubcommand) -> Result<Exit> {
     match command {
-        IncidentSubcommand::Start(args) => change::start(talk, &args).await,
+        IncidentSubcommand::Start(args) => change::start(talk, args).await,
         IncidentSubcommand::List(args) => list::run(talk, &args).await,
         IncidentSubcommand::Show(args) => show::run(talk, &args).await,
-        IncidentSubcommand::Severity(args) => change::severity(talk, &args).await,
-        IncidentSubcommand::Assign(args) => change::assign(talk, &args).await,
-        IncidentSubcommand::Status(args) => change::status(talk, &args).await,
-        IncidentSubcommand::Ack(args) => change::acknowledge(talk, &args).await,
-        IncidentSubcommand::Note(args) => change::note(talk, &args).await,
+        IncidentSubcommand::Severity(args) => change::severity(talk, args).await,
+        IncidentSubcommand::Assign(args) => change::assign(talk, args).await,
+        IncidentSubcommand::Status(args) => change::status(talk, args).await,
+        IncidentSubcommand::Ack(args) => change::acknowledge(talk, args).await,
+        IncidentSubcommand::Note(args) => change::note(talk, args).await,
         IncidentSubcommand::Export(args) => export::run(talk, &args).await,
     }
 }

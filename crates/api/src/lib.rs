@@ -4,14 +4,12 @@
 //! at `/openapi.json` is derived from both; nothing about it is written down a second time.
 
 pub mod access;
+pub mod alerting;
 mod code;
 pub mod events;
 pub mod executors;
 pub mod hooks;
-pub mod incidents;
 pub mod jobs;
-pub mod monitors;
-pub mod notifications;
 mod openapi;
 mod operation;
 mod page;
@@ -20,7 +18,6 @@ pub mod reports;
 mod route;
 mod routes;
 pub mod runs;
-pub mod subscriptions;
 pub mod upkeep;
 
 pub use code::Code;

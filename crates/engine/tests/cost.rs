@@ -10,6 +10,7 @@ use ordo_engine::Request;
 use ordo_engine::change::SlotLocation;
 use ordo_engine::rounds::{Loaded, Rounds};
 use ordo_model::job::{AttemptReport, Command, Definition, Pool, SlotReservation, SlottedCommand};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{FencingToken, Incarnation, JobId, RunId, Timestamp};
 use ordo_store::{Batch, CommitOutcome, Disposition};
 use serde_json::json;
@@ -115,7 +116,7 @@ fn started(batch: &Batch) -> Vec<(RunId, FencingToken)> {
 #[test]
 fn a_job_costs_no_more_than_it_did() {
     let now = Timestamp::from_ms(1_800_000_000_000).unwrap();
-    let mut bench = Bench { rounds: Rounds::new(false, Arc::default()), now };
+    let mut bench = Bench { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), now };
     let schedule = |job| Request::new(job, Command::Schedule { definition: Box::new(definition(now)), held: false });
     let (scheduled, _) = bench.round(jobs().map(schedule).collect());
     scheduled.expect_at_most("scheduling", Cost { items: 1, events: 1, rows: 3, bytes: 1_250, allocations: 27 });

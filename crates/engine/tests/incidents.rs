@@ -15,6 +15,7 @@ use ordo_model::incident::{
     Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentStatus, Severity, StartIncident,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
+use ordo_model::object::Object;
 use ordo_model::{EntityId, Kind, Millis};
 use ordo_store::Direction;
 use serde_json::json;

@@ -19,6 +19,7 @@ use ordo_engine::testing::counting::CountingStore;
 use ordo_model::JobId;
 use ordo_model::hook::{Hook, HookCommand, HookTerms};
 use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_store::Fault;
 use serde_json::{Value, json};
 
@@ -137,7 +138,7 @@ async fn every_list_of_jobs_holds_exactly_the_jobs_that_fit() {
             for order in ORDERS {
                 let query = JobQuery { filter: filter.clone(), order, after: None, limit: 170 };
                 let found = walk(&queries, &query, async || {}).await;
-                let is_there = |job: &Job| order != JobOrder::Next || job.next_wake().is_some();
+                let is_there = |job: &Job| order != JobOrder::Next || job.next_wake(OUTBOX_FLUSH_DELAY).is_some();
                 let wanted = all.iter().filter(|job| state(job) && trigger(job) && is_there(job)).count();
                 let ids: BTreeSet<JobId> = found.iter().map(|job| job.id).collect();
                 assert_eq!((found.len(), ids.len()), (wanted, wanted), "{filter:?} {order:?} {is_old}");

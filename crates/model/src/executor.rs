@@ -282,7 +282,7 @@ impl Object for Executor {
         }
     }
 
-    fn next_wake(&self) -> Option<Timestamp> {
+    fn next_turn(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Alive | Presence::Draining => Some(self.seen_at.plus(LEASE)),
             Presence::Lost { at } => Some(at.plus(LOST_SHOWN)),
@@ -334,7 +334,7 @@ mod tests {
         steps.extend((1..=30).map(|second| (second * 1_000, ExecutorCommand::Seen)));
         let (executor, events) = play(&steps).unwrap();
         assert_eq!((events, executor.seen_at), (7, at(30_000)));
-        assert_eq!(executor.next_wake(), Some(at(30_000).plus(LEASE)));
+        assert_eq!(executor.next_turn(), Some(at(30_000).plus(LEASE)));
     }
 
     #[test]

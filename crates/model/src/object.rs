@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use crate::id::Kind;
 use crate::moment::ClockFrame;
-use crate::time::Timestamp;
+use crate::outbox;
+use crate::time::{Millis, Timestamp};
 
 pub trait Object: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: Kind;
@@ -34,9 +35,20 @@ pub trait Object: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Sen
     /// Moves. Carries out what happened, whatever the rules are by now.
     fn apply(id: Uuid, before: Option<Self>, event: &Self::Event, at: Timestamp) -> Result<Self, Misplaced>;
 
-    /// The next moment at which something must be done without anybody asking.
-    fn next_wake(&self) -> Option<Timestamp> {
+    /// The next moment at which something must be decided: what waits in the outbox needs no decision.
+    fn next_turn(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// Since when the oldest entry of its outbox has been waiting.
+    fn outbox_since(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The next moment at which something must be done without anybody asking. What waits in the outbox is looked at
+    /// within the delay.
+    fn next_wake(&self, flush_delay: Millis) -> Option<Timestamp> {
+        outbox::wake(self.next_turn(), self.outbox_since(), flush_delay)
     }
 
     /// Whether it has something to do now that need not wait for its alarm.

@@ -3,27 +3,10 @@
 //! Invariant: an entry stands in the state from the event that made it until it was published, so it is committed
 //! together with that event, and the alarm that follows from the state cannot be missing while there is one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY, OUTBOX_FLUSH_DELAY_MAX};
+use crate::limits::OUTBOX_BEAT;
 use crate::time::{Millis, Timestamp};
-
-/// Of this process, as its configuration says: set before the first job is read, like the rules of time zones.
-static FLUSH_DELAY_MS: AtomicU64 = AtomicU64::new(OUTBOX_FLUSH_DELAY.ms());
-
-/// Within which time what waits in an outbox is looked at.
-pub fn flush_delay() -> Millis {
-    Millis::from_ms(FLUSH_DELAY_MS.load(Ordering::Relaxed))
-}
-
-/// Sets it, between OUTBOX_BEAT and OUTBOX_FLUSH_DELAY_MAX; returns what it is now.
-pub fn set_flush_delay(delay: Millis) -> Millis {
-    let delay = delay.clamp(OUTBOX_BEAT, OUTBOX_FLUSH_DELAY_MAX);
-    FLUSH_DELAY_MS.store(delay.ms(), Ordering::Relaxed);
-    delay
-}
 
 /// One thing to hand on: which event it stands for, when that happened, and what there is to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,30 +53,42 @@ impl<T> Outbox<T> {
         self.0.retain(|entry| entry.version > through);
     }
 
-    /// Then the oldest entry is looked at: on the last beat within the delay, so that the news of many entities go
-    /// together and cost few commits.
-    pub fn next_wake(&self) -> Option<Timestamp> {
-        self.0.first().map(|entry| {
-            let latest = entry.at.plus(flush_delay());
-            latest.minus(Millis::from_ms(latest.ms().unsigned_abs() % OUTBOX_BEAT.ms()))
-        })
+    /// Since when the oldest entry has been waiting.
+    pub fn since(&self) -> Option<Timestamp> {
+        self.0.first().map(|entry| entry.at)
     }
+}
+
+/// The next moment at which something must be done without anybody asking: a turn of the entity itself, or a look at what
+/// has waited in its outbox since then. That is on the last beat within the delay, so that the news of many entities go
+/// together and cost few commits.
+pub(crate) fn wake(turn: Option<Timestamp>, since: Option<Timestamp>, flush_delay: Millis) -> Option<Timestamp> {
+    let flush = since.map(|since| {
+        let latest = since.plus(flush_delay);
+        latest.minus(Millis::from_ms(latest.ms().unsigned_abs() % OUTBOX_BEAT.ms()))
+    });
+    turn.into_iter().chain(flush).min()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::OUTBOX_FLUSH_DELAY;
+
+    fn flush(outbox: &Outbox<&str>) -> Option<Timestamp> {
+        wake(None, outbox.since(), OUTBOX_FLUSH_DELAY)
+    }
 
     #[test]
     fn the_oldest_entry_sets_the_alarm_until_it_is_published() {
         let at = |ms| Timestamp::from_ms(ms).unwrap();
         let mut outbox = Outbox::default();
-        assert_eq!(outbox.next_wake(), None);
+        assert_eq!(flush(&outbox), None);
         outbox.put(3, at(1_000), "a");
         outbox.put(5, at(2_000), "b");
-        assert_eq!(outbox.next_wake(), Some(at(1_000).plus(OUTBOX_FLUSH_DELAY)));
+        assert_eq!(flush(&outbox), Some(at(1_000).plus(OUTBOX_FLUSH_DELAY)));
         outbox.publish(4);
-        assert_eq!(outbox.next_wake(), Some(at(2_000).plus(OUTBOX_FLUSH_DELAY)));
+        assert_eq!(flush(&outbox), Some(at(2_000).plus(OUTBOX_FLUSH_DELAY)));
         outbox.publish(5);
         assert!(outbox.is_empty());
     }
@@ -103,8 +98,16 @@ mod tests {
         let wake = |ms| {
             let mut outbox = Outbox::default();
             outbox.put(1, Timestamp::from_ms(ms).unwrap(), "a");
-            outbox.next_wake().unwrap().ms()
+            flush(&outbox).unwrap().ms()
         };
         assert_eq!([wake(1_000), wake(1_001), wake(1_049), wake(1_050)], [1_100, 1_100, 1_100, 1_150]);
+    }
+    #[test]
+    fn a_longer_delay_is_given_by_the_caller_and_a_turn_before_it_comes_first() {
+        let at = |ms| Timestamp::from_ms(ms);
+        let wake = |turn: Option<i64>| wake(turn.and_then(|ms| at(ms).ok()), at(1_000).ok(), Millis::from_secs(5));
+        assert_eq!(wake(None), at(6_000).ok());
+        assert_eq!(wake(Some(5_999)), at(5_999).ok());
+        assert_eq!(wake(Some(6_001)), at(6_000).ok());
     }
 }

@@ -24,6 +24,29 @@ fn run(n: u128) -> RunId {
     RunId(Uuid::from_u128(n))
 }
 
+#[test]
+fn what_became_of_a_delivery_is_read_by_its_former_name_too() {
+    let id = run(1).to_string();
+    let all = [
+        (bound(1, DeliveryOutcome::Waiting), json!({ "fate": "waiting" })),
+        (running(1), json!({ "fate": "running", "run": id })),
+        (ended(1, "completed"), json!({ "fate": "ended", "run": id, "status": "completed" })),
+        (bound(1, DeliveryOutcome::Refused { reason: "full".into() }), json!({ "fate": "refused", "reason": "full" })),
+    ];
+    for (bound, mut former) in all {
+        let mut written = serde_json::to_value(&bound).unwrap();
+        assert_eq!(serde_json::from_value::<Bound>(written.clone()).unwrap(), bound);
+        former["job"] = written["job"].take();
+        assert_eq!(written["outcome"], former["fate"]);
+        assert_eq!(serde_json::from_value::<Bound>(former).unwrap(), bound);
+    }
+    for wrong in [json!({ "outcome": "running" }), json!({ "outcome": "odd" }), json!({ "run": id })] {
+        let mut wrong = wrong;
+        wrong["job"] = json!(bound(1, DeliveryOutcome::Waiting).job);
+        assert!(serde_json::from_value::<Bound>(wrong).is_err());
+    }
+}
+
 fn bound(n: u128, outcome: DeliveryOutcome) -> Bound {
     Bound { job: job(n), outcome }
 }
@@ -78,7 +101,7 @@ impl DeliveryStory {
     }
 
     fn wake(&self) -> Millis {
-        self.state().next_wake().unwrap().since(self.now)
+        self.state().next_turn().unwrap().since(self.now)
     }
 }
 
@@ -150,7 +173,7 @@ fn a_delivery_is_looked_after_ever_less_often() {
     let mut story = DeliveryStory::of(&[1]);
     let mut pauses = Vec::new();
     for _ in 0..8 {
-        story.now = story.state().next_wake().unwrap();
+        story.now = story.state().next_turn().unwrap();
         assert_eq!(story.check(&[bound(1, DeliveryOutcome::Waiting)]), ["DeliveryLookedAfter"]);
         pauses.push(story.wake());
     }
@@ -158,15 +181,15 @@ fn a_delivery_is_looked_after_ever_less_often() {
     assert_eq!(pauses[7], DELIVERY_WAIT_MAX);
     story.check(&[running(1)]);
     for _ in 0..8 {
-        story.now = story.state().next_wake().unwrap();
+        story.now = story.state().next_turn().unwrap();
         story.check(&[running(1)]);
     }
     assert_eq!(story.wake(), DELIVERY_CHECK_MAX);
     // Checked early, because somebody thought there was news: the alarm stays where it is.
-    let alarm = story.state().next_wake();
+    let alarm = story.state().next_turn();
     story.now = story.now.plus(Millis::from_secs(1));
     assert_eq!(story.check(&[running(1)]), Vec::<&str>::new());
-    assert_eq!(story.state().next_wake(), alarm);
+    assert_eq!(story.state().next_turn(), alarm);
 }
 
 #[test]

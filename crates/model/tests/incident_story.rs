@@ -87,14 +87,14 @@ fn starting_what_is_there_finds_it_until_it_has_ended() {
 #[test]
 fn every_change_is_in_the_outbox_with_an_alarm_until_it_was_handed_on() {
     let mut story = IncidentStory::started(None);
-    assert_eq!(story.now().next_wake(), Some(at(0).plus(OUTBOX_FLUSH_DELAY)));
+    assert_eq!(story.now().next_wake(OUTBOX_FLUSH_DELAY), Some(at(0).plus(OUTBOX_FLUSH_DELAY)));
     assert!(story.now().is_urgent());
     story.tell(5, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: ana() }).unwrap();
     let cards: Vec<Severity> = story.now().outbox.entries().iter().map(|entry| entry.what.severity).collect();
     assert_eq!(cards, [Severity::Sev2, Severity::Sev1], "each as it looked then");
     assert_eq!(story.now().outbox.entries().iter().map(|entry| entry.version).collect::<Vec<_>>(), [1, 2]);
     story.publish(6);
-    assert_eq!((story.now().next_wake(), story.now().is_urgent()), (None, false));
+    assert_eq!((story.now().next_wake(OUTBOX_FLUSH_DELAY), story.now().is_urgent()), (None, false));
     assert_eq!(story.now().published.unwrap().through, 2);
     assert_eq!(story.tell(7, IncidentCommand::Published { through: 2 }), Ok(0), "twice is once");
     assert_eq!(story.now().updated_at, at(5), "bookkeeping is no change");
@@ -160,16 +160,16 @@ fn saying_the_same_again_changes_nothing() {
 fn nobody_reacts_and_one_after_another_is_notified() {
     let mut story = IncidentStory::started(chain(None));
     story.publish(0);
-    assert_eq!(story.now().next_wake(), Some(at(60)));
+    assert_eq!(story.now().next_turn(), Some(at(60)));
     assert_eq!(story.tell(59, IncidentCommand::Wake), Ok(0));
     story.tell(60, IncidentCommand::Wake).unwrap();
     let (_, escalated) = story.events.last().unwrap();
     assert!(matches!(escalated, IncidentEvent::Escalated { notify, step: 0, .. } if notify == "ben"));
     story.publish(60);
-    assert_eq!(story.now().next_wake(), Some(at(360)), "counted from the step before");
+    assert_eq!(story.now().next_turn(), Some(at(360)), "counted from the step before");
     story.tell(360, IncidentCommand::Wake).unwrap();
     story.publish(361);
-    assert_eq!(story.now().next_wake(), None, "there is nobody left to notify");
+    assert_eq!(story.now().next_turn(), None, "there is nobody left to notify");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn an_acknowledgement_stops_the_escalation() {
     let mut story = IncidentStory::started(chain(None));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
-    assert_eq!(story.now().next_wake(), None);
+    assert_eq!(story.now().next_turn(), None);
     assert_eq!(story.tell(60, IncidentCommand::Wake), Ok(0));
 }
 
@@ -186,19 +186,19 @@ fn an_acknowledgement_that_leads_nowhere_runs_out() {
     let mut story = IncidentStory::started(chain(Some(Millis::from_secs(600))));
     story.tell(10, IncidentCommand::Acknowledge { by: ana() }).unwrap();
     story.publish(10);
-    assert_eq!(story.now().next_wake(), Some(at(610)));
+    assert_eq!(story.now().next_turn(), Some(at(610)));
     story.tell(610, IncidentCommand::Wake).unwrap();
     assert!(story.now().acknowledged.is_none());
     story.publish(610);
-    assert_eq!(story.now().next_wake(), Some(at(670)), "the chain begins anew");
+    assert_eq!(story.now().next_turn(), Some(at(670)), "the chain begins anew");
     story.move_to(620, IncidentStatus::Resolved).unwrap();
     story.publish(620);
-    assert_eq!(story.now().next_wake(), None, "an ended incident troubles nobody");
+    assert_eq!(story.now().next_turn(), None, "an ended incident troubles nobody");
     let refused = story.tell(621, IncidentCommand::Acknowledge { by: ana() }).unwrap_err();
     assert!(matches!(refused, IncidentRefusal::Ended { .. }));
     story.move_to(700, IncidentStatus::Open).unwrap();
     story.publish(700);
-    assert_eq!(story.now().next_wake(), Some(at(760)), "opened again, it escalates again");
+    assert_eq!(story.now().next_turn(), Some(at(760)), "opened again, it escalates again");
 }
 
 #[test]

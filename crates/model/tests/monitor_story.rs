@@ -65,9 +65,9 @@ fn hourly() -> MonitorStory {
 #[test]
 fn pings_in_time_keep_it_quiet() {
     let mut story = hourly();
-    assert_eq!(story.now().next_wake(), Some(at(3_900)), "the period and the grace, from the beginning");
+    assert_eq!(story.now().next_turn(), Some(at(3_900)), "the period and the grace, from the beginning");
     story.ping(3_000, Signal::Success);
-    assert_eq!((story.now().status.name(), story.now().next_wake()), ("up", Some(at(6_900))));
+    assert_eq!((story.now().status.name(), story.now().next_turn()), ("up", Some(at(6_900))));
     assert_eq!(story.tell(3_900, MonitorCommand::Wake), Ok(0));
     assert!(story.notices().is_empty());
 }
@@ -79,7 +79,7 @@ fn silence_is_announced_once_and_the_next_success_is_a_recovery() {
     assert_eq!(story.notices(), [MonitorNotice::Silent { due_at: at(3_900) }]);
     assert!(story.now().is_urgent());
     story.publish(3_900);
-    assert_eq!(story.now().next_wake(), None, "silent is silent");
+    assert_eq!(story.now().next_turn(), None, "silent is silent");
     story.ping(9_000, Signal::Start);
     assert_eq!(story.now().status.name(), "silent", "a start says nothing yet");
     story.ping(9_060, Signal::Success);
@@ -91,7 +91,7 @@ fn silence_is_announced_once_and_the_next_success_is_a_recovery() {
 fn what_started_must_end_within_the_grace() {
     let mut story = hourly();
     story.ping(100, Signal::Start);
-    assert_eq!(story.now().next_wake(), Some(at(400)));
+    assert_eq!(story.now().next_turn(), Some(at(400)));
     story.tell(400, MonitorCommand::Wake).unwrap();
     assert_eq!(story.notices().len(), 1);
 }
@@ -113,9 +113,9 @@ fn a_failure_is_announced_at_once_and_each_one_counts() {
 #[test]
 fn a_cron_expression_says_when_a_ping_is_expected() {
     let mut story = MonitorStory::given(json!({ "name": "n", "cron": "0 2 * * *", "timezone": "UTC", "grace": "10m" }));
-    assert_eq!(story.now().next_wake(), Some(at(2 * 3_600 + 600)));
+    assert_eq!(story.now().next_turn(), Some(at(2 * 3_600 + 600)));
     story.ping(2 * 3_600 + 60, Signal::Success);
-    assert_eq!(story.now().next_wake(), Some(at(26 * 3_600 + 600)));
+    assert_eq!(story.now().next_turn(), Some(at(26 * 3_600 + 600)));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn adding_it_again_changes_its_settings_and_keeps_its_token() {
     };
     assert_eq!(story.tell(1, again("1h")), Ok(0));
     assert_eq!(story.tell(2, again("2h")), Ok(1));
-    assert_eq!((story.now().token.as_str(), story.now().next_wake()), ("t", Some(at(2 + 7_500))));
+    assert_eq!((story.now().token.as_str(), story.now().next_turn()), ("t", Some(at(2 + 7_500))));
     story.tell(3, MonitorCommand::Remove).unwrap();
     assert!(story.now().is_over());
 }

@@ -44,7 +44,7 @@ fn play(steps: Vec<(i64, NotificationCommand)>) -> Result<Notification, Notifica
 #[test]
 fn a_notification_is_written_once_and_tried_at_once() {
     let notification = play(vec![(0, write()), (5, write())]).unwrap();
-    assert_eq!((notification.written_at, notification.next_wake()), (at(0), Some(at(0))));
+    assert_eq!((notification.written_at, notification.next_turn()), (at(0), Some(at(0))));
     assert!(notification.is_urgent() && notification.holds_its_place());
     assert_eq!(Notification::id(&message(3), "slack"), Notification::id(&message(3), "slack"));
     assert_ne!(Notification::id(&message(3), "slack"), Notification::id(&message(4), "slack"));
@@ -55,12 +55,12 @@ fn a_notification_is_written_once_and_tried_at_once() {
 #[test]
 fn a_failed_try_is_followed_by_another_until_it_is_given_up() {
     let notification = play(vec![(0, write()), (1, fail(Some(at(2))))]).unwrap();
-    assert_eq!((notification.attempts, notification.next_wake()), (1, Some(at(2))));
+    assert_eq!((notification.attempts, notification.next_turn()), (1, Some(at(2))));
     assert!(!notification.is_urgent(), "it waits for its time");
     let notification = play(vec![(0, write()), (1, fail(Some(at(2)))), (2, fail(None))]).unwrap();
     assert_eq!((notification.state.name(), notification.last_error.as_deref()), ("dead_lettered", Some("500")));
     assert!(!notification.holds_its_place(), "it is in nobody's way");
-    assert_eq!(notification.next_wake(), Some(at(2).plus(DEAD_LETTER_RETENTION)));
+    assert_eq!(notification.next_turn(), Some(at(2).plus(DEAD_LETTER_RETENTION)));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn no_schedule_tries_a_notification_for_ever() {
 #[test]
 fn a_dead_lettered_notification_can_be_replayed_and_then_blocks_nobody() {
     let notification = play(vec![(0, write()), (1, fail(None)), (9, NotificationCommand::Replay)]).unwrap();
-    assert_eq!((notification.attempts, notification.next_wake()), (0, Some(at(9))));
+    assert_eq!((notification.attempts, notification.next_turn()), (0, Some(at(9))));
     assert!(notification.is_urgent() && !notification.holds_its_place());
     let refused = play(vec![(0, write()), (1, NotificationCommand::Replay)]).unwrap_err();
     assert!(matches!(refused, NotificationRefusal::WrongState { state: "waiting", .. }));

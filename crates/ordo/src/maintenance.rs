@@ -101,16 +101,16 @@ fn journal_view(journal: JournalStats) -> StoreJournal {
 
 /// Maintains the store of a running daemon.
 #[derive(Debug)]
-pub(crate) struct StoreKeeper {
+pub(crate) struct StoreMaintenance {
     store: OpenStore,
     folder: StateFolder,
     /// One check at a time: there is one name for its copy.
     checking: Mutex<()>,
 }
 
-impl StoreKeeper {
-    pub(crate) fn new(store: OpenStore, folder: StateFolder) -> StoreKeeper {
-        StoreKeeper { store, folder, checking: Mutex::new(()) }
+impl StoreMaintenance {
+    pub(crate) fn new(store: OpenStore, folder: StateFolder) -> StoreMaintenance {
+        StoreMaintenance { store, folder, checking: Mutex::new(()) }
     }
 
     async fn copy_to(&self, store: Arc<RedbStore>, to: PathBuf) -> Result<(), MaintenanceError> {
@@ -123,7 +123,7 @@ impl StoreKeeper {
 }
 
 #[async_trait]
-impl Maintenance for StoreKeeper {
+impl Maintenance for StoreMaintenance {
     async fn stats(&self) -> Result<StoreStats, MaintenanceError> {
         Ok(stats_view(&self.store.store().stats().await?))
     }

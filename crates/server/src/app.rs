@@ -11,8 +11,8 @@ use crate::adapters::Adapters;
 use crate::api::maintenance::Maintenance;
 use crate::auth::Auth;
 use crate::http::rate::{RateLimits, Rates};
-use crate::http::sse::Turns;
 use crate::http::streams::OpenStreams;
+use crate::http::streams::sse::Turns;
 use crate::pages;
 
 /// What the server says about itself.

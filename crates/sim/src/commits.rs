@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ordo_engine::core::Input;
 use ordo_engine::rounds::{self, Flight, Rounds, Settled};
 use ordo_engine::{JobReply, Request, SubmitError};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{JobId, RunId};
 use ordo_store::{Batch, CommitOutcome, Fault, Store};
 use tokio::sync::oneshot;
@@ -69,7 +70,7 @@ struct Journey {
 impl Commits {
     pub(crate) fn new() -> Commits {
         Commits {
-            rounds: Rounds::new(false, Arc::default()),
+            rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()),
             waiting: Vec::new(),
             journeys: VecDeque::new(),
             committed: 0,

@@ -5,8 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 
 use ordo_model::Timestamp;
 use ordo_store::conformance::given::{item, job};
@@ -17,6 +16,7 @@ use ordo_store::{
 use ordo_store_redb::simdisk::{DiskRng, SimDisk, SimFile};
 use ordo_store_redb::{Disk, RedbOptions, RedbStore, StoreFile};
 use redb::StorageBackend;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 mod common;
@@ -196,6 +196,23 @@ async fn readers_see_whole_batches_and_all_that_is_acknowledged_while_redb_takes
 struct SlowRedb {
     disk: SimDisk,
     how: Arc<(Mutex<How>, Condvar)>,
+    progress: watch::Sender<StoreProgress>,
+}
+
+/// How far the store and its disk have come.
+#[derive(Debug, Clone, Copy, Default)]
+struct StoreProgress {
+    /// The store looks at its clock when a commit begins to wait for redb, and when it need not any more.
+    clock_looks: u64,
+    /// redb stands still at its file.
+    is_redb_held: bool,
+}
+
+impl StoreProgress {
+    /// A commit waits for redb, and will until redb may go on.
+    fn is_stuck(&self) -> bool {
+        self.is_redb_held && !self.clock_looks.is_multiple_of(2)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +225,11 @@ enum How {
 
 impl SlowRedb {
     fn new() -> SlowRedb {
-        SlowRedb { disk: SimDisk::new(1), how: Arc::new((Mutex::new(How::Well), Condvar::new())) }
+        SlowRedb::telling(watch::Sender::default())
+    }
+
+    fn telling(progress: watch::Sender<StoreProgress>) -> SlowRedb {
+        SlowRedb { disk: SimDisk::new(1), how: Arc::new((Mutex::new(How::Well), Condvar::new())), progress }
     }
 
     fn set(&self, how: How) {
@@ -221,6 +242,7 @@ impl SlowRedb {
             return Ok(());
         }
         let how = self.how.0.lock().unwrap();
+        self.progress.send_modify(|progress| progress.is_redb_held = *how == How::Waiting);
         let how = *self.how.1.wait_while(how, |how| *how == How::Waiting).unwrap();
         match how {
             How::Well | How::Waiting => Ok(()),
@@ -272,9 +294,18 @@ fn large(seq: u64) -> Batch {
     Batch { items: Vec::new(), chunks: vec![Chunk { owner: Uuid::nil(), seq, bytes: vec![7; 10_000] }] }
 }
 
+/// A store has a function for its clock: each test that waits for it has one of its own.
+static FULL_OVERLAY: LazyLock<watch::Sender<StoreProgress>> = LazyLock::new(watch::Sender::default);
+static FULL_JOURNAL: LazyLock<watch::Sender<StoreProgress>> = LazyLock::new(watch::Sender::default);
+
+fn looked_at(progress: &watch::Sender<StoreProgress>) -> u64 {
+    progress.send_modify(|progress| progress.clock_looks += 1);
+    0
+}
+
 /// How many commits are acknowledged before one has to wait for redb.
-async fn acknowledged_while_redb_waits(options: RedbOptions) -> u64 {
-    let disk = SlowRedb::new();
+async fn acknowledged_while_redb_waits(options: RedbOptions, progress: &watch::Sender<StoreProgress>) -> u64 {
+    let disk = SlowRedb::telling(progress.clone());
     let store = Arc::new(RedbStore::open_on(disk.clone(), options).unwrap());
     store.commit(large(0)).await.unwrap();
     disk.set(How::Waiting);
@@ -288,14 +319,9 @@ async fn acknowledged_while_redb_waits(options: RedbOptions) -> u64 {
             }
         }
     });
-    let mut seen = 0;
-    // It waits when there was nothing new for a while; readers do not.
-    for _ in 0..10 {
-        while committed.load(Ordering::Acquire) != seen {
-            seen = committed.load(Ordering::Acquire);
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
+    progress.subscribe().wait_for(StoreProgress::is_stuck).await.unwrap();
+    let seen = committed.load(Ordering::Acquire);
+    // Readers do not wait.
     let found = store.chunks(Uuid::nil(), 0, 1_000).await.unwrap().len() as u64;
     assert!(found >= seen && !writing.is_finished());
     disk.set(How::Well);
@@ -306,16 +332,18 @@ async fn acknowledged_while_redb_waits(options: RedbOptions) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_waits_for_redb_when_the_overlay_is_full() {
-    let options = RedbOptions { overlay_bytes: 200_000, journal_bytes: 64 << 20, ..RedbOptions::default() };
-    let seen = acknowledged_while_redb_waits(options).await;
+    let micros = || looked_at(&FULL_OVERLAY);
+    let options = RedbOptions { overlay_bytes: 200_000, journal_bytes: 64 << 20, micros, ..RedbOptions::default() };
+    let seen = acknowledged_while_redb_waits(options, &FULL_OVERLAY).await;
     // redb takes some before it meets its file; then an overlay is on its way there, and a full one behind it.
     assert!((20..=150).contains(&seen), "{seen}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_waits_for_redb_when_the_journal_is_full() {
-    let options = RedbOptions { overlay_bytes: 64 << 20, journal_bytes: 400_000, ..RedbOptions::default() };
-    let seen = acknowledged_while_redb_waits(options).await;
+    let micros = || looked_at(&FULL_JOURNAL);
+    let options = RedbOptions { overlay_bytes: 64 << 20, journal_bytes: 400_000, micros, ..RedbOptions::default() };
+    let seen = acknowledged_while_redb_waits(options, &FULL_JOURNAL).await;
     assert!((20..=60).contains(&seen), "{seen}");
 }
 

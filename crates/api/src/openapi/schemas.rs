@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::{component, defaults, limits, paths, variants};
+use crate::alerting::monitors::MonitorView;
 use crate::events::ServerSentEvent;
 use crate::jobs::JobView;
-use crate::monitors::MonitorView;
 use crate::operation::Operation;
 use crate::problem::ProblemDetails;
 use crate::route::{Content, Media, Route, Shape, page_name};

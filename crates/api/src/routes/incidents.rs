@@ -7,9 +7,11 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{Get, OPERATE, Post, READ, REPLAYED, reference, text};
+use crate::alerting::incidents::{
+    Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus,
+};
+use crate::alerting::notifications::NotificationView;
 use crate::code::Code;
-use crate::incidents::{Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus};
-use crate::notifications::NotificationView;
 use crate::operation::Operation;
 use crate::route::{Media, Method, Need, READS, Route, WRITES};
 

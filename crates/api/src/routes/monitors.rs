@@ -3,8 +3,8 @@
 use ordo_model::monitor::MonitorSettings;
 
 use super::{Delete, Get, OPEN, OPERATE, Post, READ};
+use crate::alerting::monitors::{MonitorView, PingHeard};
 use crate::code::Code;
-use crate::monitors::{MonitorView, PingHeard};
 use crate::operation::Operation;
 use crate::route::{Method, Need, READS, Route, WRITES};
 

@@ -1,12 +1,12 @@
 //! The routes of subscriptions.
 
 use super::{ADMIN, Delete, Get, Patch, Post, READ};
+use crate::alerting::subscriptions::{
+    NewSubscription, SubscriptionPatch, SubscriptionRemoved, SubscriptionTest, SubscriptionView,
+};
 use crate::code::Code;
 use crate::operation::Operation;
 use crate::route::{Method, Need, READS, Route, WRITES};
-use crate::subscriptions::{
-    NewSubscription, SubscriptionPatch, SubscriptionRemoved, SubscriptionTest, SubscriptionView,
-};
 
 const ONE: &str = "/v1/subscriptions/{id}";
 

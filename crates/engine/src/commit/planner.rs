@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use ordo_model::job::Run;
-use ordo_model::{EntityId, Moment, Timestamp};
-use ordo_store::{Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
+use ordo_model::{EntityId, Millis, Moment, Timestamp};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
 use super::change::Change;
@@ -30,8 +30,15 @@ pub(crate) struct RoundPlan {
     pub(crate) decided: Vec<bool>,
 }
 
-/// `states`: one for each entity of the commands.
-pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Moment, is_shared: bool) -> RoundPlan {
+/// `states`: one for each entity of the commands. On a store that others write to as well, or on one of our own; what waits
+/// in an outbox is looked at within the delay.
+pub(crate) fn plan(
+    states: States,
+    submissions: &mut [Submission],
+    moment: Moment,
+    is_shared: bool,
+    flush_delay: Millis,
+) -> RoundPlan {
     let mut works: Vec<EntityWork> = states.into_iter().map(|(entity, state)| EntityWork::new(entity, state)).collect();
     let mut plan = RoundPlan {
         batch: Batch { items: Vec::with_capacity(works.len()), ..Batch::default() },
@@ -49,7 +56,7 @@ pub(crate) fn plan(states: States, submissions: &mut [Submission], moment: Momen
     for work in works {
         let entity = work.entity;
         plan.states.push((entity, work.now.clone().filter(|_| !work.is_gone())));
-        let PlannedChange { item, change, chunks } = work.finish(moment.now);
+        let PlannedChange { item, change, chunks } = work.finish(moment.now, flush_delay);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
@@ -168,20 +175,21 @@ impl EntityWork {
         self.forget.extend(forget);
     }
 
-    fn finish(mut self, now: Timestamp) -> PlannedChange {
+    fn finish(mut self, now: Timestamp, flush_delay: Millis) -> PlannedChange {
         let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
         let chunks = std::mem::take(&mut self.chunks);
         let Some(state) = self.now.take() else { return PlannedChange { item: None, change, chunks } };
         let is_gone = self.is_purged || state.is_over();
         match is_gone {
             true => change.rank = state.rank(),
-            false => state.describe(!self.events.is_empty(), &mut change),
+            false => state.describe(!self.events.is_empty(), flush_delay, &mut change),
         }
         let has_item = !self.events.is_empty() || self.is_purged;
-        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, now)), change, chunks }
+        let alarm = state.alarm(flush_delay).filter(|_| !is_gone);
+        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, alarm, now)), change, chunks }
     }
 
-    fn item(mut self, state: &SharedState, is_gone: bool, now: Timestamp) -> Item {
+    fn item(mut self, state: &SharedState, is_gone: bool, alarm: Option<Alarm>, now: Timestamp) -> Item {
         let expected = self.before.as_ref().map_or(0, |before| before.version());
         let mut owners = self.before.as_ref().map(|before| before.chunk_owners()).unwrap_or_default();
         owners.append(&mut self.owners);
@@ -194,7 +202,7 @@ impl EntityWork {
             false => {
                 self.rows.extend(state.row_changes(self.before.as_ref(), &Self::touched(&self.runs)));
                 self.trim = self.trim.or_else(|| state.checkpoint(expected, now));
-                (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm: state.alarm() })
+                (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm })
             }
         };
         self.forget.extend(owners.into_iter().filter(|owner| !named.contains(owner)));

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ordo_model::job::{AttemptReport, Command};
-use ordo_model::{EntityId, Moment, Timestamp};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
+use ordo_model::{EntityId, Millis, Moment, Timestamp};
 use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Snapshot, Store};
 use tokio::sync::oneshot;
 
@@ -55,6 +56,8 @@ pub struct Rounds {
     /// that end with it.
     busy: BTreeSet<EntityId>,
     is_shared: bool,
+    /// Within which time what waits in an outbox is looked at.
+    flush_delay: Millis,
     metrics: Arc<Metrics>,
 }
 
@@ -130,7 +133,7 @@ pub struct Settled {
 }
 
 impl Rounds {
-    pub fn new(is_shared: bool, metrics: Arc<Metrics>) -> Rounds {
+    pub fn new(is_shared: bool, flush_delay: Millis, metrics: Arc<Metrics>) -> Rounds {
         Rounds {
             queue: VecDeque::new(),
             held: VecDeque::new(),
@@ -142,6 +145,7 @@ impl Rounds {
             tainted: BTreeSet::new(),
             busy: BTreeSet::new(),
             is_shared,
+            flush_delay,
             metrics,
         }
     }
@@ -218,7 +222,7 @@ impl Rounds {
         let loaded = loaded.and_then(|loaded| Ok((complete(known, missing, loaded.snapshots)?, loaded.taken)));
         let plan = loaded.map(|(states, taken)| {
             self.answer_duplicates(&mut submissions, &taken);
-            let mut plan = plan(states, &mut submissions, now, self.is_shared);
+            let mut plan = plan(states, &mut submissions, now, self.is_shared, self.flush_delay);
             plan.batch.chunks.extend(chunks);
             plan
         });
@@ -431,7 +435,7 @@ fn entities_of(submissions: &[Submission]) -> impl Iterator<Item = EntityId> + u
 pub fn batch_of(requests: Vec<Request>, now: Timestamp) -> Batch {
     let mut submissions: Vec<Submission> = requests.into_iter().map(Request::unanswered).collect();
     let states = entities_of(&submissions).map(|entity| (entity, None)).collect();
-    plan(states, &mut submissions, now.into(), false).batch
+    plan(states, &mut submissions, now.into(), false, OUTBOX_FLUSH_DELAY).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

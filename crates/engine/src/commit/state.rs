@@ -7,7 +7,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use ordo_model::job::{Job, Pool, Run};
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{EntityId, Millis, Timestamp};
 use ordo_store::{Alarm, Fault, NewEvent, RowWrite, Snapshot, StoredEvent, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
@@ -44,7 +44,8 @@ pub(crate) type SharedState = Arc<dyn EntityState>;
 pub(crate) trait EntityState: Any + Send + Sync {
     fn version(&self) -> Version;
     fn rank(&self) -> u8;
-    fn alarm(&self) -> Option<Alarm>;
+    /// What waits in its outbox is looked at within the delay.
+    fn alarm(&self, flush_delay: Millis) -> Option<Alarm>;
     /// The rows that follow from the state alone.
     fn rows(&self) -> Vec<RowWrite>;
     /// The writes that bring the rows from the state before to this one, with the runs that were touched in between.
@@ -55,7 +56,7 @@ pub(crate) trait EntityState: Any + Send + Sync {
     /// Its runs are known to take long.
     fn is_slow(&self) -> bool;
     /// What the engine must know of it after a commit.
-    fn describe(&self, has_events: bool, change: &mut Change);
+    fn describe(&self, has_events: bool, flush_delay: Millis, change: &mut Change);
     fn encode(&self) -> Vec<u8>;
     /// The checkpoint that is due if the stream was at version `from` before.
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim>;
@@ -73,8 +74,8 @@ impl EntityState for Job {
         Job::rank(self)
     }
 
-    fn alarm(&self) -> Option<Alarm> {
-        self.next_wake().map(|at| Alarm { at, rank: Job::rank(self) })
+    fn alarm(&self, flush_delay: Millis) -> Option<Alarm> {
+        self.next_wake(flush_delay).map(|at| Alarm { at, rank: Job::rank(self) })
     }
 
     fn rows(&self) -> Vec<RowWrite> {
@@ -99,7 +100,7 @@ impl EntityState for Job {
         self.pool() == Pool::Slow
     }
 
-    fn describe(&self, _has_events: bool, change: &mut Change) {
+    fn describe(&self, _has_events: bool, _flush_delay: Millis, change: &mut Change) {
         change.rank = Job::rank(self);
         // What waits in the outbox needs nobody to wake the job: it is reconciled at once, and by the stored alarm
         // after a crash.
@@ -138,8 +139,8 @@ impl<T: Stored> EntityState for Versioned<T> {
         self.value.rank()
     }
 
-    fn alarm(&self) -> Option<Alarm> {
-        self.value.next_wake().map(|at| Alarm { at, rank: self.value.rank() })
+    fn alarm(&self, flush_delay: Millis) -> Option<Alarm> {
+        self.value.next_wake(flush_delay).map(|at| Alarm { at, rank: self.value.rank() })
     }
 
     fn rows(&self) -> Vec<RowWrite> {
@@ -162,9 +163,9 @@ impl<T: Stored> EntityState for Versioned<T> {
         false
     }
 
-    fn describe(&self, has_events: bool, change: &mut Change) {
+    fn describe(&self, has_events: bool, flush_delay: Millis, change: &mut Change) {
         change.rank = self.value.rank();
-        change.alarm = self.value.next_wake();
+        change.alarm = self.value.next_wake(flush_delay);
         if self.value.is_urgent() && has_events {
             change.reconcile.push(self.entity());
         }

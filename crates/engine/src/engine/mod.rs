@@ -1,4 +1,4 @@
-//! A running engine: starts the tasks, says who is who, stops them again.
+//! A running engine: says who is who, and stops its tasks; `start` begins them.
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
@@ -7,6 +7,7 @@ mod monitors;
 mod notifications;
 mod settling;
 mod shell;
+mod start;
 mod stepping;
 mod submit;
 pub mod tokens;
@@ -17,37 +18,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::incident::Escalation;
-use ordo_model::job::{Definition, Job, SlotReservation};
-use ordo_model::limits::WAITING_COMMANDS_MAX;
+use ordo_model::job::{Definition, Job};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
-use ordo_store::{Fault, Store};
-use tokio::sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
+use ordo_store::Fault;
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::cluster::{self, ClusterMember, NodeDetails, Reviewer};
-use crate::commit::batcher::{Batcher, BatcherMessage};
-use crate::commit::rounds::Rounds;
-use crate::core::{Core, Input, News};
-use crate::dispatch::executors;
+use crate::cluster::{self, NodeDetails};
+use crate::commit::batcher::BatcherMessage;
+use crate::core::{Input, News};
+use crate::dispatch::PoolSizes;
 use crate::dispatch::executors::registry::ExecutorRegistry;
-use crate::dispatch::{Draws, PoolSizes};
-use crate::engine::shell::{CoreMessage, CoreShell};
+use crate::engine::shell::CoreMessage;
 use crate::engine::tokens::Tokens;
-use crate::maintenance::scrub;
 use crate::maintenance::writable::Writable;
-use crate::notify::reconciler::Reconciler;
 use crate::notify::sender::Senders;
 use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
-use crate::run::gate::Gate;
-use crate::run::log_writer::LogWriter;
-use crate::run::runner::{Runner, Tools};
+use crate::run::runner::Tools;
 use crate::run::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::run::trace::Sampling;
-use crate::time::clock::{SharedClock, StoreClock, new_id};
+use crate::time::clock::SharedClock;
 use crate::time::partitions::Ownership;
 use crate::time::timekeeper::Projection;
 
@@ -60,6 +55,8 @@ pub struct EngineOptions {
     /// The group of this node's own executor.
     pub group: String,
     pub tick_rate: Millis,
+    /// Within which time what waits in an outbox is looked at, however the commit that put it there went on.
+    pub flush_delay: Millis,
     pub pools: PoolSizes,
     /// What secrets are sealed with.
     pub keys: Arc<dyn Keyring>,
@@ -79,6 +76,7 @@ impl Default for EngineOptions {
             node: "local".into(),
             group: Definition::DEFAULT_GROUP.into(),
             tick_rate: Millis::from_secs(1),
+            flush_delay: OUTBOX_FLUSH_DELAY,
             pools: PoolSizes::default(),
             keys: Arc::new(FixedKeys::default()),
             about: NodeDetails::default(),
@@ -127,147 +125,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Engine {
-    /// Starts the engine: sweeps what a former generation left behind, settles its attempts, begins to fire.
-    pub async fn start(
-        store: Arc<dyn Store>,
-        tools: Tools,
-        clock: SharedClock,
-        options: EngineOptions,
-    ) -> Result<Engine, Fault> {
-        let tools = Arc::new(tools);
-        settling::sweep(&tools).await;
-        let me = Incarnation { executor: options.node.clone(), generation: new_id() };
-        let store_clock = Arc::new(StoreClock::new(clock.clone()));
-        let clock: SharedClock = match store.cluster() {
-            Some(cluster) => {
-                store_clock.compare(cluster).await?;
-                cluster::join(cluster, &me, &options.about).await?;
-                store_clock.clone()
-            }
-            None => clock,
-        };
-        let (batcher_tx, batcher_rx) = mpsc::unbounded_channel();
-        let (input_tx, input_rx) = mpsc::unbounded_channel();
-        let (core_tx, core_rx) = mpsc::unbounded_channel();
-        let (line_tx, line_rx) = mpsc::unbounded_channel();
-        let (flush_tx, flush_rx) = mpsc::unbounded_channel();
-        let (attend_tx, attend_rx) = mpsc::unbounded_channel();
-        let stopping = CancellationToken::new();
-        let live = ChangeHints::new();
-        let metrics = Arc::new(Metrics::default());
-        let batcher = Batcher {
-            rounds: Rounds::new(store.is_shared(), metrics.clone()),
-            store: store.clone(),
-            clock: clock.clone(),
-            queue: batcher_rx,
-            core: input_tx.clone(),
-            hints: live.clone(),
-            metrics: metrics.clone(),
-        };
-        let vault = Vault { queries: Queries::new(store.clone()), keys: options.keys.clone() };
-        let runner = Runner {
-            tools: tools.clone(),
-            vault: vault.clone(),
-            clock: clock.clone(),
-            core: input_tx.clone(),
-            batcher: batcher_tx.clone(),
-            lines: line_tx,
-            flushes: flush_tx,
-            sampling: options.sampling,
-            gate: Gate::new(options.pools),
-            running: Default::default(),
-            ending: Default::default(),
-        };
-        let log_writer = LogWriter::new(line_rx, flush_rx, batcher_tx.clone(), live.clone());
-        let registry = Arc::new(ExecutorRegistry::default());
-        let names = Arc::new(tools.keys().cloned().collect());
-        let (group, tools_here) = (options.group.clone(), Some(names));
-        let reservation = SlotReservation { executor: me.clone(), group, tools: tools_here, draw: 0 };
-        let draws = Draws::secret().map_err(|error| Fault::unavailable("starting", error.to_string()))?;
-        let core = Core::new(reservation, draws, options.tick_rate, options.pools, clock.now());
-        let core = if store.is_shared() { core.sharing(clock.now()) } else { core };
-        let reviewer = Reviewer::new(store.clone(), runner.clone());
-        let untidy = Arc::new(Notify::new());
-        let shell = CoreShell {
-            core,
-            clock: clock.clone(),
-            store: store.clone(),
-            batcher: batcher_tx.clone(),
-            inputs: input_rx,
-            input_tx: input_tx.clone(),
-            messages: core_rx,
-            runner,
-            registry: registry.clone(),
-            reconcile: attend_tx.clone(),
-            drained: None,
-            untidy: untidy.clone(),
-        };
-        let ownership = if store.is_shared() { Ownership::none() } else { Ownership::everything() };
-        let (ownership, _) = watch::channel(ownership);
-        let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
-        let engine = Engine {
-            shared: Arc::new(Shared {
-                started_at: clock.now(),
-                clock,
-                queries: Queries::new(store.clone()),
-                tools,
-                vault,
-                me,
-                options,
-                batcher: batcher_tx,
-                core: core_tx,
-                inputs: input_tx.clone(),
-                registry,
-                live,
-                metrics,
-                reconcile: attend_tx,
-                admission: Arc::new(Semaphore::new(WAITING_COMMANDS_MAX)),
-                stopping: stopping.clone(),
-                tasks: std::sync::Mutex::new(tasks),
-                reconciler: std::sync::Mutex::default(),
-                writable: Writable::default(),
-                ownership,
-            }),
-        };
-        engine.recover().await?;
-        let reconciler = Reconciler { engine: engine.clone(), wanted: attend_rx, core: input_tx.clone(), stopping };
-        engine.keep_task(tokio::spawn(shell.run()));
-        engine.keep_task(tokio::spawn(upkeep::maintain(engine.clone(), untidy)));
-        if !store.is_shared() {
-            engine.keep_task(tokio::spawn(scrub::run(engine.clone())));
-        }
-        engine.keep_task(tokio::spawn(executors::watch(engine.clone())));
-        *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
-        if store.is_shared() {
-            engine.be_a_member(store, store_clock, input_tx, reviewer);
-        }
-        Ok(engine)
-    }
-
-    /// Begins to work with the other nodes on the same store.
-    fn be_a_member(
-        &self,
-        store: Arc<dyn Store>,
-        clock: Arc<StoreClock>,
-        core: mpsc::UnboundedSender<Input>,
-        reviewer: Reviewer,
-    ) {
-        let ours = self.shared.ownership.clone();
-        let watched = ours.subscribe();
-        let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
-        let live = self.shared.live.clone();
-        self.keep_task(tokio::spawn(reviewer.clone().run()));
-        self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
-        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
-        self.keep_task(tokio::spawn(member.run()));
-    }
-
     fn reconciler(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
         self.shared.reconciler.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn keep_task(&self, task: JoinHandle<()>) {
-        self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
     }
 
     pub fn queries(&self) -> &Queries {

@@ -36,6 +36,8 @@ pub(crate) enum CoreMessage {
     Load(oneshot::Sender<Load>),
     /// What the timekeeper has in mind.
     Projection(oneshot::Sender<Projection>),
+    /// Say when nothing runs here, nothing is about to, and nothing waits in memory for a slot.
+    Idle(oneshot::Sender<()>),
     /// Stop firing; say when nothing runs any more.
     Drain(oneshot::Sender<()>),
     /// End what still runs.
@@ -52,8 +54,6 @@ pub struct Load {
     pub slots: usize,
     /// Some of the jobs that the slow pool runs, by the word of their last change.
     pub slow: Vec<JobId>,
-    /// Nothing runs here, and nothing has a place reserved.
-    pub is_idle: bool,
 }
 
 /// How many jobs of the slow pool are listed by name.
@@ -71,6 +71,8 @@ pub(crate) struct CoreShell {
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
+    /// Those who wait until the core is idle.
+    pub(crate) idle: Vec<oneshot::Sender<()>>,
     /// Notified when history is to be trimmed.
     pub(crate) untidy: Arc<Notify>,
 }
@@ -90,6 +92,7 @@ impl CoreShell {
                 () = tokio::time::sleep(sleep) => self.step([Input::Time]),
             }
             self.say_if_drained();
+            self.say_if_idle();
         }
     }
 
@@ -235,12 +238,13 @@ impl CoreShell {
                 let pools = pools.into_iter().map(|(pool, running, queued)| (pool.name(), running, queued)).collect();
                 let slots = self.core.dispatcher().slots_len();
                 let slow = self.core.dispatcher().slow_jobs(SLOW_TOLD);
-                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow, is_idle: self.core.is_idle() }));
+                drop(reply.send(Load { ring: self.core.ring_len(), pools, slots, slow }));
             }
             CoreMessage::Projection(reply) => {
                 // Whoever asked may have stopped waiting.
                 drop(reply.send(self.core.projection(self.clock.now())));
             }
+            CoreMessage::Idle(reply) => self.idle.push(reply),
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);
                 self.step([Input::Stop]);
@@ -256,6 +260,16 @@ impl CoreShell {
         {
             // Whoever asked may have stopped waiting.
             reply.send(()).unwrap_or(());
+        }
+    }
+
+    fn say_if_idle(&mut self) {
+        if self.idle.is_empty() || !self.core.is_idle() {
+            return;
+        }
+        if self.core.dispatcher().load().iter().all(|(_, running, queued)| running + queued == 0) {
+            // Whoever asked may have stopped waiting.
+            self.idle.drain(..).for_each(|reply| reply.send(()).unwrap_or(()));
         }
     }
 }

@@ -1,7 +1,10 @@
-//! For whoever sets the clock: say that it moved, and see when its work is done.
+//! For whoever sets the clock: say that it moved, and hear when its work is done.
+
+use tokio::sync::oneshot;
 
 use crate::core::Input;
 use crate::engine::Engine;
+use crate::engine::shell::CoreMessage;
 
 impl Engine {
     /// Has the core see what time it is.
@@ -9,9 +12,10 @@ impl Engine {
         self.send_input(Input::Time);
     }
 
-    /// Nothing runs here, nothing is about to, and nothing waits in memory for a place.
-    pub async fn is_idle(&self) -> bool {
-        let load = self.load().await;
-        load.is_idle && load.pools.iter().all(|(_, running, waiting)| running + waiting == 0)
+    /// Until nothing runs here, nothing is about to, and nothing waits in memory for a slot; or the engine is gone.
+    pub async fn idle(&self) {
+        let (reply, idle) = oneshot::channel();
+        drop(self.shared.core.send(CoreMessage::Idle(reply)));
+        idle.await.unwrap_or(());
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ordo_model::job::{Job, Run};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{EntityId, Kind, RunId};
 use ordo_store::{Alarm, Fault, Rebuilt, RowWrite, Snapshot, Store, StoredEvent, View};
 
@@ -64,10 +65,12 @@ impl FoldedState {
         }
     }
 
+    /// With the usual delay of what waits in the outbox. Another one may be configured, so that the stored alarm is
+    /// another: see `waits_in_outbox`.
     fn alarm(&self) -> Option<Alarm> {
         match self {
-            FoldedState::Job(job) => job.next_wake().map(|at| Alarm { at, rank: job.rank() }),
-            FoldedState::Object(state) => state.alarm(),
+            FoldedState::Job(job) => job.alarm(OUTBOX_FLUSH_DELAY),
+            FoldedState::Object(state) => state.alarm(OUTBOX_FLUSH_DELAY),
         }
     }
 
@@ -76,7 +79,7 @@ impl FoldedState {
             FoldedState::Job(job) => !job.outbox.is_empty(),
             FoldedState::Object(state) => {
                 let mut change = Change::of(EntityId { kind: Kind::Job, id: uuid::Uuid::nil() });
-                state.describe(true, &mut change);
+                state.describe(true, OUTBOX_FLUSH_DELAY, &mut change);
                 !change.reconcile.is_empty()
             }
         }

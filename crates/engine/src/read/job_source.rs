@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use ordo_model::job::{Job, JobState};
+use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Direction, DueAlarm, Fault, KeyRange, View};
 use uuid::Uuid;
@@ -242,7 +243,8 @@ fn by_age(by_label: Option<(View, Vec<u8>)>, others: &mut Vec<(View, Vec<u8>)>, 
 fn key_of(job: &Job, order: JobOrder) -> Option<Vec<u8>> {
     match order {
         JobOrder::Label => Some(keys::job_by_label(&job.definition.label, job.id)),
-        JobOrder::Next => job.next_wake().map(|at| alarm_key(at, job.id.into())),
+        // Whatever delay is configured: what waits in an outbox is gone within a moment.
+        JobOrder::Next => job.next_wake(OUTBOX_FLUSH_DELAY).map(|at| alarm_key(at, job.id.into())),
         JobOrder::Newest | JobOrder::Oldest => Some(job.id.0.as_bytes().to_vec()),
     }
 }

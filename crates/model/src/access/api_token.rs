@@ -176,7 +176,7 @@ impl Object for ApiToken {
             (ApiTokenCommand::EndSession { session, until }, Some(token)) => {
                 Ok(end_session(token, session, until, now).into_iter().collect())
             }
-            (ApiTokenCommand::Forget, Some(token)) if token.next_wake().is_some_and(|at| at <= now) => {
+            (ApiTokenCommand::Forget, Some(token)) if token.next_turn().is_some_and(|at| at <= now) => {
                 Ok(vec![ApiTokenEvent::TokenForgotten {}])
             }
             (ApiTokenCommand::Forget, Some(_)) => Ok(vec![]),
@@ -207,7 +207,7 @@ impl Object for ApiToken {
     }
 
     /// One that ended is listed for a while, then forgotten.
-    fn next_wake(&self) -> Option<Timestamp> {
+    fn next_turn(&self) -> Option<Timestamp> {
         self.ended_at().map(|end| end.plus(TOKEN_KEPT))
     }
 
@@ -355,8 +355,8 @@ mod tests {
         let kept = i64::try_from(TOKEN_KEPT.ms()).unwrap();
         let story = |ms: i64| play(vec![(0, Issue(new("1", None))), (1, Revoke), (ms, Forget)]).unwrap();
         assert!(!story(kept).is_over() && story(kept + 1).is_over());
-        assert_eq!(story(2).next_wake(), Some(at(kept + 1)));
-        assert_eq!(play(vec![(0, Issue(new("1", None)))]).unwrap().next_wake(), None);
+        assert_eq!(story(2).next_turn(), Some(at(kept + 1)));
+        assert_eq!(play(vec![(0, Issue(new("1", None)))]).unwrap().next_turn(), None);
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub struct Delivery {
 
 /// A job that listens to the delivery's hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredBound")]
 pub struct Bound {
     pub job: JobId,
     #[serde(flatten)]
@@ -54,7 +55,7 @@ pub struct Bound {
 
 /// What became of a delivery in one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "fate", rename_all = "snake_case")]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum DeliveryOutcome {
     /// The job has no run of it yet.
     Waiting,
@@ -70,6 +71,33 @@ pub enum DeliveryOutcome {
     Refused {
         reason: String,
     },
+}
+
+/// How a [`Bound`] is read: the outcome was called fate once, and a tag cannot have two names.
+#[derive(Deserialize)]
+struct StoredBound {
+    job: JobId,
+    #[serde(alias = "fate")]
+    outcome: String,
+    run: Option<RunId>,
+    status: Option<String>,
+    reason: Option<String>,
+}
+
+impl TryFrom<StoredBound> for Bound {
+    type Error = String;
+
+    fn try_from(stored: StoredBound) -> Result<Bound, String> {
+        let StoredBound { job, outcome, run, status, reason } = stored;
+        let outcome = match (outcome.as_str(), run, status, reason) {
+            ("waiting", None, None, None) => DeliveryOutcome::Waiting,
+            ("running", Some(run), None, None) => DeliveryOutcome::Running { run },
+            ("ended", Some(run), Some(status), None) => DeliveryOutcome::Ended { run, status },
+            ("refused", None, None, Some(reason)) => DeliveryOutcome::Refused { reason },
+            (name, ..) => return Err(format!("{name:?} with these fields is no outcome of a delivery")),
+        };
+        Ok(Bound { job, outcome })
+    }
 }
 
 /// Which of its rounds of runs a run belongs to: 0 for the arrival, then the replays.
@@ -227,7 +255,7 @@ impl Object for Delivery {
         delivery_rules::apply(before, event, at)
     }
 
-    fn next_wake(&self) -> Option<Timestamp> {
+    fn next_turn(&self) -> Option<Timestamp> {
         Some(if self.is_open() { self.check_at } else { self.expires_at() })
     }
 

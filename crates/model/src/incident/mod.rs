@@ -121,16 +121,6 @@ impl Incident {
             acknowledged_by: self.acknowledged.as_ref().map(|ack| ack.by.actor.clone()),
         }
     }
-
-    /// When the escalation, or an acknowledgement that runs out, wants something done.
-    pub fn next_turn(&self) -> Option<Timestamp> {
-        if self.status.is_ended() {
-            return None;
-        }
-        let step = self.escalation.as_ref().and_then(|escalating| escalating.due_at);
-        let expiry = self.acknowledged.as_ref().and_then(|ack| ack.expires_at);
-        step.into_iter().chain(expiry).min()
-    }
 }
 
 impl Object for Incident {
@@ -152,8 +142,18 @@ impl Object for Incident {
         apply::apply(before, event, at)
     }
 
-    fn next_wake(&self) -> Option<Timestamp> {
-        self.next_turn().into_iter().chain(self.outbox.next_wake()).min()
+    /// When the escalation, or an acknowledgement that runs out, wants something done.
+    fn next_turn(&self) -> Option<Timestamp> {
+        if self.status.is_ended() {
+            return None;
+        }
+        let step = self.escalation.as_ref().and_then(|escalating| escalating.due_at);
+        let expiry = self.acknowledged.as_ref().and_then(|ack| ack.expires_at);
+        step.into_iter().chain(expiry).min()
+    }
+
+    fn outbox_since(&self) -> Option<Timestamp> {
+        self.outbox.since()
     }
 
     fn clock(&self) -> Option<ClockFrame> {

@@ -108,25 +108,11 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
             }
         }
         Event::JobSkipped { run_id, reason, cause, gap, verdict } => {
-            match reason {
-                SkipReason::Overlap | SkipReason::QueueFull => overran(job, cause, verdict, at),
-                SkipReason::Misfire
-                | SkipReason::CatchUpLimit
-                | SkipReason::Paused
-                | SkipReason::Held
-                | SkipReason::Expired
-                | SkipReason::Changed => {}
+            if is_overlap(*reason) {
+                overran(job, cause, verdict, at);
             }
-            match reason {
-                SkipReason::Misfire
-                | SkipReason::CatchUpLimit
-                | SkipReason::Overlap
-                | SkipReason::QueueFull
-                | SkipReason::Expired => {
-                    put(job, at, Notice::Skipped { run_id: *run_id, reason: *reason, gap: *gap });
-                }
-                // Whoever paused, held or changed the job knows.
-                SkipReason::Paused | SkipReason::Held | SkipReason::Changed => {}
+            if is_news(*reason) {
+                put(job, at, Notice::Skipped { run_id: *run_id, reason: *reason, gap: *gap });
             }
             ended(job, at, *run_id, "skipped");
         }
@@ -150,6 +136,24 @@ pub(super) fn note(job: &mut Job, event: &Event, at: Timestamp) {
         | Event::JobFollowed {}
         | Event::UpstreamEnded { .. }
         | Event::Published { .. } => {}
+    }
+}
+
+/// Whether a run before it was still running.
+const fn is_overlap(reason: SkipReason) -> bool {
+    match reason {
+        SkipReason::Overlap | SkipReason::QueueFull => true,
+        SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::Expired => false,
+        SkipReason::Paused | SkipReason::Held | SkipReason::Changed => false,
+    }
+}
+
+/// Whoever paused, held or changed the job knows.
+const fn is_news(reason: SkipReason) -> bool {
+    match reason {
+        SkipReason::Misfire | SkipReason::CatchUpLimit | SkipReason::Expired => true,
+        SkipReason::Overlap | SkipReason::QueueFull => true,
+        SkipReason::Paused | SkipReason::Held | SkipReason::Changed => false,
     }
 }
 

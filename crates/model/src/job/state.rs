@@ -19,7 +19,7 @@ use super::shard::{Shard, ShardEnd, ShardPosition};
 use crate::id::{FencingToken, Incarnation, JobId, RunId};
 use crate::limits::{AGEING_STEP, PRIORITY_MAX, RETENTION_SLACK, RETENTION_SLACK_MIN};
 use crate::moment::ClockFrame;
-use crate::outbox::Outbox;
+use crate::outbox::{self, Outbox};
 use crate::schedule::{Occurrence, Rule};
 use crate::text::is_default;
 use crate::time::{Millis, Timestamp};
@@ -252,9 +252,10 @@ impl Job {
         }
     }
 
-    /// The next moment at which something must be done without anybody asking.
-    pub fn next_wake(&self) -> Option<Timestamp> {
-        self.next_turn().into_iter().chain(self.outbox.next_wake()).min()
+    /// The next moment at which something must be done without anybody asking. What waits in the outbox is looked at
+    /// within the delay.
+    pub fn next_wake(&self, flush_delay: Millis) -> Option<Timestamp> {
+        outbox::wake(self.next_turn(), self.outbox.since(), flush_delay)
     }
 
     /// The next moment at which something must be decided: what waits in the outbox needs no decision.

@@ -267,8 +267,12 @@ impl Object for Monitor {
         }
     }
 
-    fn next_wake(&self) -> Option<Timestamp> {
-        self.due_at.into_iter().chain(self.outbox.next_wake()).min()
+    fn next_turn(&self) -> Option<Timestamp> {
+        self.due_at
+    }
+
+    fn outbox_since(&self) -> Option<Timestamp> {
+        self.outbox.since()
     }
 
     fn clock(&self) -> Option<ClockFrame> {

@@ -38,10 +38,12 @@ pub struct MonitorSettings {
 }
 
 fn grace_default() -> Millis {
-    Millis::from_secs(300)
+    MonitorSettings::GRACE_DEFAULT
 }
 
 impl MonitorSettings {
+    pub const GRACE_DEFAULT: Millis = Millis::from_secs(300);
+
     pub fn validate(&self) -> Result<(), Invalid> {
         text("name", &self.name, MONITOR_NAME_MAX_BYTES)?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');

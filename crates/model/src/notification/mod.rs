@@ -152,7 +152,7 @@ impl Notification {
     }
 
     pub fn is_past_its_time(&self, now: Timestamp) -> bool {
-        self.next_wake().is_some_and(|at| at <= now) && !self.is_waiting()
+        self.next_turn().is_some_and(|at| at <= now) && !self.is_waiting()
     }
 }
 
@@ -223,7 +223,7 @@ impl Object for Notification {
     }
 
     /// A notification that waits is tried; one that is settled is forgotten after a while.
-    fn next_wake(&self) -> Option<Timestamp> {
+    fn next_turn(&self) -> Option<Timestamp> {
         match &self.state {
             NotificationState::Waiting { next_try } => Some(*next_try),
             NotificationState::Delivered { at, .. } => Some(at.plus(NOTIFICATION_RETENTION)),

@@ -1,20 +1,16 @@
 //! What can be typed. Only the words; what they do is in `commands`.
 
+pub(crate) mod alerting;
 pub(crate) mod cron;
 pub(crate) mod daemon;
-pub(crate) mod definition;
 pub(crate) mod executor;
 pub(crate) mod hook;
 pub(crate) mod import;
-pub(crate) mod incident;
 pub(crate) mod job;
-pub(crate) mod monitor;
 pub(crate) mod node;
-pub(crate) mod notification;
 pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod store;
-pub(crate) mod subscription;
 pub(crate) mod token;
 pub(crate) mod values;
 
@@ -95,15 +91,15 @@ pub(crate) enum OrdoCommand {
     Hook(hook::HookSubcommand),
     /// Start and work on incidents
     #[command(subcommand, visible_alias = "incidents")]
-    Incident(incident::IncidentSubcommand),
+    Incident(alerting::incident::IncidentSubcommand),
     /// See which notifications were sent, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
-    Notification(notification::NotificationSubcommand),
+    Notification(alerting::notification::NotificationSubcommand),
     /// Expect a sign of life from work that runs elsewhere
     #[command(subcommand, visible_alias = "monitors")]
-    Monitor(monitor::MonitorSubcommand),
+    Monitor(alerting::monitor::MonitorSubcommand),
     /// Run a command and ping a monitor with its outcome: ordo watch --monitor backup -- ./backup.sh
-    Watch(monitor::WatchArgs),
+    Watch(alerting::monitor::WatchArgs),
     /// Understand cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
@@ -121,7 +117,7 @@ pub(crate) enum OrdoCommand {
     Node(node::NodeCommand),
     /// Send events to URLs, as signed webhooks
     #[command(subcommand, visible_alias = "subscriptions")]
-    Subscription(subscription::SubscriptionSubcommand),
+    Subscription(alerting::subscription::SubscriptionSubcommand),
     /// How the daemon is doing
     Status,
     /// The effective configuration, and where each value came from

@@ -161,7 +161,7 @@ fn came(talk: &CommandSession, items: &[Value]) -> String {
 
 async fn replay(talk: &CommandSession, args: &ReplayArgs) -> Result<Exit> {
     let place = format!("{}/deliveries/{}/replay", path(&args.hook.slug), path_segment(&args.delivery));
-    let delivery = talk.post(&place, None).await?;
+    let delivery = talk.post_empty(&place).await?;
     let jobs = delivery["runs"].as_array().map_or(0, Vec::len);
     talk.value(&delivery, || format!("replaying {} for {jobs} job(s)\n", args.delivery))?;
     Ok(Exit::Done)

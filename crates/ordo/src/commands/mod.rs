@@ -1,5 +1,6 @@
 //! What each command does, one file per family.
 
+mod alerting;
 mod completions;
 mod config;
 mod cron;
@@ -7,20 +8,15 @@ mod executors;
 mod find;
 mod hook;
 mod import;
-mod incident;
 mod job;
-mod monitor;
 mod node;
-mod notification;
 mod pages;
 mod run;
 mod secret;
 mod status;
 mod store;
-mod subscription;
 mod talk;
 mod token;
-mod watch;
 
 use crate::cli::{Cli, OrdoCommand};
 use crate::error::{Error, Exit, Result};
@@ -35,17 +31,21 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         OrdoCommand::Executors => wait(executors::run(&CommandSession::new(&common)?)),
         OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Run(command) => wait(run::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Incident(command) => wait(incident::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Notification(command) => wait(notification::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Monitor(command) => wait(monitor::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Watch(args) => wait(watch::run(CommandSession::new(&common), &args)),
+        OrdoCommand::Incident(command) => wait(alerting::incident::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Notification(command) => {
+            wait(alerting::notification::run(&CommandSession::new(&common)?, command))
+        }
+        OrdoCommand::Monitor(command) => wait(alerting::monitor::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Watch(args) => wait(alerting::watch::run(CommandSession::new(&common), &args)),
         OrdoCommand::Import(command) => wait(import::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Hook(command) => wait(hook::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Cron(command) => cron::run(&command, &common),
         OrdoCommand::Secret(command) => wait(secret::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Store(command) => wait(store::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Node(command) => wait(node::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Subscription(command) => wait(subscription::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Subscription(command) => {
+            wait(alerting::subscription::run(&CommandSession::new(&common)?, command))
+        }
         OrdoCommand::Token(command) => wait(token::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Status => wait(status::run(&CommandSession::new(&common)?)),
         OrdoCommand::Config { keys: true } => config::keys(common.output),

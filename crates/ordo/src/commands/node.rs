@@ -1,6 +1,7 @@
 //! `ordo node list|drain`
 
-use serde_json::{Value, json};
+use ordo_api::upkeep::DrainNode;
+use serde_json::Value;
 
 use super::find::text;
 use super::talk::CommandSession;
@@ -42,7 +43,7 @@ fn human(talk: &CommandSession, nodes: &[Value]) -> String {
 
 async fn drain(talk: &CommandSession, name: &str, draining: bool) -> Result<Exit> {
     let path = format!("/v1/nodes/{name}/drain");
-    let answer = talk.post(&path, Some(&json!({ "draining": draining }))).await?;
+    let answer = talk.post(&path, &DrainNode { draining }).await?;
     talk.value(&answer, || match draining {
         true => format!("{name} leaves new work to the others; what runs there goes on\n"),
         false => format!("{name} accepts work again\n"),

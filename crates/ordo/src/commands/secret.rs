@@ -1,5 +1,6 @@
 //! `ordo secret`: values go in, names come out.
 
+use ordo_api::access::SecretValue;
 use serde_json::{Value, json};
 
 use super::find::text;
@@ -16,7 +17,7 @@ pub(crate) async fn run(talk: &CommandSession, command: SecretSubcommand) -> Res
         SecretSubcommand::Set(args) => set(talk, &args).await,
         SecretSubcommand::List => list(talk).await,
         SecretSubcommand::Reseal => {
-            let done = talk.post("/v1/store/reseal", None).await?;
+            let done = talk.post_empty("/v1/store/reseal").await?;
             talk.value(&done, || {
                 format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
             })?;
@@ -37,7 +38,7 @@ fn path(name: &str) -> String {
 async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
     let value = secret_input::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
-    let kept = talk.client.put::<Value, _>(&path(name), &json!({ "value": value.as_str() })).await?;
+    let kept = talk.client.put::<Value, _>(&path(name), &SecretValue { value: value.as_str().to_owned() }).await?;
     talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;
     Ok(Exit::Done)
 }

@@ -55,11 +55,12 @@ impl CommandSession {
         Ok(self.client.get(path).await?)
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value> {
-        Ok(match body {
-            Some(body) => self.client.post(path, body).await?,
-            None => self.client.post_empty(path).await?,
-        })
+    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value> {
+        Ok(self.client.post(path, body).await?)
+    }
+
+    pub(crate) async fn post_empty(&self, path: &str) -> Result<Value> {
+        Ok(self.client.post_empty(path).await?)
     }
 
     /// Prints one piece of data.

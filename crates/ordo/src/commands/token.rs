@@ -1,8 +1,9 @@
 //! `ordo token`: who is let in, and as what.
 
+use ordo_api::access::NewToken;
 use ordo_model::Role;
 use ordo_model::api_token::ApiToken;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::find::text;
@@ -23,13 +24,16 @@ pub(crate) async fn run(talk: &CommandSession, command: TokenCommand) -> Result<
 
 /// The token alone goes to standard output, so that it can be piped to where it belongs.
 async fn add(talk: &CommandSession, args: &TokenAddArgs) -> Result<Exit> {
-    let mut form = json!({ "name": args.name, "role": Role::from(args.role), "expires_in": args.expires });
-    for (field, names) in [("groups", &args.groups), ("tools", &args.tools)] {
-        if !names.is_empty() {
-            form[field] = json!(names);
-        }
-    }
-    let made = talk.post("/v1/tokens", Some(&form)).await?;
+    let some = |names: &[String]| (!names.is_empty()).then(|| names.iter().cloned().collect());
+    let form = NewToken {
+        name: args.name.clone(),
+        role: Role::from(args.role).name().to_owned(),
+        expires_at: None,
+        expires_in: args.expires,
+        groups: some(&args.groups),
+        tools: some(&args.tools),
+    };
+    let made = talk.post("/v1/tokens", &form).await?;
     if talk.format == Format::Table {
         let until = time::of(&made["expires_at"]).map(|end| format!(", until {}", time::absolute(end, &talk.zone)));
         let serves = made["serves"].as_str().filter(|_| args.role == RoleName::Executor);

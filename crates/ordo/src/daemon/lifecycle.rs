@@ -4,6 +4,7 @@
 //! end or was recorded as ended. The engine has threads of its own: however many ask and read, what is due begins.
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,12 +19,13 @@ use tokio_util::sync::CancellationToken;
 use super::mirror::ConfiguredMirror;
 use super::senders::ConfiguredSenders;
 use super::signals::Signals;
-use super::{DaemonPlan, admin, logging, parts, service, socket};
+use super::socket::{self, SocketFile};
+use super::{DaemonPlan, admin, logging, parts, service};
 use crate::config::Settings;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, StateFolder, shown};
 use crate::key_file::KeyFile;
-use crate::maintenance::StoreKeeper;
+use crate::maintenance::StoreMaintenance;
 use crate::telemetry::{self, Exporter};
 use crate::zone_data;
 
@@ -33,7 +35,6 @@ pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     if let Some(warning) = zone_data::install(plan.settings.time.zones) {
         tracing::warn!("{warning}");
     }
-    ordo_model::outbox::set_flush_delay(plan.settings.outbox.flush_delay_ms);
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
     let work = threads("ordo-engine", Some(ENGINE_THREADS))?;
     let edge = threads("ordo-edge", None)?;
@@ -71,38 +72,26 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     // Before the socket is there: as long as it is, the address is this daemon's.
     folder.forget_address()?;
     let tools = parts::toolbox(settings, &folder)?;
-    let (unix, socket_file) = socket::bind(&folder.socket())?;
-    let tcp = match &plan.listen {
-        Some(listen) => Some(parts::listener(listen).await?),
-        None => None,
-    };
+    let sockets = Sockets::bind(&folder, plan.listen.as_deref()).await?;
+    let url = sockets.url();
     let exporting = exporter.map(Exporter::start);
     let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
     let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
-    let address = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
-    let url = address.map(|address| format!("http://{address}"));
-    let about = NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url: url.clone() };
     let name = parts::node_name(settings, &store);
     let options = EngineOptions {
         node: name.clone(),
-        group: settings.group.clone(),
-        tick_rate: plan.tick_rate,
-        pools: settings.pools.sizes(),
-        about,
-        sampling: Sampling::part(settings.telemetry.sample),
         keys,
         senders: outside.senders.clone(),
-        escalations: parts::escalations(settings)?,
+        ..engine_options(&plan, url.clone())?
     };
     let engine = on(work, parts::engine(store.store(), tools, options)).await?;
     // Before anybody is answered: no address is served without a token.
     let token = admin::admit(&engine, &folder, &name).await?;
-    if let Some(address) = address {
+    if let Some(address) = sockets.address() {
         folder.write_address(address)?;
     }
-    let shutdown = CancellationToken::new();
     let node = NodeIdentity { name, tick_rate: plan.tick_rate };
-    let maintenance = Arc::new(StoreKeeper::new(store, folder.clone()));
+    let maintenance = Arc::new(StoreMaintenance::new(store, folder.clone()));
     let mirroring = mirror.start(&engine);
     let adapters = Adapters { mirror: mirroring.as_ref().map(|mirror| mirror.status.clone()), ..outside.adapters() };
     let app = App::new(engine.clone(), Auth::token(token.text.expose()), maintenance, node)
@@ -110,7 +99,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
         .limited(settings.limits.into())
         .with_adapters(adapters);
     let _following = outside.follow(engine.clone());
-    let work = async {
+    let working = async {
         app.set_ready(true);
         let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
         ready(&place);
@@ -118,10 +107,8 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
         wait(&mut signals, &app, &engine, settings).await;
-        shutdown.cancel();
     };
-    tokio::join!(serve(&app, unix, tcp, &shutdown), work);
-    drop(socket_file);
+    sockets.serve_while(&app, working).await;
     if let Some(mirroring) = mirroring {
         mirroring.end().await;
     }
@@ -141,12 +128,60 @@ fn ready(place: impl std::fmt::Display) {
     }
 }
 
-/// Until the shutdown fires and what was asked has been answered.
-async fn serve(app: &App, unix: UnixListener, tcp: Option<TcpListener>, shutdown: &CancellationToken) {
-    let socket = ordo_server::serve_unix(unix, app.clone(), shutdown.clone());
-    match tcp {
-        Some(tcp) => drop(tokio::join!(socket, ordo_server::serve_tcp(tcp, app.clone(), shutdown.clone()))),
-        None => socket.await,
+/// What the settings say of the engine; the rest is known when the store is open.
+fn engine_options(plan: &DaemonPlan, url: Option<String>) -> Result<EngineOptions> {
+    let settings = &plan.settings;
+    Ok(EngineOptions {
+        group: settings.group.clone(),
+        tick_rate: plan.tick_rate,
+        flush_delay: settings.outbox.flush_delay_ms,
+        pools: settings.pools.sizes(),
+        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url },
+        sampling: Sampling::part(settings.telemetry.sample),
+        escalations: parts::escalations(settings)?,
+        ..EngineOptions::default()
+    })
+}
+
+/// Where the daemon is reached.
+struct Sockets {
+    unix: UnixListener,
+    tcp: Option<TcpListener>,
+    socket_file: SocketFile,
+}
+
+impl Sockets {
+    async fn bind(folder: &StateFolder, listen: Option<&str>) -> Result<Sockets> {
+        let (unix, socket_file) = socket::bind(&folder.socket())?;
+        let tcp = match listen {
+            Some(listen) => Some(parts::listener(listen).await?),
+            None => None,
+        };
+        Ok(Sockets { unix, tcp, socket_file })
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().and_then(|tcp| tcp.local_addr().ok())
+    }
+
+    fn url(&self) -> Option<String> {
+        self.address().map(|address| format!("http://{address}"))
+    }
+
+    /// Until the work is over and what was asked has been answered.
+    async fn serve_while(self, app: &App, work: impl Future<Output = ()>) {
+        let Sockets { unix, tcp, socket_file } = self;
+        let shutdown = CancellationToken::new();
+        let ending = async {
+            work.await;
+            shutdown.cancel();
+        };
+        let socket = ordo_server::serve_unix(unix, app.clone(), shutdown.clone());
+        match tcp {
+            Some(tcp) => drop(tokio::join!(socket, ordo_server::serve_tcp(tcp, app.clone(), shutdown.clone()), ending)),
+            None => drop(tokio::join!(socket, ending)),
+        }
+        drop(socket_file);
     }
 }
 

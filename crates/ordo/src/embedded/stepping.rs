@@ -1,19 +1,19 @@
-//! Transfer through time by hand: a month of a schedule in a moment.
+//! Time is moved by hand: a month of a schedule in a moment.
 //!
 //! Invariant: every alarm on the way rings at its own time, in order, and its work is done before time goes on.
 
 use std::time::Duration;
 
-use ordo_engine::clock::{SetClock, Stopwatch};
+use ordo_engine::clock::SetClock;
 use ordo_engine::run_list::RunFilter;
 use ordo_model::job::RunStatus;
 use ordo_model::{Millis, Timestamp};
+use tokio::sync::broadcast::error::RecvError;
 
 use super::{Error, Ordo};
 
 /// How long the work of one moment may take, by the clock on the wall.
 const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Ordo {
     /// Moves the clock on, from one alarm to the next, and lets everything that is due be done.
@@ -39,7 +39,7 @@ impl Ordo {
     }
 
     async fn is_quiet(&self, now: Timestamp) -> Result<bool, Error> {
-        if self.next_alarm(now).await?.is_some() || !self.engine.is_idle().await {
+        if self.next_alarm(now).await?.is_some() {
             return Ok(false);
         }
         let filter = RunFilter { status: RunStatus::code_of("running"), ..RunFilter::default() };
@@ -48,20 +48,26 @@ impl Ordo {
 
     /// Waits until nothing is due and nothing runs.
     async fn settle(&self, clock: &SetClock) -> Result<(), Error> {
-        let watch = Stopwatch::start();
-        // Seen once it may be between two steps; seen again it is so.
+        tokio::time::timeout(PATIENCE, self.settled(clock)).await.unwrap_or(Err(Error::NotQuiet))
+    }
+
+    /// Looks whenever something was committed. What is due leads to a commit, and so does the end of what runs.
+    async fn settled(&self, clock: &SetClock) -> Result<(), Error> {
+        let mut hints = self.engine.watch();
+        // Seen once it may be between two steps; seen again, after another turn of the core, it is so.
         let mut seen_quiet = false;
         loop {
             self.engine.look_at_the_clock();
+            self.engine.idle().await;
             let is_quiet = self.is_quiet(clock.at()).await?;
             if is_quiet && seen_quiet {
                 return Ok(());
             }
-            seen_quiet = is_quiet;
-            if watch.elapsed().to_std() > PATIENCE {
+            // Lagging or not, it is time to look again; nothing more comes from an engine that is gone.
+            if !is_quiet && matches!(hints.recv().await, Err(RecvError::Closed)) {
                 return Err(Error::NotQuiet);
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            seen_quiet = is_quiet;
         }
     }
 }

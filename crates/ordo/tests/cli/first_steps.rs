@@ -22,7 +22,8 @@ fn the_first_job_needs_no_quoting_and_answers_in_one_line() {
     let runs = world.ordo(&["run", "list"]).done().out;
     assert!(runs.starts_with("STATUS") && runs.contains("completed"), "{runs}");
     assert!(world.ordo(&["job", "show", "hello"]).done().out.contains("every second"));
-    assert!(world.ordo(&["run", "show", "hello"]).done().out.contains("exit_code"));
+    let over = run["id"].as_str().unwrap();
+    assert!(world.ordo(&["run", "show", over]).done().out.contains("exit_code"));
     assert!(world.ordo(&["status"]).done().out.contains("ready"));
     let history = world.ordo(&["job", "history", "hello"]).done().out;
     for event in ["JobScheduled", "JobTriggered", "JobStarted", "JobExecuted"] {

@@ -5,32 +5,20 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[allow(dead_code, reason = "the tests of the adapters need more of it")]
+#[path = "../../../adapters/tests/adapters/double/mod.rs"]
+mod double;
+
 #[cfg(feature = "kurrentdb")]
 #[allow(dead_code, unreachable_pub, reason = "the tests of the mirror need more of it")]
 #[path = "../../../kurrentdb/tests/mirror/stub/mod.rs"]
 mod stub;
 
 mod access;
-mod chains;
-mod configuration;
-mod confined_tools;
-mod copy_broken_off;
+mod alerting;
 mod daemon;
-mod discovery;
 mod first_steps;
 mod hooks;
-mod import;
-mod incidents;
 mod jobs;
-mod kurrentdb;
-mod log_lines;
-mod notifications;
-mod postgres;
-mod readers;
 mod refusals;
-mod runs;
-mod secrets;
-mod service;
 mod store;
-mod telemetry;
-mod tls;

@@ -2,7 +2,6 @@
 
 #![allow(dead_code)]
 
-pub(crate) mod slack;
 pub(crate) mod tls;
 
 use std::io::{BufRead, BufReader};

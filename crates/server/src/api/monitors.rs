@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ordo_api::monitors::{MonitorView, PingHeard};
+use ordo_api::alerting::monitors::{MonitorView, PingHeard};
 use ordo_api::{Code, Page};
 use ordo_engine::clock::new_id;
 use ordo_engine::{CommitExtras, Versioned};

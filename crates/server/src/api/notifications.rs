@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ordo_api::notifications::NotificationView;
+use ordo_api::alerting::notifications::NotificationView;
 use ordo_api::{Code, Page};
 use ordo_model::EntityId;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};

@@ -11,8 +11,6 @@ pub(crate) mod path;
 pub(crate) mod peer;
 pub(crate) mod problem;
 pub(crate) mod rate;
-pub(crate) mod request_span;
 pub(crate) mod security_headers;
-pub(crate) mod sse;
 pub(crate) mod streams;
 pub(crate) mod trace;

@@ -21,54 +21,42 @@ pub(crate) trait Name: FromStr {
 
 impl Name for JobId {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::JobNotFound, format!("there is no job {}: its id is a UUID", shortened(given)))
+        no_such(Code::JobNotFound, "job", given)
     }
 }
 
 impl Name for RunId {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::RunNotFound, format!("there is no run {}: its id is a UUID", shortened(given)))
+        no_such(Code::RunNotFound, "run", given)
     }
 }
 
-/// An incident.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IncidentId(pub(crate) Uuid);
+/// The id of something that has no type of its own for it in the model.
+macro_rules! id {
+    ($name:ident, $code:ident, $what:literal) => {
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name(pub(crate) Uuid);
 
-impl FromStr for IncidentId {
-    type Err = uuid::Error;
+        impl FromStr for $name {
+            type Err = uuid::Error;
 
-    fn from_str(text: &str) -> Result<IncidentId, uuid::Error> {
-        text.parse().map(IncidentId)
-    }
+            fn from_str(text: &str) -> Result<$name, uuid::Error> {
+                text.parse().map($name)
+            }
+        }
+
+        impl Name for $name {
+            fn missing(given: &str) -> Problem {
+                no_such(Code::$code, $what, given)
+            }
+        }
+    };
 }
 
-impl Name for IncidentId {
-    fn missing(given: &str) -> Problem {
-        Problem::new(Code::IncidentNotFound, format!("there is no incident {}: its id is a UUID", shortened(given)))
-    }
-}
-
-/// A notification.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NotificationId(pub(crate) Uuid);
-
-impl FromStr for NotificationId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<NotificationId, uuid::Error> {
-        text.parse().map(NotificationId)
-    }
-}
-
-impl Name for NotificationId {
-    fn missing(given: &str) -> Problem {
-        Problem::new(
-            Code::NotificationNotFound,
-            format!("there is no notification {}: its id is a UUID", shortened(given)),
-        )
-    }
-}
+id!(IncidentId, IncidentNotFound, "incident");
+id!(NotificationId, NotificationNotFound, "notification");
+id!(SubscriptionId, SubscriptionNotFound, "subscription");
+id!(TokenId, TokenNotFound, "token");
 
 impl Name for EntityId {
     fn missing(given: &str) -> Problem {
@@ -113,24 +101,6 @@ impl Name for SecretNamePath {
     }
 }
 
-/// The id of a token.
-#[derive(Debug)]
-pub(crate) struct TokenId(pub(crate) Uuid);
-
-impl FromStr for TokenId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<TokenId, uuid::Error> {
-        text.parse().map(TokenId)
-    }
-}
-
-impl Name for TokenId {
-    fn missing(given: &str) -> Problem {
-        Problem::new(Code::TokenNotFound, format!("there is no token {}: its id is a UUID", shortened(given)))
-    }
-}
-
 impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
     type Rejection = Problem;
 
@@ -138,6 +108,10 @@ impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
         let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| T::missing(""))?;
         text.parse().map(Named).map_err(|_| T::missing(&text))
     }
+}
+
+fn no_such(code: Code, what: &str, given: &str) -> Problem {
+    Problem::new(code, format!("there is no {what} {}: its id is a UUID", shortened(given)))
 }
 
 fn shortened(given: &str) -> String {

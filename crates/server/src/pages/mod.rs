@@ -23,7 +23,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
     vec![
         ("/", get(home::show)),
         ("/live", get(layout::live::follow)),
-        ("/preferences", post(layout::preferences::change)),
+        ("/preferences", post(layout::context::preferences::change)),
         ("/assets/{mark}/{name}", get(layout::assets::show)),
         ("/jobs", get(jobs::show)),
         ("/jobs/new", get(jobs::edit::blank).post(jobs::edit::create)),

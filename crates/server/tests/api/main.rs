@@ -2,38 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod access;
-mod actions;
-mod batch;
-mod chains;
-mod compression;
-mod errors;
+mod alerting;
+mod auth;
 mod events;
-mod executor_gifts;
-mod executor_identity;
 mod executors;
-mod exposition;
 mod hooks;
-mod idempotency;
-mod incidents;
+mod http;
 mod jobs;
-mod lists;
-mod login;
-mod logs;
-mod matrix;
-mod metrics;
-mod monitors;
-mod openapi;
-mod orders;
 mod pages;
-mod runs;
-mod secrets;
-mod slack;
-mod status;
-mod store;
-mod stream_ends;
-mod streams;
-mod strictness;
-mod subscriptions;
-mod trace;
-mod wire;
+mod upkeep;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ordo_model::job::{Cause, Definition, Event, SkipReason};
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, RunId, Timestamp};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -177,11 +177,8 @@ impl<'h> Books<'h> {
             Event::JobFailed { run_id, attempt, reason, retry_at, .. } => {
                 let failure = FailedAttempt { attempt: *attempt, reason, retry_at: retry_at.map(Timestamp::ms), at };
                 let report = |token| evidence.report(*run_id, token);
-                let heard = book.runs.running_token(*run_id).and_then(|token| evidence.given_at(*run_id, token));
-                let unheard = heard.filter(|given| entry.mono - given.max(&self.trouble_until) > HEARING_MS);
-                require(reason != NO_REPORT || unheard.is_none(), || {
-                    format!("run {run_id} was reported, and not heard")
-                })?;
+                let is_unheard = book.is_unheard(*run_id, evidence, entry.mono, self.trouble_until);
+                require(reason != NO_REPORT || !is_unheard, || format!("run {run_id} was reported, and not heard"))?;
                 book.runs.failed(*run_id, &failure, &book.definition, alive, report)
             }
             Event::RunReady { run_id } => book.runs.ready(*run_id, at),
@@ -248,6 +245,12 @@ impl<'h> Books<'h> {
 }
 
 impl JobBook {
+    /// Whether the report of the run was given so long ago that it must have been written down.
+    fn is_unheard(&self, run: RunId, evidence: &Evidence, mono: i64, trouble_until: i64) -> bool {
+        let given = self.runs.running_token(run).and_then(|token| evidence.given_at(run, token));
+        given.is_some_and(|given| mono - given.max(trouble_until) > HEARING_MS)
+    }
+
     fn may_be_forgotten(&self, wall_max: i64) -> bool {
         let age = self.definition.retention.age.ms() as i64;
         self.ledger.is_over() && self.runs.active().is_empty() && self.last_at + age <= wall_max

@@ -3,13 +3,13 @@
 //! Invariant: an input never reaches a shell unless it says `script`; with a list of allowed commands, nothing
 //! else starts, and no script or variable can smuggle another program in.
 
-mod attend;
 mod capture;
 mod ending;
 pub(crate) mod environment;
 mod input;
 mod lines;
 pub(crate) mod runner;
+mod running_command;
 mod tail;
 
 use std::sync::Arc;

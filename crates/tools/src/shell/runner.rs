@@ -11,8 +11,8 @@ use ordo_engine::clock::new_id;
 use ordo_engine::tool::{Failure, Work};
 use serde_json::Value;
 
-use super::attend::Attended;
 use super::environment::Environment;
+use super::running_command::RunningCommand;
 use crate::confinement::{Confinement, Limits};
 use crate::launcher::Launcher;
 use crate::launcher::confine::make_private_tmp;
@@ -63,7 +63,7 @@ impl ProcessRunner {
         let (runner, asked, wants_tmp) = (self.clone(), work.clone(), confinement.has_private_tmp());
         let (process, entry) = aside(move || runner.prepare(wants_tmp, &asked)).await??;
         let order = self.order(&invocation, confinement, stdin.as_ref().map(Bytes::len), &entry, work);
-        let outcome = attend(process, &order, &stdin.unwrap_or_default(), &entry, work).await;
+        let outcome = run_to_end(process, &order, &stdin.unwrap_or_default(), &entry, work).await;
         let outcome = outcome.unwrap_or_else(|error| Err(invocation.explain_launch(&error)));
         aside(move || entry.close()).await?;
         outcome
@@ -131,7 +131,7 @@ impl ProcessRunner {
 }
 
 /// From the start to the end of a command.
-async fn attend(
+async fn run_to_end(
     mut process: Supervised,
     order: &LaunchOrder,
     stdin: &[u8],
@@ -145,10 +145,10 @@ async fn attend(
     if !launched? && order.cgroup.is_some() {
         tracing::warn!(cgroup = ?order.cgroup, "a command could not be put into its cgroup");
     }
-    Ok(Attended::new(process, work.log.clone()).until_the_end(&work.cancel, entry).await)
+    Ok(RunningCommand::new(process, work.log.clone()).until_the_end(&work.cancel, entry).await)
 }
 
-/// Files and forks block; the threads that attend to other runs do not wait for them.
+/// Files and forks block; the threads of other runs do not wait for them.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| Failure::new(format!("interrupted while starting or ending the command: {error}")))

@@ -1,4 +1,4 @@
-//! A bench to try tools on: attempts with a log that can be read, and waiting for conditions.
+//! A bench to try tools on: attempts with a log that can be read, and waiting for processes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,8 +14,11 @@ use ordo_engine::trace::{RunTrace, Sampling};
 use ordo_model::LogStream;
 use ordo_model::{FencingToken, JobId, RunId};
 use ordo_tools::{Environment, Launcher, ProcessBook, ProcessRunner, Shell};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -129,14 +132,15 @@ pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, what).await.expect("in time")
 }
 
-/// Looks until `condition` holds.
-pub(crate) async fn until(condition: impl Fn() -> bool) {
-    in_time(async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+/// Until a process has ended, whoever reaps it: its handle is readable then.
+pub(crate) async fn gone(pid: i32) {
+    let handle = match pidfd_open(Pid::from_raw(pid).expect("a process"), PidfdFlags::NONBLOCK) {
+        // No stream, but whatever can be waited for is waited for alike; nothing is read from it.
+        Ok(handle) => UnixStream::from_std(handle.into()).unwrap(),
+        Err(Errno::SRCH) => return,
+        Err(error) => panic!("process {pid}: {error}"),
+    };
+    in_time(handle.readable()).await.unwrap();
 }
 
 /// Whether a process runs; one that waits to be reaped does not.

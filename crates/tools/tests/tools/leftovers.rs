@@ -9,8 +9,10 @@ use ordo_engine::tool::Tool;
 use ordo_tools::{Environment, ProcessBook, ProcessRunner, Shell};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::unix::pipe;
 
-use crate::bench::{attempt, is_alive, launcher, records, until};
+use crate::bench::{attempt, gone, in_time, is_alive, launcher, records};
 
 const FOLDER: &str = "TEST_DAEMON_FOLDER";
 const SCRIPT: &str = "TEST_DAEMON_SCRIPT";
@@ -41,44 +43,58 @@ fn start_daemon(folder: &TempDir, script: &str) -> Child {
         .unwrap()
 }
 
-fn read_pid(path: &Path) -> Option<i32> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+/// A named pipe into which a command writes its number. Whoever has begun is on record: a launcher gets its order after
+/// that.
+struct Announced(BufReader<pipe::Receiver>);
+
+impl Announced {
+    fn in_folder(folder: &TempDir, name: &str) -> Announced {
+        let path = folder.path().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        Announced(BufReader::new(pipe::OpenOptions::new().read_write(true).open_receiver(path).unwrap()))
+    }
+
+    async fn pid(mut self) -> i32 {
+        let mut line = String::new();
+        in_time(self.0.read_line(&mut line)).await.unwrap();
+        line.trim().parse().expect("a process number")
+    }
 }
 
 /// Kills an executor whose command has written its number to `pid`, and its launcher before; the command lives on.
 async fn die_leaving(folder: &TempDir, script: &str) -> i32 {
+    let announced = Announced::in_folder(folder, "pid");
     let mut daemon = start_daemon(folder, script);
-    let path = folder.path().join("pid");
-    until(|| read_pid(&path).is_some() && leader(folder).is_some()).await;
+    let pid = announced.pid().await;
     // It can do nothing about its launcher while it stands still.
     signal("-STOP", daemon.id().try_into().unwrap());
     kill(leader_pid(folder));
-    until(|| !is_alive(leader_pid(folder))).await;
+    gone(leader_pid(folder)).await;
     daemon.kill().unwrap();
     daemon.wait().unwrap();
-    let pid = read_pid(&path).unwrap();
     assert!(is_alive(pid));
     pid
 }
 
-fn record_file(folder: &TempDir) -> Option<std::path::PathBuf> {
-    let [name] = &records(folder)[..] else { return None };
-    Some(folder.path().join("processes").join(name))
+fn record_file(folder: &TempDir) -> std::path::PathBuf {
+    let names = records(folder);
+    assert_eq!(names.len(), 1, "{names:?}");
+    folder.path().join("processes").join(&names[0])
 }
 
-/// The second line of the record, once it is there.
-fn leader(folder: &TempDir) -> Option<Value> {
-    let text = fs::read_to_string(record_file(folder)?).ok()?;
-    serde_json::from_str(text.lines().nth(1)?).ok()
+/// The second line of the record.
+fn leader(folder: &TempDir) -> Value {
+    let text = fs::read_to_string(record_file(folder)).unwrap();
+    serde_json::from_str(text.lines().nth(1).unwrap()).unwrap()
 }
 
 fn leader_pid(folder: &TempDir) -> i32 {
-    leader(folder).unwrap()["pid"].as_i64().unwrap().try_into().unwrap()
+    leader(folder)["pid"].as_i64().unwrap().try_into().unwrap()
 }
 
 /// Replaces the second line of the record.
 fn write_leader(folder: &TempDir, leader: &str) {
-    let file = record_file(folder).unwrap();
+    let file = record_file(folder);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(file, format!("{}\n{leader}", text.lines().next().unwrap())).unwrap();
 }
@@ -104,14 +120,15 @@ async fn what_runs_when_its_executor_dies_is_ended_at_once() {
         "setsid env -i /bin/sh -c 'echo $$ > {0}/escaped; sleep 100; :' & echo $$ > {0}/pid; wait",
         folder.path().display()
     );
+    let [own, escaped] = ["pid", "escaped"].map(|name| Announced::in_folder(&folder, name));
     let mut daemon = start_daemon(&folder, &script);
-    let (pid, escaped) = (folder.path().join("pid"), folder.path().join("escaped"));
-    until(|| read_pid(&pid).is_some() && read_pid(&escaped).is_some() && leader(&folder).is_some()).await;
-    let all = [read_pid(&pid).unwrap(), read_pid(&escaped).unwrap(), leader_pid(&folder)];
+    let all = [own.pid().await, escaped.pid().await, leader_pid(&folder)];
     assert!(all.iter().all(|pid| is_alive(*pid)));
     daemon.kill().unwrap();
     daemon.wait().unwrap();
-    until(|| !all.iter().any(|pid| is_alive(*pid))).await;
+    for pid in all {
+        gone(pid).await;
+    }
     assert_eq!(book(folder.path()).sweep().await.unwrap(), 0, "nothing is left to be killed");
     assert!(records(&folder).is_empty(), "and the record goes");
 }
@@ -144,9 +161,9 @@ async fn a_process_that_only_got_the_same_number_is_not_killed() {
     let stranger = std::os::unix::process::CommandExt::process_group(&mut Command::new("sleep"), 0).arg("100").spawn();
     let mut stranger = stranger.unwrap();
     kill(ours);
-    until(|| !is_alive(ours)).await;
+    gone(ours).await;
     // This test takes less than the 10 ms of a tick; until a number comes round again, far more go by.
-    let started_ticks = leader(&folder).unwrap()["started_ticks"].as_u64().unwrap() - 1;
+    let started_ticks = leader(&folder)["started_ticks"].as_u64().unwrap() - 1;
     write_leader(&folder, &json!({"pid": stranger.id(), "started_ticks": started_ticks}).to_string());
     assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
     assert!(is_alive(stranger.id().try_into().unwrap()) && records(&folder).is_empty());
@@ -157,10 +174,9 @@ async fn a_process_that_only_got_the_same_number_is_not_killed() {
 #[tokio::test]
 async fn a_neighbour_that_is_alive_keeps_its_processes() {
     let folder = new_folder();
+    let announced = Announced::in_folder(&folder, "pid");
     let mut daemon = start_daemon(&folder, &format!("echo $$ > {}/pid; sleep 100; true", folder.path().display()));
-    let path = folder.path().join("pid");
-    until(|| read_pid(&path).is_some() && leader(&folder).is_some()).await;
-    let pid = read_pid(&path).unwrap();
+    let pid = announced.pid().await;
     assert_eq!(book(folder.path()).sweep().await.unwrap(), 0);
     assert!(is_alive(pid) && records(&folder).len() == 1);
     daemon.kill().unwrap();

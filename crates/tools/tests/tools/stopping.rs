@@ -7,7 +7,7 @@ use ordo_engine::tool::{Failure, Tool};
 use ordo_model::LogStream;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, attempt, in_time, is_alive, run, texts, until};
+use crate::bench::{Bench, attempt, gone, in_time, is_alive, run, texts};
 
 /// Starts a script, waits until it has printed `count` process numbers, stops it.
 async fn stop_after(script: &str, count: usize) -> (Vec<i32>, Failure, Vec<LogLine>) {
@@ -135,7 +135,7 @@ async fn a_run_that_is_dropped_kills_its_group() {
     let running = tokio::spawn(async move { shell.run(work).await });
     let pid: i32 = log.next().await.parse().unwrap();
     running.abort();
-    until(|| !is_alive(pid)).await;
+    gone(pid).await;
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_launcher_that_is_killed_is_a_failure_and_leaves_nothing() {
     assert!(Command::new("kill").args(["-9", &launcher.to_string()]).status().unwrap().success());
     let failure = in_time(running).await.unwrap().unwrap_err();
     assert!(failure.reason.contains("lost sight of the command"), "{failure:?}");
-    until(|| !is_alive(command)).await;
+    gone(command).await;
     assert!(bench.records().is_empty());
 }
 

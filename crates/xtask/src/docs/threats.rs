@@ -101,7 +101,7 @@ mod tests {
         let text =
             "fn helper() {}\n#[test]\nfn one() {}\n#[tokio::test(start_paused = true)]\n// why\nasync fn two() {}\n";
         assert_eq!(names(text).collect::<Vec<_>>(), ["one", "two"]);
-        assert_eq!(module(Path::new("crates/server/tests/api/access.rs")), "access");
+        assert_eq!(module(Path::new("crates/server/tests/api/auth/access.rs")), "access");
         assert_eq!(module(Path::new("crates/engine/src/dispatch/tests.rs")), "dispatch");
     }
 }

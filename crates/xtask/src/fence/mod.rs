@@ -1,8 +1,9 @@
 //! The fence: a crate depends only on what the table of rules lets it know, nothing that is shipped has what is made for
-//! tests, and a type name has one meaning.
+//! tests, a type name has one meaning, and no folder is crowded.
 //!
 //! Invariant: what holds is read from cargo's own metadata and from the sources, not from what a document says.
 
+mod folders;
 mod manifest;
 mod names;
 mod rules;
@@ -17,10 +18,14 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let manifests = manifest::read(root)?;
     let mut breaches: Vec<String> = manifests.iter().flat_map(breaches).collect();
     breaches.extend(names::check(root)?);
+    breaches.extend(folders::check(root)?);
     if !breaches.is_empty() {
         bail!("the fence is broken (rules: crates/xtask/src/fence/)\n  {}", breaches.join("\n  "));
     }
-    println!("{} crates know only what they may, and every type name has one meaning", manifests.len());
+    println!(
+        "{} crates know only what they may, every type name has one meaning, no folder is crowded",
+        manifests.len()
+    );
     Ok(())
 }
 

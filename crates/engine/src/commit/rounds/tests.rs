@@ -1,13 +1,16 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
 use ordo_model::job::{Definition, Pool, SlotReservation, SlottedCommand, Stage};
 use ordo_model::{FencingToken, Incarnation, JobId, RunId};
+use ordo_store::Disposition;
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
 use super::*;
 use crate::commit::change::SlotLocation;
 use crate::commit::command::SubmitError;
+use crate::commit::entity_command::{CommitExtras, EntityCommand};
 use crate::commit::job_command::JobReply;
 
 const NOW: Timestamp = Timestamp::MIN;
@@ -35,7 +38,8 @@ fn pause() -> Command {
 /// Two nodes on one store.
 fn nodes(is_shared: bool) -> [TestNode; 2] {
     let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
-    [store.clone(), store].map(|store| TestNode { rounds: Rounds::new(is_shared, Arc::default()), store })
+    [store.clone(), store]
+        .map(|store| TestNode { rounds: Rounds::new(is_shared, OUTBOX_FLUSH_DELAY, Arc::default()), store })
 }
 
 impl TestNode {
@@ -94,6 +98,32 @@ async fn on_a_shared_store_nobody_is_refused_because_of_what_was_true_before() {
     assert!(two.run(Command::Resume).await.is_ok());
     let again = one.run(pause()).await;
     assert!(again.is_ok(), "it is not paused any more: {again:?}");
+}
+
+/// What waits in an outbox is looked at within the delay that the rounds were given.
+#[tokio::test]
+async fn the_alarm_of_an_outbox_is_laid_by_the_delay_of_the_configuration() {
+    for delay in [OUTBOX_FLUSH_DELAY, Millis::from_secs(5)] {
+        let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
+        let mut node = TestNode { rounds: Rounds::new(false, delay, Arc::default()), store };
+        let by = By { actor: "anna".into(), source: IncidentSource::Api };
+        let start = StartIncident {
+            title: "down".into(),
+            description: String::new(),
+            severity: Severity::Sev3,
+            identifier: None,
+            generation: 0,
+            links: Vec::new(),
+            escalation: None,
+            by,
+        };
+        let start = IncidentCommand::Start(Box::new(start));
+        let (command, _answer) = EntityCommand::<Incident>::pair(Uuid::from_u128(7), start, CommitExtras::default());
+        node.rounds.push(Submission::new(command));
+        let (_, batch) = node.take_off().await.unwrap();
+        let Disposition::Keep { alarm, .. } = &batch.items[0].disposition else { panic!("it is kept") };
+        assert_eq!(alarm.map(|alarm| alarm.at), Some(NOW.plus(delay)));
+    }
 }
 
 #[tokio::test]

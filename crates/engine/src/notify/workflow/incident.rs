@@ -2,6 +2,7 @@
 
 use ordo_model::incident::{Incident, IncidentCommand};
 use ordo_model::notification::Message;
+use ordo_model::object::Object;
 use ordo_store::Fault;
 use uuid::Uuid;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use ordo_model::Timestamp;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
-use crate::error::Result;
+use crate::error;
 use ordo_import::{Imported, JobDraft};
 
 /// Which jobs of the server belong to the file.
@@ -20,23 +21,29 @@ pub(super) enum ImportScope {
     Named,
 }
 
-#[derive(Debug)]
+/// Printed as it is for programs.
+#[derive(Debug, Serialize)]
 pub(super) struct ImportItem {
     pub(super) place: String,
     pub(super) label: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
+    #[serde(flatten)]
     pub(super) act: Act,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
 pub(super) enum Act {
     /// The id is there once the job is.
     New {
+        #[serde(rename = "job", serialize_with = "fields")]
         draft: JobDraft,
         id: Option<String>,
     },
     Changed {
         id: String,
+        #[serde(skip)]
         revision: Option<u64>,
         changes: Vec<FieldChange>,
     },
@@ -48,11 +55,16 @@ pub(super) enum Act {
         id: String,
     },
     Refused {
+        #[serde(rename = "reason")]
         why: String,
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
+fn fields<S: Serializer>(draft: &JobDraft, serializer: S) -> Result<S::Ok, S::Error> {
+    draft.fields.serialize(serializer)
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct FieldChange {
     pub(super) field: &'static str,
     pub(super) from: Value,
@@ -69,7 +81,7 @@ pub(super) async fn with_server(
     talk: &CommandSession,
     reading: &Imported,
     wanted: ImportScope,
-) -> Result<Vec<ImportItem>> {
+) -> error::Result<Vec<ImportItem>> {
     let jobs = living(talk, reading, wanted).await?;
     Ok(all(reading, &jobs, talk.now()))
 }
@@ -79,7 +91,7 @@ async fn living(
     talk: &CommandSession,
     reading: &Imported,
     wanted: ImportScope,
-) -> Result<BTreeMap<String, Vec<Value>>> {
+) -> error::Result<BTreeMap<String, Vec<Value>>> {
     let mut found = Vec::new();
     match wanted {
         ImportScope::Beginning(prefix) => {

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::compare::{Act, FieldChange, ImportItem};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
-use crate::commands::talk::CommandSession;
+use crate::commands::talk::{CommandSession, wire};
 use crate::error::Result;
 use crate::output::{self, table};
 
 const VALUE_SHOWN: usize = 60;
 
 pub(super) fn print(talk: &CommandSession, items: &[ImportItem], notes: &[String], args: &ImportArgs) -> Result<()> {
-    let data: Vec<Value> = items.iter().map(item).collect();
+    let data: Vec<Value> = items.iter().map(wire).collect();
     talk.list(&data, || human(talk, items, args))?;
     // Programs find warnings in the data; people read them once, however many jobs they concern.
     if talk.format == crate::cli::Format::Table {
@@ -23,27 +23,6 @@ pub(super) fn print(talk: &CommandSession, items: &[ImportItem], notes: &[String
     }
     notes.iter().for_each(|note| output::note(&format!("note: {note}")));
     Ok(())
-}
-
-fn item(item: &ImportItem) -> Value {
-    let mut data = json!({ "action": name(&item.act), "label": item.label, "place": item.place });
-    match &item.act {
-        Act::New { draft, id } => {
-            data["id"] = json!(id);
-            data["job"] = Value::Object(draft.fields.clone());
-        }
-        Act::Changed { id, changes, .. } => {
-            data["id"] = json!(id);
-            let change = |change: &FieldChange| json!({ "field": change.field, "from": change.from, "to": change.to });
-            data["changes"] = changes.iter().map(change).collect();
-        }
-        Act::Same { id } | Act::Gone { id } => data["id"] = json!(id),
-        Act::Refused { why } => data["reason"] = json!(why),
-    }
-    if !item.warnings.is_empty() {
-        data["warnings"] = json!(item.warnings);
-    }
-    data
 }
 
 const fn name(act: &Act) -> &'static str {

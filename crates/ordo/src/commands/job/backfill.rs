@@ -1,6 +1,7 @@
 //! `ordo job backfill`: run the occurrences of a time that has passed once more.
 
-use serde_json::{Value, json};
+use ordo_api::jobs::BackfillJob;
+use serde_json::Value;
 
 use super::words;
 use crate::cli::job::BackfillArgs;
@@ -15,8 +16,8 @@ pub(crate) async fn run(talk: &CommandSession, args: &BackfillArgs) -> Result<Ex
     let zone = zone::asked(args.tz.as_deref())?;
     let from = zone::parse("--from", &args.from, &zone, talk.now())?;
     let to = zone::parse("--to", &args.to, &zone, talk.now())?;
-    let body = json!({ "from": from, "to": to, "dry_run": args.dry_run });
-    let answer = talk.post(&format!("/v1/jobs/{id}/backfill"), Some(&body)).await?;
+    let body = BackfillJob { from, to: Some(to), dry_run: args.dry_run };
+    let answer = talk.post(&format!("/v1/jobs/{id}/backfill"), &body).await?;
     talk.value(&answer, || {
         let count = &answer["count"];
         if !args.dry_run {

@@ -1,6 +1,7 @@
 //! `ordo job pause | resume | cancel`
 
-use serde_json::{Value, json};
+use ordo_api::jobs::PauseJob;
+use serde_json::Value;
 
 use super::words;
 use crate::cli::job::ReasonArgs;
@@ -9,11 +10,15 @@ use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 
 pub(crate) async fn pause(talk: &CommandSession, args: &ReasonArgs) -> Result<Exit> {
-    order(talk, &args.job.job, "pause", args.reason.as_deref(), "paused").await
+    let id = find::job(talk, &args.job.job).await?;
+    let answer = talk.post(&format!("/v1/jobs/{id}/pause"), &PauseJob { reason: args.reason.clone() }).await?;
+    report(talk, "paused", &id, answer).await
 }
 
 pub(crate) async fn resume(talk: &CommandSession, name: &str) -> Result<Exit> {
-    order(talk, name, "resume", None, "resumed").await
+    let id = find::job(talk, name).await?;
+    let answer = talk.post_empty(&format!("/v1/jobs/{id}/resume")).await?;
+    report(talk, "resumed", &id, answer).await
 }
 
 pub(crate) async fn cancel(talk: &CommandSession, args: &ReasonArgs) -> Result<Exit> {
@@ -21,13 +26,6 @@ pub(crate) async fn cancel(talk: &CommandSession, args: &ReasonArgs) -> Result<E
     let reason = crate::locate::query(&[("reason", args.reason.clone())]);
     let answer = talk.client.delete::<Value>(&format!("/v1/jobs/{id}{reason}")).await?;
     report(talk, "cancelled", &id, answer).await
-}
-
-async fn order(talk: &CommandSession, name: &str, verb: &str, reason: Option<&str>, done: &str) -> Result<Exit> {
-    let id = find::job(talk, name).await?;
-    let body = reason.map(|reason| json!({ "reason": reason }));
-    let answer = talk.post(&format!("/v1/jobs/{id}/{verb}"), body.as_ref()).await?;
-    report(talk, done, &id, answer).await
 }
 
 async fn report(talk: &CommandSession, done: &str, id: &str, answer: Value) -> Result<Exit> {

@@ -7,7 +7,7 @@ use ordo_model::job::{After, Block, IncidentPolicy, Reaction};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::cli::definition::{ActionArgs, PolicyArgs, ReactionArgs};
+use crate::cli::job::definition::{ActionArgs, PolicyArgs, ReactionArgs};
 use crate::commands::find;
 use crate::commands::talk::{CommandSession, wire};
 use crate::error::{Error, Result};

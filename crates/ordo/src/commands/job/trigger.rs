@@ -1,6 +1,6 @@
 //! `ordo job trigger`: run a job now, and with `--wait` see it through.
 
-use serde_json::json;
+use ordo_api::jobs::TriggerJob;
 
 use super::words::quoted;
 use crate::cli::Format;
@@ -14,8 +14,8 @@ use crate::output;
 
 pub(crate) async fn run(talk: &CommandSession, args: &TriggerNowArgs) -> Result<Exit> {
     let id = find::job(talk, &args.job.job).await?;
-    let body = args.input.as_ref().map(|input| json!({ "tool_input": input }));
-    let answer = talk.post(&format!("/v1/jobs/{id}/trigger"), body.as_ref()).await?;
+    let body = TriggerJob { tool_input: args.input.clone() };
+    let answer = talk.post(&format!("/v1/jobs/{id}/trigger"), &body).await?;
     let run = text(&answer, "run_id");
     if args.wait {
         return wait(talk, &run).await;

@@ -4,7 +4,7 @@ use ordo_model::Timestamp;
 use ordo_model::job::Trigger;
 use ordo_model::schedule::{Dst, Rule, Schedule};
 
-use crate::cli::definition::TriggerArgs;
+use crate::cli::job::definition::TriggerArgs;
 use crate::error::{Error, Result};
 use crate::zone;
 

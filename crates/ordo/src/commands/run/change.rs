@@ -8,7 +8,7 @@ use crate::error::{Exit, Result};
 
 pub(crate) async fn cancel(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::run(talk, name).await?;
-    let answer = talk.post(&format!("/v1/runs/{id}/cancel"), None).await?;
+    let answer = talk.post_empty(&format!("/v1/runs/{id}/cancel")).await?;
     talk.value(&answer, || {
         let status = text(&answer["status"], "type");
         match status.as_str() {
@@ -21,7 +21,7 @@ pub(crate) async fn cancel(talk: &CommandSession, name: &str) -> Result<Exit> {
 
 pub(crate) async fn retry(talk: &CommandSession, name: &str) -> Result<Exit> {
     let id = find::run(talk, name).await?;
-    let answer = talk.post(&format!("/v1/runs/{id}/retry"), None).await?;
+    let answer = talk.post_empty(&format!("/v1/runs/{id}/retry")).await?;
     talk.value(&answer, || {
         let new = new_run(&answer);
         format!("running {id} once more: run {new}\nfollow it with: ordo run logs -f {new}")

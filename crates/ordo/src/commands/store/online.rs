@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use ordo_api::upkeep::BackupStore;
 use ordo_client::Error as ClientError;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Result};
@@ -48,7 +49,7 @@ impl OnlineStore {
 
     pub(super) async fn backup(&self, to: &Path) -> Result<()> {
         let _progress = Progress::silent("the daemon copies its store");
-        self.client.post::<Value, _>("/v1/store/backup", &json!({ "to": to })).await?;
+        self.client.post::<Value, _>("/v1/store/backup", &BackupStore { to: to.to_owned() }).await?;
         Ok(())
     }
 }

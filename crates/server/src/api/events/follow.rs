@@ -19,8 +19,8 @@ use crate::api::events::streams::view;
 use crate::app::App;
 use crate::auth::caller::Caller;
 use crate::http::problem::Problem;
-use crate::http::sse::{self, Changes, Turns};
 use crate::http::streams::StreamPass;
+use crate::http::streams::sse::{self, Changes, Turns};
 
 /// How many events one read takes from the store: what one follower holds in memory.
 const READ_AT_ONCE: usize = 64;

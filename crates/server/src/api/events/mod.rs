@@ -18,8 +18,8 @@ use crate::auth::caller::Caller;
 use crate::http::params::Params;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
-use crate::http::sse::{last_event_id, not_an_id, wants_events};
 use crate::http::streams::Counting;
+use crate::http::streams::sse::{last_event_id, not_an_id, wants_events};
 
 /// From the event behind the position `after` on; from the oldest that is kept when it is left out.
 pub(crate) async fn read(

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ordo_api::incidents::{
+use ordo_api::alerting::incidents::{
     Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
 };
 use ordo_api::{Code, Page};

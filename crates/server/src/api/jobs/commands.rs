@@ -21,7 +21,7 @@ use crate::http::idempotency::{self, Once};
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::http::request_span::CallerTrace;
+use crate::http::trace::request_span::CallerTrace;
 
 /// How many occurrences a preview shows by default.
 const PREVIEW_DEFAULT: usize = 10;

@@ -20,8 +20,8 @@ use serde::Serialize;
 use crate::api::runs::logs::view;
 use crate::app::App;
 use crate::http::problem::Problem;
-use crate::http::sse::{self, Changes, Turns};
 use crate::http::streams::StreamPass;
+use crate::http::streams::sse::{self, Changes, Turns};
 
 struct LogFollower {
     engine: Engine,

@@ -17,8 +17,8 @@ use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
-use crate::http::sse::{last_event_id, wants_events};
 use crate::http::streams::Counting;
+use crate::http::streams::sse::{last_event_id, wants_events};
 
 pub(crate) fn view(NumberedLine { seq, line }: NumberedLine) -> LogLineView {
     LogLineView { id: seq.to_string(), at: line.at, stream: line.stream, text: line.text, attempt: line.attempt }

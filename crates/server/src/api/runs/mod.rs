@@ -23,7 +23,7 @@ use crate::http::idempotency::Once;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::http::request_span::CallerTrace;
+use crate::http::trace::request_span::CallerTrace;
 
 const CANCELLED: &str = "cancelled on request";
 

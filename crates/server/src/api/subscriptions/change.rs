@@ -3,10 +3,9 @@
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use ordo_api::subscriptions::SubscriptionPatch;
+use ordo_api::alerting::subscriptions::SubscriptionPatch;
 use ordo_model::subscription::SubscriptionCommand;
 
-use super::SubscriptionId;
 use super::find;
 use super::order;
 use super::secret;
@@ -14,7 +13,7 @@ use super::view;
 use crate::app::App;
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
-use crate::http::path::Named;
+use crate::http::path::{Named, SubscriptionId};
 use crate::http::problem::Problem;
 
 /// What stands for a secret that is to be made.

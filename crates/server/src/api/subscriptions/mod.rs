@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ordo_api::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
+use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionRemoved, SubscriptionTest, SubscriptionView};
 use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_engine::clock::new_id;
@@ -24,29 +24,10 @@ use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
 use crate::http::params::{Cursor, Params, next_cursor};
-use crate::http::path::{Name, Named};
+use crate::http::path::{Named, SubscriptionId};
 use crate::http::problem::Problem;
 
 pub(crate) use change::update;
-
-/// The id of a subscription in a path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SubscriptionId(Uuid);
-
-impl std::str::FromStr for SubscriptionId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<SubscriptionId, uuid::Error> {
-        text.parse().map(SubscriptionId)
-    }
-}
-
-impl Name for SubscriptionId {
-    fn missing(given: &str) -> Problem {
-        let shown: String = given.chars().take(60).collect();
-        Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {shown:?}: its id is a UUID"))
-    }
-}
 
 fn view(caller: &Caller, subscription: &Versioned<Subscription>) -> SubscriptionView {
     SubscriptionView::of(subscription.id, subscription, caller.sees_credentials(Kind::Subscription))

@@ -6,33 +6,27 @@ use ordo_model::job::{AfterMode, AfterOn, Block, Definition, KeySource, OnConfli
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
+/// What is written in another way than as an option of the same name.
+const OWN_FORM: [&str; 3] = ["label", "tool_name", "block"];
+
 pub(crate) fn cli(definition: &Definition) -> String {
     let mut words = vec!["ordo job add".to_owned(), quoted(&definition.label)];
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     let short = short_form(definition);
     trigger_options(&definition.trigger, &mut option);
-    for (key, name) in [
-        ("description", "description"),
-        ("description_url", "description-url"),
-        ("group", "group"),
-        ("routing", "routing"),
-        ("timeout", "timeout"),
-    ] {
-        if let Some(text) = short.get(key).and_then(Value::as_str) {
-            option(name, text);
+    for (key, value) in short.iter().filter(|(key, _)| !OWN_FORM.contains(&key.as_str())) {
+        if let Some(text) = one_word(value) {
+            option(&key.replace('_', "-"), &text);
         }
     }
-    if let Some(misfire) = short.get("misfire") {
-        option("misfire", &misfire.as_str().map_or_else(|| misfire.to_string(), str::to_owned));
+    if let Some(misfire @ Value::Object(_)) = short.get("misfire") {
+        option("misfire", &misfire.to_string());
     }
     match definition.block {
         Block::Serial => {}
         Block::Discard => option("block", "discard"),
         Block::Cover => option("block", "cover"),
         Block::Concurrent { max } => option("concurrent", &max.to_string()),
-    }
-    if short.contains_key("priority") {
-        option("priority", &definition.priority.to_string());
     }
     if definition.retry.max_attempts > 1 {
         option("retry", &(definition.retry.max_attempts - 1).to_string());
@@ -42,15 +36,21 @@ pub(crate) fn cli(definition: &Definition) -> String {
         option("retain-runs", &definition.retention.runs.to_string());
         option("retain-age", &definition.retention.age.to_string());
     }
-    if let Some(length) = definition.expire_after {
-        option("expire-after", &length.to_string());
-    }
     limit_options(definition, &mut option);
     if definition.idempotent {
         words.push("--idempotent".to_owned());
     }
     words.push(action(definition));
     words.join(" \\\n  ").replacen(" \\\n  ", " ", 1)
+}
+
+/// A text or a number as an option takes it.
+fn one_word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 /// Keys that runs share, and the jobs that it comes after.
@@ -182,7 +182,7 @@ mod tests {
     fn limits_and_chains_are_options_too() {
         let limited = definition(
             r#"{"label":"a","tool_name":"noop","trigger":{"type":"manual"},"expire_after":"5m",
-                "description_url":"https://wiki/a",
+                "description_url":"https://wiki/a","priority":7,"misfire":{"fire_all":{"cap":5}},
                 "concurrency_key":{"key":"/tenant","max":2},"rate_limit":{"key":"label","limit":3,"per":"1m"},
                 "unique_key":{"key":"label","window":"1h","on_conflict":"merge"},
                 "after":{"jobs":["01a1df14-1e00-736d-9929-59576f602556"],"on":"failure"}}"#,
@@ -190,6 +190,8 @@ mod tests {
         let cli = cli(&limited);
         for part in [
             "--description-url https://wiki/a",
+            "--priority 7",
+            "--misfire '{\"fire_all\":{\"cap\":5,",
             "--expire-after 5m",
             "--concurrency-key /tenant:2",
             "--rate-limit label:3/1m",

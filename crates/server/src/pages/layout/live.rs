@@ -10,15 +10,15 @@ use axum::response::Response;
 use axum::response::sse::Event;
 use futures_util::stream;
 use ordo_engine::change_hint::ChangeHint;
-use serde_json::json;
+use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use crate::auth::caller::Caller;
 use crate::http::peer::Peer;
 use crate::http::problem::Problem;
-use crate::http::sse;
 use crate::http::streams::Counting;
+use crate::http::streams::sse;
 use crate::pages::layout::context::PageContext;
 
 /// How long hints are gathered before they are sent.
@@ -30,10 +30,11 @@ struct HintFollower {
     hints: Receiver<ChangeHint>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 struct GatheredHints {
     jobs: BTreeSet<String>,
     runs: BTreeSet<String>,
+    #[serde(rename = "all")]
     is_all: bool,
 }
 
@@ -95,7 +96,7 @@ impl GatheredHints {
     }
 
     fn to_event(&self) -> Event {
-        Event::default().data(json!({ "jobs": self.jobs, "runs": self.runs, "all": self.is_all }).to_string())
+        Event::default().data(serde_json::to_string(self).expect("ids are plain data"))
     }
 }
 

@@ -10,8 +10,6 @@ pub(crate) mod listing;
 pub(crate) mod live;
 pub(crate) mod login;
 pub(crate) mod moment;
-pub(crate) mod preferences;
 pub(crate) mod search;
 pub(crate) mod shell;
 pub(crate) mod trouble;
-pub(crate) mod viewer;

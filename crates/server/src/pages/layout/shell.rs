@@ -5,8 +5,8 @@ use ordo_model::Timestamp;
 use ordo_store::Fault;
 
 use crate::pages::layout::assets;
+use crate::pages::layout::context::preferences::{THEMES, ZONES};
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::layout::preferences::{THEMES, ZONES};
 use crate::pages::layout::trouble;
 
 /// A page in the navigation.

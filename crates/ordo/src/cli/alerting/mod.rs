@@ -1,0 +1,6 @@
+//! The commands about what goes wrong and who hears of it.
+
+pub(crate) mod incident;
+pub(crate) mod monitor;
+pub(crate) mod notification;
+pub(crate) mod subscription;

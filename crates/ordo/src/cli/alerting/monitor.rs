@@ -1,0 +1,62 @@
+//! `ordo monitor …` and `ordo watch`
+
+use clap::{Args, Subcommand};
+use ordo_model::Millis;
+use ordo_model::incident::Severity;
+
+use crate::cli::job::Pages;
+use crate::cli::values::{duration, named};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MonitorSubcommand {
+    /// Add a monitor, or change the one of that name: ordo monitor add backup --every 1d --grace 1h
+    Add(AddMonitorArgs),
+    /// List monitors
+    #[command(visible_alias = "ls")]
+    List(Pages),
+    /// Show one monitor and its last pings
+    Show {
+        /// The monitor's name
+        name: String,
+    },
+    /// Forget a monitor and its pings
+    Remove {
+        /// The monitor's name
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddMonitorArgs {
+    pub(crate) name: String,
+    /// A ping at least this often
+    #[arg(long, value_name = "DURATION", value_parser = duration, group = "rule", required = true)]
+    pub(crate) every: Option<Millis>,
+    /// A ping after each of these times: "0 2 * * *"
+    #[arg(long, value_name = "EXPR", group = "rule")]
+    pub(crate) cron: Option<String>,
+    /// The zone of --cron [default: UTC]
+    #[arg(long, value_name = "ZONE", requires = "cron")]
+    pub(crate) tz: Option<String>,
+    /// How much later a ping may come, and how long a run may take [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) grace: Option<Millis>,
+    /// Of the incident that its silence opens: sev1 (worst) to sev5, or high, medium, low [default: sev3]
+    #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>)]
+    pub(crate) severity: Option<Severity>,
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// A chain of escalation of the daemon's configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) escalation: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// The monitor to ping
+    #[arg(long, value_name = "NAME")]
+    pub(crate) monitor: String,
+    /// The command and its arguments, as they are: no shell reads them
+    #[arg(last = true, value_name = "COMMAND", required = true)]
+    pub(crate) command: Vec<String>,
+}

@@ -1,0 +1,223 @@
+//! The options that describe a job: when it runs, what it does, by which rules. `add` and `update` share them.
+
+use clap::Args;
+use ordo_model::Millis;
+use ordo_model::incident::Severity;
+use ordo_model::job::{
+    AfterMode, AfterOn, Block, ConcurrencyKey, KeySource, Misfire, OnConflict, RateLimit, Routing, UniqueKey,
+};
+use ordo_model::schedule::{Exclusion, Repeated, Skipped};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::values::{duration, json, name_or_json, named, typed, variable};
+
+/// When the job runs. Without any of these it runs only when triggered by hand.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "When")]
+pub(crate) struct TriggerArgs {
+    /// Once, at this time: 2026-12-24T18:00:00Z, "2026-12-24 18:00" or 18:00 in --tz
+    #[arg(long, value_name = "TIME", group = "rule")]
+    pub(crate) at: Option<String>,
+    /// Once, this much from now: 5m
+    #[arg(long = "in", value_name = "DURATION", group = "rule", value_parser = duration)]
+    pub(crate) after: Option<Millis>,
+    /// Again and again: 10s, 1h30m
+    #[arg(long, value_name = "DURATION", group = "rule", value_parser = duration)]
+    pub(crate) every: Option<Millis>,
+    /// By a cron expression of 5, 6 or 7 fields: "0 2 * * *"
+    #[arg(long, value_name = "EXPR", group = "rule")]
+    pub(crate) cron: Option<String>,
+    /// When this hook is called
+    #[arg(long, value_name = "SLUG", group = "rule")]
+    pub(crate) on_hook: Option<String>,
+    /// The zone of --cron [default: UTC] and of times without an offset [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+    /// No occurrence before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start: Option<String>,
+    /// No occurrence from this time on
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end: Option<String>,
+    /// Each occurrence up to this much later, always by the same amount
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) jitter: Option<Millis>,
+    /// A window without occurrences, as JSON: {"days": ["sat", "sun"]}; may be repeated
+    #[arg(long, value_name = "JSON", value_parser = typed::<Exclusion>)]
+    pub(crate) exclude: Vec<Exclusion>,
+    /// When the clock skips a time of --cron, run at the shift, or not that day: shift or skip [default: shift]
+    #[arg(long, value_name = "RULE", value_parser = named::<Skipped>, requires = "cron")]
+    pub(crate) dst_skipped: Option<Skipped>,
+    /// When the clock repeats a time of --cron, which of the two: first, last or both [default: first]
+    #[arg(long, value_name = "RULE", value_parser = named::<Repeated>, requires = "cron")]
+    pub(crate) dst_repeated: Option<Repeated>,
+}
+
+/// What the job does: a command after `--`, or a tool with its input.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "What")]
+pub(crate) struct ActionArgs {
+    /// The tool to use instead of a command: http, noop, or one named in the daemon's configuration
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) tool: Option<String>,
+    /// The tool's input: JSON, @file or @- for standard input
+    #[arg(long, value_name = "JSON", value_parser = json, conflicts_with = "command")]
+    pub(crate) input: Option<Value>,
+    /// A variable for the command; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "command")]
+    pub(crate) env: Vec<(String, String)>,
+    /// The folder the command runs in [default: the daemon's]
+    #[arg(long, value_name = "FOLDER", requires = "command")]
+    pub(crate) cwd: Option<String>,
+    /// The command and its arguments, as they are: no shell reads them
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// By which rules it runs. An option that is a field of the job is named like it, and written down by itself; those that
+/// make up a field together are put together in `commands/job/request.rs`.
+#[derive(Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "How")]
+pub(crate) struct PolicyArgs {
+    /// For people
+    #[arg(long, value_name = "TEXT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// Where people read what to do about it: https://wiki.example.com/runbook
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description_url: Option<String>,
+    /// When occurrences were missed: fire_once_now, do_nothing, fire_all, or JSON with cap and window
+    #[arg(long, value_name = "RULE", value_parser = misfire)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) misfire: Option<Misfire>,
+    /// When it is due while it still runs: serial, discard, cover or concurrent
+    #[arg(long, value_name = "RULE", value_parser = name_or_json::<Block>, conflicts_with = "concurrent")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) block: Option<Block>,
+    /// Up to so many runs side by side
+    #[arg(long, value_name = "N")]
+    #[serde(skip)]
+    pub(crate) concurrent: Option<u32>,
+    /// Which executor of the group gets a run
+    #[arg(long, value_name = "RULE", value_parser = named::<Routing>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) routing: Option<Routing>,
+    /// The group of executors that may run it [default: default]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<String>,
+    /// 0 to 9; among jobs due in the same moment the highest goes first [default: 5]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) priority: Option<u8>,
+    /// How long one attempt may take [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeout: Option<Millis>,
+    /// How often a failed run is tried again [default: 0]
+    #[arg(long, value_name = "N")]
+    #[serde(skip)]
+    pub(crate) retry: Option<u32>,
+    /// How long to wait before the first retry; doubled for each one after [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[serde(skip)]
+    pub(crate) backoff: Option<Millis>,
+    /// Running it twice does no harm: also retry what a crash of the daemon interrupted
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) idempotent: Option<bool>,
+    /// Give a run up that found no executor in this time [default: it waits]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expire_after: Option<Millis>,
+    /// At most so many runs with the same key at once: label:3, or a place in the input: /tenant:3
+    #[arg(long, value_name = "KEY:MAX", value_parser = concurrency_key)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) concurrency_key: Option<ConcurrencyKey>,
+    /// At most so many runs with the same key begin in a time: /tenant:10/1m
+    #[arg(long, value_name = "KEY:LIMIT/TIME", value_parser = rate_limit)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate_limit: Option<RateLimit>,
+    /// One job, and one triggered run, with the same key in a time: label:1h; with :merge the first one is answered
+    #[arg(long, value_name = "KEY:TIME[:merge]", value_parser = unique_key)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unique_key: Option<UniqueKey>,
+    /// Run when this job has ended, by its id or label; may be repeated. What came of it is the input
+    #[arg(long = "after", value_name = "JOB")]
+    #[serde(skip)]
+    pub(crate) after_jobs: Vec<String>,
+    /// With several --after: when all of them have ended, or at each end of any [default: all]
+    #[arg(long, value_name = "all|any", value_parser = named::<AfterMode>, requires = "after_jobs")]
+    #[serde(skip)]
+    pub(crate) after_mode: Option<AfterMode>,
+    /// Which ends count: success, failure or either [default: success]
+    #[arg(long, value_name = "END", value_parser = named::<AfterOn>, requires = "after_jobs")]
+    #[serde(skip)]
+    pub(crate) after_on: Option<AfterOn>,
+    /// Keep at most so many finished runs [default: 1000]
+    #[arg(long, value_name = "N")]
+    #[serde(skip)]
+    pub(crate) retain_runs: Option<u32>,
+    /// Keep finished runs at most so long [default: 30d]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[serde(skip)]
+    pub(crate) retain_age: Option<Millis>,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub(crate) reactions: ReactionArgs,
+}
+
+/// Which incident a job opens.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Incidents")]
+pub(crate) struct ReactionArgs {
+    /// When a run fails for good, open an incident of this severity: sev1 (worst) to sev5, or high, medium, low
+    #[arg(long, value_name = "SEVERITY")]
+    pub(crate) on_failure_incident: Option<Severity>,
+    /// Only after so many failures in a row [default: 1]
+    #[arg(long, value_name = "N", requires = "on_failure_incident")]
+    pub(crate) on_failure_after: Option<u32>,
+    /// When it does not run when it should, open an incident of this severity
+    #[arg(long, value_name = "SEVERITY")]
+    pub(crate) on_missed_incident: Option<Severity>,
+    /// The next completed run resolves the incident; otherwise it leaves a note
+    #[arg(long)]
+    pub(crate) resolve_on_recovery: bool,
+    /// The chain of escalation of these incidents, by its name in the daemon's configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) escalation: Option<String>,
+}
+
+fn key(text: &str) -> Result<KeySource, String> {
+    KeySource::try_from(text.to_owned())
+}
+
+fn concurrency_key(text: &str) -> Result<ConcurrencyKey, String> {
+    let (source, max) = text.rsplit_once(':').ok_or("write KEY:MAX, such as label:3 or /tenant:3")?;
+    let max: u32 = max.parse().map_err(|_| format!("{max:?} is not a number"))?;
+    Ok(ConcurrencyKey { key: key(source)?, max })
+}
+
+fn rate_limit(text: &str) -> Result<RateLimit, String> {
+    let advice = "write KEY:LIMIT/TIME, such as /tenant:10/1m";
+    let (source, rate) = text.rsplit_once(':').ok_or(advice)?;
+    let (limit, per) = rate.split_once('/').ok_or(advice)?;
+    let limit: u32 = limit.parse().map_err(|_| format!("{limit:?} is not a number"))?;
+    Ok(RateLimit { key: key(source)?, limit, per: duration(per)? })
+}
+
+fn unique_key(text: &str) -> Result<UniqueKey, String> {
+    let (text, on_conflict) = match text.strip_suffix(":merge") {
+        Some(rest) => (rest, OnConflict::Merge),
+        None => (text.strip_suffix(":refuse").unwrap_or(text), OnConflict::Refuse),
+    };
+    let (source, window) = text.rsplit_once(':').ok_or("write KEY:TIME, such as label:1h")?;
+    Ok(UniqueKey { key: key(source)?, window: duration(window)?, on_conflict })
+}
+
+/// `fire_all` alone has its parameters on the wire too.
+fn misfire(text: &str) -> Result<Misfire, String> {
+    name_or_json(if text == "fire_all" { r#"{"fire_all": {}}"# } else { text })
+}

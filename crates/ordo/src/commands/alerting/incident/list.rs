@@ -1,0 +1,50 @@
+//! `ordo incident list`
+
+use serde_json::Value;
+
+use crate::cli::alerting::incident::IncidentListArgs;
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+use crate::zone;
+
+const TITLE_SHOWN: usize = 50;
+
+pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| zone::since("--since", text, talk.now())).transpose()?;
+    let filters = [
+        ("status", args.status.clone()),
+        ("severity", args.severity.clone()),
+        ("search", args.search.clone()),
+        ("assignee", args.assignee.clone()),
+        ("since", since.map(|since| since.to_string())),
+    ];
+    let listed = pages::items(talk, "/v1/incidents", &filters, args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &CommandSession, incidents: &[Value]) -> String {
+    if incidents.is_empty() {
+        return "No incidents.\n".to_owned();
+    }
+    let row = |incident: &Value| {
+        let started = time::of(&incident["created_at"]).map(|at| time::relative(at, talk.now()));
+        let assignee = text(incident, "assignee");
+        vec![
+            talk.paint.state(&text(incident, "status")),
+            text(incident, "severity"),
+            table::short(&text(incident, "title"), TITLE_SHOWN),
+            started.unwrap_or_default(),
+            if assignee.is_empty() { "-".to_owned() } else { assignee },
+            text(incident, "id"),
+        ]
+    };
+    let names = ["STATUS", "SEVERITY", "TITLE", "STARTED", "ASSIGNEE", "ID"];
+    table::rows(&names, incidents.iter().map(row).collect(), talk.paint)
+}

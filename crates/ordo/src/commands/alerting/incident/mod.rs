@@ -1,0 +1,42 @@
+//! `ordo incident …`
+
+mod change;
+mod export;
+mod list;
+mod show;
+
+use uuid::Uuid;
+
+use crate::cli::alerting::incident::IncidentSubcommand;
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
+use crate::error::{Error, Exit, Result};
+
+/// How many incidents are looked at for one identifier.
+const LOOKED_AT: usize = 1_000;
+
+pub(crate) async fn run(talk: &CommandSession, command: IncidentSubcommand) -> Result<Exit> {
+    match command {
+        IncidentSubcommand::Start(args) => change::start(talk, args).await,
+        IncidentSubcommand::List(args) => list::run(talk, &args).await,
+        IncidentSubcommand::Show(args) => show::run(talk, &args).await,
+        IncidentSubcommand::Severity(args) => change::severity(talk, args).await,
+        IncidentSubcommand::Assign(args) => change::assign(talk, args).await,
+        IncidentSubcommand::Status(args) => change::status(talk, args).await,
+        IncidentSubcommand::Ack(args) => change::acknowledge(talk, args).await,
+        IncidentSubcommand::Note(args) => change::note(talk, args).await,
+        IncidentSubcommand::Export(args) => export::run(talk, &args).await,
+    }
+}
+
+/// The id of an incident: its own, or of the newest one with that identifier.
+async fn find(talk: &CommandSession, name: &str) -> Result<String> {
+    if name.parse::<Uuid>().is_ok() {
+        return Ok(name.to_owned());
+    }
+    let found = pages::items(talk, "/v1/incidents", &[], LOOKED_AT).await?.items;
+    let newest = found.iter().find(|incident| incident["identifier"] == name);
+    let none = || Error::failed(format!("no incident is called {name:?}")).hint("see: ordo incident list");
+    newest.map(|incident| text(incident, "id")).ok_or_else(none)
+}

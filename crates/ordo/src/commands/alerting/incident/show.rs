@@ -1,0 +1,52 @@
+//! `ordo incident show`
+
+use serde_json::Value;
+
+use super::find;
+use crate::cli::alerting::incident::IncidentArg;
+use crate::commands::find::text;
+use crate::commands::talk::CommandSession;
+use crate::error::{Exit, Result};
+use crate::output::{table, time};
+
+pub(crate) async fn run(talk: &CommandSession, args: &IncidentArg) -> Result<Exit> {
+    let id = find(talk, &args.incident).await?;
+    let incident = talk.get(&format!("/v1/incidents/{id}")).await?;
+    talk.value(&incident, || human(talk, &incident))?;
+    Ok(Exit::Done)
+}
+
+fn human(talk: &CommandSession, incident: &Value) -> String {
+    let mut pairs = vec![
+        ("incident", text(incident, "id")),
+        ("title", text(incident, "title")),
+        ("status", talk.paint.state(&text(incident, "status"))),
+        ("severity", text(incident, "severity")),
+    ];
+    for (name, field) in [("about", "description"), ("identifier", "identifier"), ("assignee", "assignee")] {
+        pairs.extend(incident[field].as_str().filter(|text| !text.is_empty()).map(|text| (name, text.to_owned())));
+    }
+    if let Some(who) = incident["acknowledged"]["by"]["actor"].as_str() {
+        pairs.push(("acknowledged", format!("by {who}")));
+    }
+    for (name, field) in [("started", "created_at"), ("ended", "ended_at")] {
+        pairs.extend(time::of(&incident[field]).map(|at| (name, time::both(at, talk.now(), &talk.zone))));
+    }
+    if let Some(at) = time::of(&incident["escalation"]["due_at"]) {
+        pairs.push(("escalates", time::both(at, talk.now(), &talk.zone)));
+    }
+    for link in incident["links"].as_array().into_iter().flatten() {
+        pairs.push(("linked", format!("{} {}", text(link, "type"), text(link, "id"))));
+    }
+    let lines = incident["timeline"].as_array().into_iter().flatten().map(|event| line(talk, event));
+    format!("{}\n{}", table::fields(&pairs, talk.paint), lines.collect::<String>())
+}
+
+fn line(talk: &CommandSession, event: &Value) -> String {
+    let at = time::of(&event["at"]).map(|at| time::absolute(at, &talk.zone)).unwrap_or_default();
+    let data = &event["data"];
+    let words = ["title", "severity", "assignee", "status", "message", "text", "notify"];
+    let said: Vec<String> = words.iter().map(|word| text(data, word)).filter(|text| !text.is_empty()).collect();
+    let who = format!("{} ({})", text(&data["by"], "actor"), text(&data["by"], "source"));
+    format!("{}  {}  {}  {}\n", talk.paint.dim(&at), text(event, "type"), who, table::short(&said.join(", "), 200))
+}

@@ -1,0 +1,107 @@
+//! `ordo monitor add | list | show | remove`
+
+use ordo_model::monitor::MonitorSettings;
+use serde_json::Value;
+
+use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
+use crate::cli::job::Pages;
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Result<Exit> {
+    match command {
+        MonitorSubcommand::Add(args) => add(talk, args).await,
+        MonitorSubcommand::List(pages) => list(talk, &pages).await,
+        MonitorSubcommand::Show { name } => show(talk, &name).await,
+        MonitorSubcommand::Remove { name } => remove(talk, &name).await,
+    }
+}
+
+async fn add(talk: &CommandSession, args: AddMonitorArgs) -> Result<Exit> {
+    let AddMonitorArgs { name, every, cron, tz, grace, severity, description, escalation } = args;
+    let settings = MonitorSettings {
+        name: name.clone(),
+        description,
+        every,
+        cron,
+        timezone: tz,
+        grace: grace.unwrap_or(MonitorSettings::GRACE_DEFAULT),
+        severity: severity.unwrap_or_default(),
+        escalation,
+    };
+    let monitor = talk.post("/v1/monitors", &settings).await?;
+    talk.value(&monitor, || {
+        let due = time::of(&monitor["due_at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
+        format!(
+            "monitor {name} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {name} -- COMMAND",
+            address(talk),
+            text(&monitor, "ping_path"),
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Where other machines reach the server; its socket is for this one only.
+fn address(talk: &CommandSession) -> &str {
+    match talk.client.target() {
+        ordo_client::Target::Http { url } => url,
+        ordo_client::Target::Socket(_) => "http://SERVER:PORT",
+    }
+}
+
+async fn list(talk: &CommandSession, pages: &Pages) -> Result<Exit> {
+    let listed = pages::items(talk, "/v1/monitors", &[], pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &CommandSession, monitors: &[Value]) -> String {
+    if monitors.is_empty() {
+        return "No monitors.\n".to_owned();
+    }
+    let row = |monitor: &Value| {
+        let relative =
+            |value: &Value| time::of(value).map_or_else(|| "-".to_owned(), |at| time::relative(at, talk.now()));
+        let expects = monitor["every"].as_str().or_else(|| monitor["cron"].as_str()).unwrap_or_default();
+        vec![
+            talk.paint.state(&text(monitor, "status")),
+            text(monitor, "name"),
+            expects.to_owned(),
+            text(monitor, "grace"),
+            relative(&monitor["last_ping"]["at"]),
+            relative(&monitor["due_at"]),
+        ]
+    };
+    let names = ["STATUS", "NAME", "EXPECTS", "GRACE", "LAST PING", "DUE"];
+    table::rows(&names, monitors.iter().map(row).collect(), talk.paint)
+}
+
+async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
+    talk.value(&monitor, || {
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        for field in ["name", "status", "description", "every", "cron", "timezone", "grace", "severity", "ping_path"] {
+            pairs.extend(monitor[field].as_str().map(|text| (field, text.to_owned())));
+        }
+        pairs.extend(time::of(&monitor["due_at"]).map(|at| ("due", time::both(at, talk.now(), &talk.zone))));
+        for ping in monitor["pings"].as_array().into_iter().flatten() {
+            let at = time::of(&ping["at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
+            pairs.push(("ping", format!("{} {at}", text(ping, "signal"))));
+        }
+        pairs.extend(monitor["last_said"].as_str().map(|said| ("said", said.to_owned())));
+        table::fields(&pairs, talk.paint)
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn remove(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let monitor = talk.client.delete::<Value>(&format!("/v1/monitors/{name}")).await?;
+    talk.value(&monitor, || format!("removed monitor {name}"))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,54 @@
+//! `ordo notification list | replay`
+
+use serde_json::Value;
+
+use crate::cli::alerting::notification::{NotificationListArgs, NotificationSubcommand};
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
+use crate::error::{Exit, Result};
+use crate::output::{self, table, time};
+
+pub(crate) async fn run(talk: &CommandSession, command: NotificationSubcommand) -> Result<Exit> {
+    match command {
+        NotificationSubcommand::List(args) => list(talk, &args).await,
+        NotificationSubcommand::Replay { notification } => replay(talk, &notification).await,
+    }
+}
+
+async fn list(talk: &CommandSession, args: &NotificationListArgs) -> Result<Exit> {
+    let filters = [("state", Some(args.state.clone()))];
+    let listed = pages::items(talk, "/v1/notifications", &filters, args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &args.state, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String {
+    if notifications.is_empty() {
+        return format!("No notifications are {state}.\n");
+    }
+    let row = |notification: &Value| {
+        let written = time::of(&notification["written_at"]).map(|at| time::relative(at, talk.now()));
+        vec![
+            text(notification, "sender"),
+            text(notification, "event"),
+            written.unwrap_or_default(),
+            text(notification, "attempts"),
+            text(notification, "id"),
+            table::short(&text(notification, "last_error"), 60),
+        ]
+    };
+    let names = ["SENDER", "EVENT", "WRITTEN", "TRIES", "ID", "LAST ERROR"];
+    table::rows(&names, notifications.iter().map(row).collect(), talk.paint)
+}
+
+async fn replay(talk: &CommandSession, id: &str) -> Result<Exit> {
+    let notification = talk.post_empty(&format!("/v1/notifications/{id}/replay")).await?;
+    talk.value(&notification, || {
+        format!("notification {id} is sent once more through {}", text(&notification, "sender"))
+    })?;
+    Ok(Exit::Done)
+}

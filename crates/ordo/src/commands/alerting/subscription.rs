@@ -1,0 +1,117 @@
+//! `ordo subscription …`
+
+use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionPatch};
+use serde_json::Value;
+
+use crate::cli::alerting::subscription::{
+    SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
+};
+use crate::commands::find::text;
+use crate::commands::pages;
+use crate::commands::talk::CommandSession;
+use crate::error::{Error, Exit, Result};
+use crate::output::{self, table};
+
+const PATH: &str = "/v1/subscriptions";
+const URL_SHOWN: usize = 60;
+
+pub(crate) async fn run(talk: &CommandSession, command: SubscriptionSubcommand) -> Result<Exit> {
+    match command {
+        SubscriptionSubcommand::Add(args) => add(talk, args).await,
+        SubscriptionSubcommand::List(args) => list(talk, &args).await,
+        SubscriptionSubcommand::Update(args) => update(talk, args).await,
+        SubscriptionSubcommand::Remove(args) => remove(talk, &args.id).await,
+        SubscriptionSubcommand::Test(args) => test(talk, &args.id).await,
+    }
+}
+
+async fn add(talk: &CommandSession, args: SubscriptionAddArgs) -> Result<Exit> {
+    let SubscriptionAddArgs { url, events, label, description, secret } = args;
+    let made = talk.post(PATH, &NewSubscription { url, events, label, description, secret }).await?;
+    talk.value(&made, || {
+        let id = text(&made, "id");
+        format!("added subscription {id}\n{}try it with: ordo subscription test {id}", secret_of(&made))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn secret_of(answer: &Value) -> String {
+    match answer["secret"].as_str() {
+        Some(secret) => format!("signing secret, shown this once: {secret}\n"),
+        None => String::new(),
+    }
+}
+
+async fn list(talk: &CommandSession, args: &SubscriptionListArgs) -> Result<Exit> {
+    let listed = pages::items(talk, PATH, &[], args.pages.wanted()).await?;
+    talk.list(&listed.items, || human(talk, &listed.items))?;
+    if listed.more {
+        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+    }
+    Ok(Exit::Done)
+}
+
+fn human(talk: &CommandSession, subscriptions: &[Value]) -> String {
+    if subscriptions.is_empty() {
+        return "No subscriptions. Add one: ordo subscription add https://example.com/hook --event 'incident.*'\n"
+            .to_owned();
+    }
+    let row = |one: &Value| {
+        let events: Vec<&str> = one["events"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        vec![
+            table::short(&text(one, "url"), URL_SHOWN),
+            talk.paint.state(&text(one, "state")),
+            events.join(", "),
+            one["label"].as_str().unwrap_or("-").to_owned(),
+            text(one, "id"),
+            table::short(one["reason"].as_str().unwrap_or_default(), URL_SHOWN),
+        ]
+    };
+    let names = ["URL", "STATE", "EVENTS", "LABEL", "ID", "WHY"];
+    table::rows(&names, subscriptions.iter().map(row).collect(), talk.paint)
+}
+
+async fn update(talk: &CommandSession, args: SubscriptionUpdateArgs) -> Result<Exit> {
+    let (id, patch) = patch(args);
+    if patch == SubscriptionPatch::default() {
+        return Err(Error::misused("what should change?")
+            .hint(format!("name it, as in: ordo subscription update {id} --new-secret")));
+    }
+    let answer = talk.client.patch::<Value, _>(&one(&id), &patch, None).await?;
+    talk.value(&answer, || format!("updated subscription {id}\n{}", secret_of(&answer)).trim_end().to_owned())?;
+    Ok(Exit::Done)
+}
+
+/// What is to change, and of which subscription.
+fn patch(args: SubscriptionUpdateArgs) -> (String, SubscriptionPatch) {
+    let SubscriptionUpdateArgs { subscription, url, events, label, new_secret, disable, enable } = args;
+    let patch = SubscriptionPatch {
+        url,
+        events: (!events.is_empty()).then_some(events),
+        label: label.map(Some),
+        description: None,
+        enabled: (enable || disable).then_some(enable),
+        secret: new_secret.then(|| "new".to_owned()),
+    };
+    (subscription.id, patch)
+}
+
+async fn remove(talk: &CommandSession, id: &str) -> Result<Exit> {
+    let answer = talk.client.delete::<Value>(&one(id)).await?;
+    talk.value(&answer, || format!("removed subscription {id}"))?;
+    Ok(Exit::Done)
+}
+
+async fn test(talk: &CommandSession, id: &str) -> Result<Exit> {
+    let answer = talk.post_empty(&format!("{}/test", one(id))).await?;
+    let delivered = answer["delivered"] == true;
+    talk.value(&answer, || match delivered {
+        true => format!("delivered: the receiver answered {}", text(&answer, "status")),
+        false => format!("not delivered: {}", text(&answer, "error")),
+    })?;
+    Ok(if delivered { Exit::Done } else { Exit::Failed })
+}
+
+fn one(id: &str) -> String {
+    format!("{PATH}/{id}")
+}

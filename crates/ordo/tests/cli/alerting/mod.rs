@@ -1,0 +1,5 @@
+//! What goes wrong, and who hears of it.
+
+mod incidents;
+mod notifications;
+mod slack;

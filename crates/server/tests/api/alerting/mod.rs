@@ -1,0 +1,6 @@
+//! What goes wrong, and who hears of it.
+
+mod incidents;
+mod monitors;
+mod slack;
+mod subscriptions;

@@ -1,0 +1,6 @@
+//! The server itself: how it is doing, what it measures, its store.
+
+mod exposition;
+mod metrics;
+mod status;
+mod store;

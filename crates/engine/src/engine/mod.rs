@@ -19,14 +19,15 @@ use std::time::Duration;
 use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job, SlotReservation};
 use ordo_model::limits::WAITING_COMMANDS_MAX;
-use ordo_model::{ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
-use ordo_store::{Fault, Store};
+use ordo_model::{Actor, ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
+use ordo_store::{EventActor, Fault, Store};
 use tokio::sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, ClusterMember, NodeDetails, Reviewer};
+use crate::commit::actor::encode_actor;
 use crate::commit::batcher::{Batcher, BatcherMessage};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input, News};
@@ -89,10 +90,11 @@ impl Default for EngineOptions {
     }
 }
 
-/// A running engine. Cheap to clone.
+/// A running engine, in the hands of somebody: commands that are given through it are theirs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
+    actor: EventActor,
 }
 
 struct Shared {
@@ -206,6 +208,7 @@ impl Engine {
         let (ownership, _) = watch::channel(ownership);
         let tasks = vec![tokio::spawn(batcher.run()), tokio::spawn(log_writer.run())];
         let engine = Engine {
+            actor: EventActor::Ordo,
             shared: Arc::new(Shared {
                 started_at: clock.now(),
                 clock,
@@ -268,6 +271,30 @@ impl Engine {
 
     fn keep_task(&self, task: JoinHandle<()>) {
         self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
+    }
+
+    /// The same in the hands of somebody.
+    #[must_use]
+    pub fn signed_by(&self, actor: &Actor) -> Engine {
+        Engine { shared: self.shared.clone(), actor: encode_actor(actor) }
+    }
+
+    /// The same in the hands of nobody yet: to read from. A command through it is a mistake in the code; its events would
+    /// have an unknown actor.
+    #[must_use]
+    pub fn unsigned(&self) -> Engine {
+        Engine { shared: self.shared.clone(), actor: EventActor::Unknown }
+    }
+
+    /// The same for what Ordo does by itself.
+    #[must_use]
+    pub fn by_itself(&self) -> Engine {
+        Engine { shared: self.shared.clone(), actor: EventActor::Ordo }
+    }
+
+    pub(crate) fn actor(&self) -> EventActor {
+        debug_assert_ne!(self.actor, EventActor::Unknown, "a command that nobody gives");
+        self.actor.clone()
     }
 
     pub fn queries(&self) -> &Queries {

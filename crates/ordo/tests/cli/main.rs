@@ -11,6 +11,7 @@ mod common;
 mod stub;
 
 mod access;
+mod actors;
 mod chains;
 mod configuration;
 mod confined_tools;

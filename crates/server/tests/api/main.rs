@@ -4,6 +4,7 @@
 
 mod access;
 mod actions;
+mod actors;
 mod batch;
 mod chains;
 mod compression;

@@ -82,5 +82,5 @@ async fn a_delivery_and_the_run_it_brings_about_are_the_hooks() {
 async fn a_command_that_nobody_gives_is_a_bug() {
     let world = World::new().await;
     let job = world.add(manual("noop", &json!({}))).await.id;
-    drop(world.engine.unsigned().submit(job, Command::Pause { reason: None }).await);
+    drop(world.engine.clone().unsigned().submit(job, Command::Pause { reason: None }).await);
 }

@@ -282,8 +282,8 @@ impl Engine {
     /// The same in the hands of nobody yet: to read from. A command through it is a mistake in the code; its events would
     /// have an unknown actor.
     #[must_use]
-    pub fn unsigned(&self) -> Engine {
-        Engine { shared: self.shared.clone(), actor: EventActor::Unknown }
+    pub fn unsigned(self) -> Engine {
+        Engine { actor: EventActor::Unknown, ..self }
     }
 
     /// The same for what Ordo does by itself.

@@ -1,6 +1,6 @@
 //! Events, and how they are sent one by one.
 
-use ordo_model::Timestamp;
+use ordo_model::{Actor, ActorSource, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -19,6 +19,30 @@ pub struct EventView {
     pub r#type: String,
     #[schema(value_type = Object)]
     pub data: Box<RawValue>,
+    pub actor: ActorView,
+}
+
+/// Who brought an event about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Actor)]
+pub struct ActorView {
+    /// The token, the user of Slack, the hook or the monitor; `ordo` for what Ordo does by itself, `unknown` for an
+    /// event that is older than this field.
+    #[schema(examples("ci", "slack:U123", "ordo"))]
+    pub name: String,
+    pub source: ActorSource,
+    /// Whom a request said to act for. Nobody has checked that.
+    #[schema(required)]
+    pub on_behalf_of: Option<String>,
+    /// The `x-request-id` of the request.
+    #[schema(required)]
+    pub request_id: Option<String>,
+}
+
+impl From<Actor> for ActorView {
+    fn from(Actor { name, source, on_behalf_of, request_id }: Actor) -> ActorView {
+        ActorView { name, source, on_behalf_of, request_id }
+    }
 }
 
 /// One event of a stream: `text/event-stream` is described by its events.

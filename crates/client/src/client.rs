@@ -14,6 +14,7 @@ use crate::{Error, Target};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const ORDO_CLIENT: HeaderName = HeaderName::from_static("ordo-client");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A client of one server. Cheap to clone; clones share their connections.
@@ -23,6 +24,8 @@ pub struct Client {
     /// What cannot work is said with the first request.
     transport: Result<Transport, String>,
     traceparent: Option<HeaderValue>,
+    /// How it calls itself.
+    name: Option<HeaderValue>,
 }
 
 impl Client {
@@ -30,20 +33,28 @@ impl Client {
     /// and is sent none.
     pub fn new(target: Target, token: Option<&str>) -> Client {
         let transport = Transport::new(&target, token, Vec::new());
-        Client { transport: transport.map_err(|error| error.to_string()), target, traceparent: None }
+        Client { transport: transport.map_err(|error| error.to_string()), target, traceparent: None, name: None }
     }
 
     /// The same for a server whose certificate was issued by an authority of its own: those in this PEM text are trusted
     /// besides the system's.
     pub fn trusting(target: Target, token: Option<&str>, authorities_pem: &[u8]) -> Result<Client, Error> {
         let transport = Transport::new(&target, token, authorities(authorities_pem)?)?;
-        Ok(Client { transport: Ok(transport), target, traceparent: None })
+        Ok(Client { transport: Ok(transport), target, traceparent: None, name: None })
     }
 
     /// Every request belongs to this trace (W3C Trace Context); what it triggers goes on with it.
     #[must_use]
     pub fn in_trace(mut self, traceparent: &str) -> Client {
         self.traceparent = HeaderValue::from_str(traceparent.trim()).ok();
+        self
+    }
+
+    /// Every request is one of the command line, and so are the events that come of it: their source is `cli` instead of
+    /// `api`. Who gave the command is the token all the same.
+    #[must_use]
+    pub fn of_command_line(mut self) -> Client {
+        self.name = Some(HeaderValue::from_static("cli"));
         self
     }
 
@@ -144,11 +155,9 @@ impl Client {
 
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Error> {
         let transport = self.transport.as_ref().map_err(|text| Error::Unusable(text.clone()))?;
-        let request = transport.request(method, path)?;
-        Ok(match &self.traceparent {
-            Some(traceparent) => request.header(TRACEPARENT, traceparent),
-            None => request,
-        })
+        let headers = [(TRACEPARENT, &self.traceparent), (ORDO_CLIENT, &self.name)];
+        let given = headers.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        Ok(given.fold(transport.request(method, path)?, |request, (name, value)| request.header(name, value)))
     }
 
     async fn call<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {

@@ -4,9 +4,10 @@
 //! sends it and however often, and another event at the same version has another.
 
 use kurrentdb::{EventData, RecordedEvent};
+use ordo_engine::actor::actor_of;
 use ordo_engine::codec::CHECKPOINT;
 use ordo_model::credential::covered;
-use ordo_model::{EntityId, Timestamp};
+use ordo_model::{Actor, EntityId, Timestamp};
 use ordo_store::{Fault, StoredEvent, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 const IDS: Uuid = Uuid::from_u128(0x0d50_0000_0000_8000_8000_6b75_7272_656e);
 
 /// What an event needs besides its data: small beside it, and counted so that an append stays below the server's limit.
-const OVERHEAD_BYTES: usize = 512;
+const OVERHEAD_BYTES: usize = 2_048;
 
 /// The metadata of an event in KurrentDB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub(crate) struct Origin {
     /// Its number in its stream, from 1.
     pub(crate) version: Version,
     pub(crate) at: Timestamp,
+    /// Who brought it about. It is no part of the id: events that were mirrored before had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) actor: Option<Actor>,
 }
 
 /// An event on its way.
@@ -42,6 +46,7 @@ pub(crate) struct Record {
     pub(crate) at: Timestamp,
     pub(crate) kind: String,
     data: Box<RawValue>,
+    actor: Actor,
 }
 
 /// An event that stands in KurrentDB and was written by a mirror of Ordo.
@@ -58,6 +63,7 @@ pub(crate) struct Mirrored {
 impl Record {
     /// As everybody may see it who may read events: credentials in it are covered.
     pub(crate) fn of(event: StoredEvent) -> Result<Record, Fault> {
+        let actor = actor_of(&event)?;
         let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
         let text = match ordo_model::credential::to_use(event.entity.kind) {
             None => String::from_utf8(event.data).map_err(|_| unreadable())?,
@@ -68,7 +74,7 @@ impl Record {
         };
         let data = RawValue::from_string(text).map_err(|_| unreadable())?;
         let id = id_of(event.entity, event.version, event.at, &event.kind, data.get().as_bytes());
-        Ok(Record { id, version: event.version, at: event.at, kind: event.kind, data })
+        Ok(Record { id, version: event.version, at: event.at, kind: event.kind, data, actor })
     }
 
     pub(crate) fn is_checkpoint(&self) -> bool {
@@ -80,7 +86,8 @@ impl Record {
     }
 
     pub(crate) fn to_event(&self, mirror: Uuid) -> EventData {
-        let metadata = Metadata { ordo: Origin { mirror, version: self.version, at: self.at } };
+        let metadata =
+            Metadata { ordo: Origin { mirror, version: self.version, at: self.at, actor: Some(self.actor.clone()) } };
         EventData::json(&self.kind, &self.data)
             .and_then(|event| event.metadata_as_json(&metadata))
             .expect("checked JSON and plain data")
@@ -112,7 +119,7 @@ fn id_of(entity: EntityId, version: Version, at: Timestamp, kind: &str, data: &[
 #[cfg(test)]
 pub(crate) mod tests {
     use ordo_model::Kind;
-    use ordo_store::Position;
+    use ordo_store::{EventActor, Position};
 
     use super::*;
 
@@ -124,6 +131,7 @@ pub(crate) mod tests {
             at: Timestamp::from_ms(1_763_236_800_123).unwrap(),
             kind: name.to_owned(),
             data: data.as_bytes().to_vec(),
+            actor: EventActor::Ordo,
         }
     }
 

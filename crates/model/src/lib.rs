@@ -4,6 +4,7 @@
 //! (`zones`) is a constant of the process instead.
 
 mod access;
+pub mod actor;
 pub mod executor;
 pub mod hook;
 pub mod id;
@@ -31,6 +32,7 @@ pub mod zones;
 
 pub use access::role::{Right, Role};
 pub use access::{api_token, credential, executor_scope, role, secret, secret_reference};
+pub use actor::{Actor, ActorSource};
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use log_stream::LogStream;
 pub use moment::{ClockFrame, Moment};

@@ -48,7 +48,8 @@ pub(crate) fn server(common: &Common) -> Result<LocatedServer> {
     let client = match std::env::var(TRACE_VARIABLE) {
         Ok(traceparent) => client.in_trace(&traceparent),
         Err(_) => client,
-    };
+    }
+    .of_command_line();
     Ok(LocatedServer { client, named: common.server.is_some() })
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: what is written as a number here is read back as the same thing for ever, and numbers sort as the things do.
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Fault, Partition, Version, View};
+use ordo_store::{EventActor, Fault, Partition, Version, View};
 use uuid::Uuid;
 
 pub(crate) fn partition(partition: Partition) -> i16 {
@@ -27,6 +27,23 @@ pub(crate) fn entity(kind: i16, id: Uuid) -> Result<EntityId, Fault> {
 
 pub(crate) fn time(ms: i64) -> Result<Timestamp, Fault> {
     Timestamp::from_ms(ms).map_err(|error| Fault::damaged(format!("{ms}: {error}")))
+}
+
+/// Most events are Ordo's own: they have NULL, which takes no room.
+pub(crate) fn actor(actor: &EventActor) -> Option<&[u8]> {
+    match actor {
+        EventActor::Ordo => None,
+        EventActor::Unknown => Some(&[]),
+        EventActor::Recorded(bytes) => Some(bytes),
+    }
+}
+
+pub(crate) fn actor_of(stored: Option<&[u8]>) -> EventActor {
+    match stored {
+        None => EventActor::Ordo,
+        Some([]) => EventActor::Unknown,
+        Some(bytes) => EventActor::Recorded(bytes.into()),
+    }
 }
 
 /// Versions count events: they do not come near the bound. What a reader asks for may.

@@ -5,7 +5,9 @@
 use ordo_model::EntityId;
 use ordo_model::testing::proptest_config;
 use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
-use ordo_store::{Batch, CommitOutcome, Direction, Item, KeyRange, Position, Snapshot, Store, View};
+use ordo_store::{
+    Batch, CommitOutcome, Direction, EventActor, Item, KeyRange, NewEvent, Position, Snapshot, Store, View,
+};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use ordo_store_redb::RedbStore;
@@ -58,6 +60,16 @@ fn steps() -> impl Strategy<Value = Vec<Vec<StoreStep>>> {
     prop::collection::vec(prop::collection::vec(step, 1..8), 1..12)
 }
 
+/// The event by one or another.
+fn by(event: NewEvent, which: usize) -> NewEvent {
+    let actor = match which % 3 {
+        0 => EventActor::Ordo,
+        1 => EventActor::Unknown,
+        _ => EventActor::Recorded(event.kind.as_bytes().into()),
+    };
+    NewEvent { actor, ..event }
+}
+
 /// A batch of these steps, given the versions as they will be if all of it is accepted.
 fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn: usize) -> Batch {
     let mut batch = Batch::default();
@@ -67,7 +79,8 @@ fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn:
                 let version = &mut versions[entity as usize];
                 let events = if *version == 0 { events.max(1) } else { events };
                 let mut new = item(job(entity), *version + off).with_alarm(moment.map(alarm));
-                new.events = (0..events).map(|number| event(&format!("e{turn}-{place}-{number}"))).collect();
+                let named = |number| event(&format!("e{turn}-{place}-{number}"));
+                new.events = (0..events).map(|number| by(named(number), turn + number)).collect();
                 let row = |(view, key, keep): (usize, u8, bool)| match keep {
                     true => put(View::ALL[view], &[entity as u8, key], &[turn as u8]),
                     false => delete(View::ALL[view], &[entity as u8, key]),
@@ -108,7 +121,7 @@ fn described(outcomes: Vec<CommitOutcome>) -> Vec<String> {
     outcomes.into_iter().map(tell).collect()
 }
 
-type ReadAnswers = (EntityId, u64, String, Vec<u8>);
+type ReadAnswers = (EntityId, u64, String, Vec<u8>, EventActor);
 
 /// Everything a store can be asked, without positions.
 #[derive(Debug, PartialEq)]
@@ -125,7 +138,7 @@ struct Contents {
 }
 
 async fn contents(store: &dyn Store) -> Contents {
-    let tell = |event: ordo_store::StoredEvent| (event.entity, event.version, event.kind, event.data);
+    let tell = |event: ordo_store::StoredEvent| (event.entity, event.version, event.kind, event.data, event.actor);
     let mut histories = Vec::new();
     for number in 1..=ENTITIES {
         let history = store.history(job(number), 0, 1_000).await.unwrap();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_store::conformance::given::{grow, job, version};
-use ordo_store::{Fault, Store};
+use ordo_store::{EventActor, Fault, Store};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{LAYOUT, PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
@@ -49,6 +49,26 @@ async fn a_newer_layout_is_refused_and_left_alone() {
     let refused = PostgresStore::open(&url, PostgresOptions::default()).await;
     let Err(Fault::Damaged { what }) = refused else { panic!("{refused:?}") };
     assert!(what.contains("layout 1000") && what.contains("newer"), "{what}");
+}
+
+#[tokio::test]
+async fn an_event_from_before_actors_reads_as_nobody_s() {
+    let server = TestServer::join();
+    let url = server.fresh_url();
+    let store = open(&url).await;
+    grow(&store, job(1), 1).await;
+    drop(store);
+    // As the layout before had it.
+    sql(&url, "ALTER TABLE events DROP COLUMN actor; UPDATE meta SET layout = 2").await;
+    let store = open(&url).await;
+    grow(&store, job(2), 1).await;
+    let actor = async |number| store.history(job(number), 1, 1).await.unwrap().events.remove(0).actor;
+    assert_eq!((actor(1).await, actor(2).await), (EventActor::Unknown, EventActor::Ordo));
+    // And as a node writes that was started before the database was migrated.
+    let columns = "partition, number, kind, id, version, at, name, data";
+    let copied = "partition, number + 1000, kind, id, version + 1, at, name, data";
+    sql(&url, &format!("INSERT INTO events ({columns}) SELECT {copied} FROM events")).await;
+    assert_eq!(store.history(job(2), 2, 1).await.unwrap().events.remove(0).actor, EventActor::Unknown);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, EventActor, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::backends::FileBackend;
@@ -53,7 +53,7 @@ impl Jobs {
         Item {
             entity: EntityId { kind: Kind::Job, id },
             expected: 0,
-            events: vec![NewEvent { at, kind: "job_scheduled".into(), data: vec![b'e'; 500] }],
+            events: vec![NewEvent { at, kind: "job_scheduled".into(), data: vec![b'e'; 500], actor: EventActor::Ordo }],
             disposition: Disposition::Keep { snapshot: vec![b's'; 700], alarm: Some(Alarm { at, rank: 4 }) },
             rows: vec![row(View::JobsByState, 0), row(View::JobsByLabel, 0)],
             dedup: Vec::new(),

@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use ordo_model::{JobId, Timestamp};
-use ordo_store::{Alarm, Batch, Disposition, Item, NewEvent, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, Disposition, EventActor, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::{RedbOptions, RedbStore};
 use uuid::Uuid;
 
@@ -23,7 +23,12 @@ fn job(number: u64) -> Item {
     Item {
         entity: JobId(id).into(),
         expected: 0,
-        events: vec![NewEvent { at: due_at, kind: "job_created".into(), data: vec![b'e'; 150] }],
+        events: vec![NewEvent {
+            at: due_at,
+            kind: "job_created".into(),
+            data: vec![b'e'; 150],
+            actor: EventActor::Ordo,
+        }],
         disposition: Disposition::Keep { snapshot: vec![b's'; 300], alarm: Some(Alarm { at: due_at, rank: 5 }) },
         rows: vec![
             row(View::JobsByLabel, [b"label-".as_slice(), id.as_bytes()].concat()),

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ordo_model::{EntityId, JobId, Timestamp};
-use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, Item, NewEvent, RowWrite, Store, View};
+use ordo_store::{Alarm, Batch, CommitOutcome, Disposition, EventActor, Item, NewEvent, RowWrite, Store, View};
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
 use uuid::Uuid;
@@ -49,7 +49,12 @@ fn item(number: usize, expected: u64) -> Item {
     Item {
         entity,
         expected,
-        events: vec![NewEvent { at: due_at(number, 0), kind: "run_fired".into(), data: vec![b'e'; 107] }],
+        events: vec![NewEvent {
+            at: due_at(number, 0),
+            kind: "run_fired".into(),
+            data: vec![b'e'; 107],
+            actor: EventActor::Ordo,
+        }],
         disposition: Disposition::Keep {
             snapshot: vec![b's'; 283],
             alarm: Some(Alarm { at: due_at(number, expected + 1), rank: 5 }),

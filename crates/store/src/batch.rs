@@ -3,13 +3,17 @@
 //! Invariant: what [`Batch::check`] lets pass can only be committed or refused; every rule that needs no look into
 //! the store is there, so that one bad batch cannot spoil the batches that are committed together with it.
 
+use std::sync::Arc;
+
 use ordo_model::{EntityId, Timestamp};
 use uuid::Uuid;
 
 use crate::{Fault, Position, RowWrite, Version};
 
-/// The longest name of a kind of event: its length is stored in one byte.
-pub const EVENT_KIND_MAX_BYTES: usize = 255;
+/// The longest name of a kind of event: its length is stored in six bits.
+pub const EVENT_KIND_MAX_BYTES: usize = 63;
+/// The most that may be written down of who brought an event about: its length is stored in two bytes.
+pub const EVENT_ACTOR_MAX_BYTES: usize = 65_535;
 
 /// What one commit writes. All items of a batch become durable together; an item that is refused writes nothing.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +67,19 @@ pub struct NewEvent {
     pub kind: String,
     /// JSON.
     pub data: Vec<u8>,
+    pub actor: EventActor,
+}
+
+/// Who brought an event about. The bytes are the engine's: a driver keeps them and never looks inside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum EventActor {
+    /// Ordo by itself, as it is with most events: this takes no room in a store.
+    #[default]
+    Ordo,
+    /// Nobody wrote it down: the event is older than actors are.
+    Unknown,
+    /// 1 to [`EVENT_ACTOR_MAX_BYTES`] bytes.
+    Recorded(Arc<[u8]>),
 }
 
 /// Events up to and including version `through` are replaced by one checkpoint event that carries the folded state.
@@ -132,10 +149,7 @@ impl Item {
             )));
         }
         let checkpoint = self.trim.iter().map(|trim| &trim.checkpoint);
-        match self.events.iter().chain(checkpoint).find(|event| !event.has_kind()) {
-            Some(event) => Err(Fault::misuse(format!("a kind of event of {} bytes", event.kind.len()))),
-            None => Ok(()),
-        }
+        self.events.iter().chain(checkpoint).try_for_each(NewEvent::check)
     }
 
     fn bytes(&self) -> usize {
@@ -143,7 +157,7 @@ impl Item {
             Disposition::Keep { snapshot, alarm: _ } => snapshot.len(),
             Disposition::Purge => 0,
         };
-        let events: usize = self.events.iter().map(|event| event.data.len() + event.kind.len()).sum();
+        let events: usize = self.events.iter().map(NewEvent::bytes).sum();
         let rows: usize = self.rows.iter().map(|row| row.key.len() + row.value.as_ref().map_or(0, Vec::len)).sum();
         let dedup: usize = self.dedup.iter().map(|entry| 2 * entry.key.len() + entry.value.len()).sum();
         let checkpoint = self.trim.as_ref().map_or(0, |trim| trim.checkpoint.data.len());
@@ -152,7 +166,23 @@ impl Item {
 }
 
 impl NewEvent {
-    fn has_kind(&self) -> bool {
-        (1..=EVENT_KIND_MAX_BYTES).contains(&self.kind.len())
+    fn check(&self) -> Result<(), Fault> {
+        if !(1..=EVENT_KIND_MAX_BYTES).contains(&self.kind.len()) {
+            return Err(Fault::misuse(format!("a kind of event of {} bytes", self.kind.len())));
+        }
+        match &self.actor {
+            EventActor::Recorded(actor) if !(1..=EVENT_ACTOR_MAX_BYTES).contains(&actor.len()) => {
+                Err(Fault::misuse(format!("an actor of {} bytes", actor.len())))
+            }
+            EventActor::Recorded(_) | EventActor::Ordo | EventActor::Unknown => Ok(()),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let actor = match &self.actor {
+            EventActor::Recorded(actor) => actor.len(),
+            EventActor::Ordo | EventActor::Unknown => 0,
+        };
+        self.data.len() + self.kind.len() + actor
     }
 }

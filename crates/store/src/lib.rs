@@ -17,7 +17,10 @@ mod partition;
 mod transfer;
 mod view;
 
-pub use batch::{Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, EVENT_KIND_MAX_BYTES, Item, NewEvent, Trim};
+pub use batch::{
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, EVENT_ACTOR_MAX_BYTES, EVENT_KIND_MAX_BYTES, EventActor,
+    Item, NewEvent, Trim,
+};
 pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
@@ -44,6 +47,7 @@ pub struct StoredEvent {
     pub at: Timestamp,
     pub kind: String,
     pub data: Vec<u8>,
+    pub actor: EventActor,
 }
 
 /// The latest state of an entity.

@@ -40,12 +40,15 @@ fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Opti
 }
 
 fn who(by: &By) -> Phrase {
-    Phrase::person(&by.actor)
+    match &by.on_behalf_of {
+        None => Phrase::person(&by.actor),
+        Some(whom) => Phrase::person(&by.actor).then(" for ").then_person(whom),
+    }
 }
 
 fn assigned(by: &By, assignee: Option<&str>) -> Phrase {
     match assignee {
-        Some(name) if name == by.actor => who(by).then(" took it"),
+        Some(name) if name == by.person() => who(by).then(" took it"),
         Some(name) => who(by).then(" assigned it to ").then_person(name),
         None => who(by).then(" left it without an assignee"),
     }

@@ -3,7 +3,7 @@
 //! Invariant: whatever a user wrote goes through `mrkdwn`; what looks like markup here is ours.
 
 use ordo_model::Timestamp;
-use ordo_model::incident::{IncidentStatus, Severity};
+use ordo_model::incident::{By, IncidentStatus, Severity};
 use ordo_model::notification::IncidentSubject;
 use serde_json::{Value, json};
 
@@ -43,10 +43,15 @@ pub(crate) fn blocks(incident: &IncidentSubject) -> Value {
         "Incident {} · started {} by {}",
         incident.id,
         date(incident.created_at),
-        person(&incident.started_by.actor)
+        started_by(&incident.started_by)
     );
     blocks.push(json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": small }] }));
     Value::Array(blocks)
+}
+
+fn started_by(by: &By) -> String {
+    let whom = by.on_behalf_of.as_ref().map(|whom| format!(" for {}", person(whom)));
+    person(&by.actor) + &whom.unwrap_or_default()
 }
 
 fn fields(incident: &IncidentSubject) -> Vec<Value> {

@@ -5,12 +5,10 @@
 
 use ordo_engine::incidents::IncidentError;
 use ordo_engine::{CommitExtras, Engine, SubmitError};
-use ordo_model::incident::{
-    By, Incident, IncidentCommand, IncidentRefusal, IncidentSource, IncidentStatus, StartIncident,
-};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentRefusal, IncidentStatus, StartIncident};
 use ordo_model::limits::{INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES};
 use ordo_model::text::{shortened, visible, visible_lines};
-use ordo_model::{Millis, Timestamp};
+use ordo_model::{Actor, ActorSource, Millis, Timestamp};
 use ordo_store::Dedup;
 use uuid::Uuid;
 
@@ -21,8 +19,13 @@ use super::interactions::{Interaction, InteractionAction};
 const EVENT_KEPT: Millis = Millis::from_days(1);
 
 /// Starts the incident of the thread, or notes what was said if there is one already. The incident, unless the event
-/// was delivered before.
-pub async fn mentioned(engine: &Engine, mention: &Mention) -> Result<Option<Uuid>, IncidentError> {
+/// was delivered before. `request_id` names Slack's request.
+pub async fn mentioned(
+    engine: &Engine,
+    mention: &Mention,
+    request_id: Option<String>,
+) -> Result<Option<Uuid>, IncidentError> {
+    let engine = &engine.signed_by(&user(&mention.user).with_request(request_id));
     let extras = extras(&mention.event_id, engine.clock().now());
     let answer = match engine.start_incident(start(engine, mention), |_| extras.clone()).await {
         Ok(committed) if committed.events.is_empty() => {
@@ -64,7 +67,8 @@ fn start(engine: &Engine, mention: &Mention) -> StartIncident {
 }
 
 /// Does what a button or a menu stands for.
-pub async fn pressed(engine: &Engine, pressed: &Interaction) -> Result<(), IncidentError> {
+pub async fn pressed(engine: &Engine, pressed: &Interaction, request_id: Option<String>) -> Result<(), IncidentError> {
+    let engine = engine.signed_by(&user(&pressed.user).with_request(request_id));
     let by = by(&pressed.user);
     let command = match &pressed.deed {
         InteractionAction::Acknowledge => IncidentCommand::Acknowledge { by },
@@ -84,8 +88,13 @@ fn known<T>(field: &str, value: Option<T>) -> Result<T, IncidentError> {
     value.ok_or_else(|| SubmitError::Refused(IncidentRefusal::Invalid(invalid())))
 }
 
-fn by(user: &str) -> By {
-    By::new(format!("slack:{}", cut_line(user, 100)), IncidentSource::Slack)
+/// By Slack's id of the person: Slack signed it.
+fn user(id: &str) -> Actor {
+    Actor::new(format!("slack:{}", cut_line(id, 100)), ActorSource::Slack)
+}
+
+fn by(id: &str) -> By {
+    By::of(&user(id))
 }
 
 fn extras(event_id: &str, now: Timestamp) -> CommitExtras {

@@ -31,16 +31,16 @@ fn press(incident: Uuid, deed: InteractionAction) -> Interaction {
 async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
     let world = World::new().await;
     let down = mention("Ev1", "17.5", None, "server down!");
-    let id = receiver::mentioned(&world.engine, &down).await.unwrap().unwrap();
-    assert_eq!(receiver::mentioned(&world.engine, &down).await.unwrap(), None, "Slack delivers again");
+    let id = receiver::mentioned(&world.engine, &down, None).await.unwrap().unwrap();
+    assert_eq!(receiver::mentioned(&world.engine, &down, None).await.unwrap(), None, "Slack delivers again");
     let incident = world.read(id).await;
     assert_eq!((incident.title.as_str(), incident.description.as_str()), ("server down!", ""));
     assert_eq!((incident.started_by.actor.as_str(), incident.started_by.source), ("slack:U1", IncidentSource::Slack));
     assert_eq!(incident.identifier.as_deref(), Some("slack:C1:17.5"));
 
     let more = mention("Ev2", "18.0", Some("17.5"), "it is the database");
-    assert_eq!(receiver::mentioned(&world.engine, &more).await.unwrap(), Some(id));
-    assert_eq!(receiver::mentioned(&world.engine, &more).await.unwrap(), None);
+    assert_eq!(receiver::mentioned(&world.engine, &more, None).await.unwrap(), Some(id));
+    assert_eq!(receiver::mentioned(&world.engine, &more, None).await.unwrap(), None);
     let timeline = world.engine.queries().timeline(id).await.unwrap();
     assert_eq!(timeline.len(), 2);
     assert!(matches!(&timeline[1].event, IncidentEvent::NoteAdded { text, .. } if text == "it is the database"));
@@ -52,11 +52,11 @@ async fn a_call_by_name_starts_the_incident_of_its_thread_once() {
 async fn a_long_call_is_cut_into_a_title_and_a_description() {
     let world = World::new().await;
     let text = format!("checkout ä is down\nsince 12:00, {}", "x".repeat(20_000));
-    let id = receiver::mentioned(&world.engine, &mention("Ev1", "1.0", None, &text)).await.unwrap().unwrap();
+    let id = receiver::mentioned(&world.engine, &mention("Ev1", "1.0", None, &text), None).await.unwrap().unwrap();
     let incident = world.read(id).await;
     assert_eq!(incident.title, "checkout ä is down");
     assert!(incident.description.starts_with("checkout ä is down\nsince"));
-    let silent = receiver::mentioned(&world.engine, &mention("Ev2", "2.0", None, "")).await.unwrap().unwrap();
+    let silent = receiver::mentioned(&world.engine, &mention("Ev2", "2.0", None, ""), None).await.unwrap().unwrap();
     assert_eq!(world.read(silent).await.title, "An incident in Slack");
 }
 
@@ -71,7 +71,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
         InteractionAction::Status("mitigating".into()),
         InteractionAction::Acknowledge,
     ] {
-        receiver::pressed(&world.engine, &press(id, deed)).await.unwrap();
+        receiver::pressed(&world.engine, &press(id, deed), None).await.unwrap();
     }
     let incident = world.read(id).await;
     assert_eq!(incident.acknowledged.as_ref().unwrap().by.actor, "slack:U2");
@@ -84,7 +84,7 @@ async fn buttons_and_menus_change_the_incident_in_the_name_of_who_pressed_them()
 async fn what_is_not_possible_is_refused() {
     let world = World::new().await;
     let id = world.incident("Checkout is down", None).await;
-    let refused = async |pressed: Interaction| match receiver::pressed(&world.engine, &pressed).await {
+    let refused = async |pressed: Interaction| match receiver::pressed(&world.engine, &pressed, None).await {
         Err(SubmitError::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     };
@@ -97,7 +97,7 @@ async fn what_is_not_possible_is_refused() {
         IncidentRefusal::Invalid(_)
     ));
     assert!(matches!(refused(press(id, InteractionAction::Status("gone".into()))).await, IncidentRefusal::Invalid(_)));
-    receiver::pressed(&world.engine, &press(id, InteractionAction::Status("resolved".into()))).await.unwrap();
+    receiver::pressed(&world.engine, &press(id, InteractionAction::Status("resolved".into())), None).await.unwrap();
     let ended = refused(press(id, InteractionAction::Acknowledge)).await;
     assert!(matches!(ended, IncidentRefusal::Ended { status: IncidentStatus::Resolved }));
 }

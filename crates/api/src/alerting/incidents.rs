@@ -3,11 +3,13 @@
 use ordo_model::incident::{
     Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, IncidentStatus, Link, Published, Severity,
 };
-use ordo_model::{EntityId, Kind, Timestamp};
+use ordo_model::{Actor, EntityId, Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
+
+use crate::events::ActorView;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +27,7 @@ pub struct NewIncident {
     /// A chain of the configuration, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<String>,
-    /// Who does it; the name of the token when left out.
+    /// On whose behalf it is done. Who does it is the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
 }
@@ -38,7 +40,7 @@ macro_rules! change {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$attribute])* pub $field: $type,)*
-            /// Who does it; the name of the token when left out.
+            /// On whose behalf it is done. Who does it is the token.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub actor: Option<String>,
         }
@@ -120,6 +122,7 @@ pub struct TimelineEntry {
     pub r#type: String,
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
+    pub actor: ActorView,
     /// When the workflow accepted it; null: not yet, or the incident had ended and nobody is notified.
     #[schema(required)]
     pub published_at: Option<Timestamp>,
@@ -160,6 +163,7 @@ impl TimelineEntry {
         version: u64,
         at: Timestamp,
         event: &IncidentEvent,
+        actor: &Actor,
         published_at: Option<Timestamp>,
     ) -> Result<TimelineEntry, serde_json::Error> {
         #[derive(Deserialize)]
@@ -168,6 +172,6 @@ impl TimelineEntry {
             data: Map<String, Value>,
         }
         let TaggedEvent { r#type, data } = serde_json::from_value(serde_json::to_value(event)?)?;
-        Ok(TimelineEntry { version, at, r#type, data, published_at })
+        Ok(TimelineEntry { version, at, r#type, data, actor: actor.clone().into(), published_at })
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use ordo_model::job::{Event, Job, Run, Unfoldable};
 use ordo_model::{JobId, Timestamp};
-use ordo_store::{Fault, NewEvent, StoredEvent as Stored};
+use ordo_store::{EventActor, Fault, NewEvent, StoredEvent as Stored};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 /// The folded job that replaces the beginning of its stream: an event, so JSON.
 pub fn encode_checkpoint(job: &Job, at: Timestamp) -> NewEvent {
     let data = serde_json::to_vec(job).expect("a job is plain data");
-    NewEvent { at, kind: Event::CHECKPOINT.to_owned(), data }
+    NewEvent { at, kind: Event::CHECKPOINT.to_owned(), data, actor: EventActor::Ordo }
 }
 
 /// The event's own data; its name and time stand beside it in the store.
@@ -68,7 +68,7 @@ pub fn encode_event(event: &Event, at: Timestamp) -> NewEvent {
         serde_json::to_writer(&mut *form, event).expect("an event is plain data");
         form[prefix..form.len() - 1].to_vec()
     });
-    NewEvent { at, kind: event.name().to_owned(), data }
+    NewEvent { at, kind: event.name().to_owned(), data, actor: EventActor::Ordo }
 }
 
 /// An event as it stands in a stream: one that happened, or the folded job that replaced those before it.
@@ -147,8 +147,8 @@ mod tests {
         ] {
             let new = encode_event(&event, at);
             let entity = EntityId::from(JobId(Uuid::from_u128(1)));
-            let stored =
-                Stored { entity, version: 2, position: Position::default(), at, kind: new.kind, data: new.data };
+            let NewEvent { at, kind, data, actor } = new;
+            let stored = Stored { entity, version: 2, position: Position::default(), at, kind, data, actor };
             assert_eq!(decode_event(&stored).unwrap(), Recorded::Happened(event));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ordo_model::object::Object;
 use ordo_model::{EntityId, Moment};
-use ordo_store::{Chunk, Dedup, Fault};
+use ordo_store::{Chunk, Dedup, EventActor, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -37,6 +37,7 @@ pub(crate) struct EntityCommand<T: Stored> {
     id: Uuid,
     command: T::Command,
     extras: CommitExtras,
+    actor: EventActor,
     decided: Option<EntityReply<T>>,
     reply: oneshot::Sender<EntityReply<T>>,
 }
@@ -46,9 +47,10 @@ impl<T: Stored> EntityCommand<T> {
         id: Uuid,
         command: T::Command,
         extras: CommitExtras,
+        actor: EventActor,
     ) -> (EntityCommand<T>, oneshot::Receiver<EntityReply<T>>) {
         let (reply, answer) = oneshot::channel();
-        (EntityCommand { id, command, extras, decided: None, reply }, answer)
+        (EntityCommand { id, command, extras, actor, decided: None, reply }, answer)
     }
 
     fn consider(&self, before: Option<&Versioned<T>>, moment: Moment) -> EntityReply<T> {
@@ -111,7 +113,7 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
             && !committed.events.is_empty()
         {
             let events = committed.events.iter().map(|event| encode_event(event, now));
-            work.advance(committed.state.clone(), events);
+            work.advance(committed.state.clone(), events, &self.actor);
             work.claim(self.extras.dedup.iter().cloned());
             work.attach(self.extras.chunks.iter().cloned());
         }

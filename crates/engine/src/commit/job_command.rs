@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, ShardPosition, SkipReason, SlottedCommand, decide};
 use ordo_model::schedule::Gap;
 use ordo_model::{EntityId, JobId, Kind, Moment, RunId, Timestamp};
-use ordo_store::{Dedup, RowWrite, Trim};
+use ordo_store::{Dedup, EventActor, RowWrite, Trim};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -26,6 +26,8 @@ pub struct Request {
     pub location: Option<SlotLocation>,
     pub claim: Option<Claim>,
     pub extra: Extra,
+    /// Who gave the command; Ordo itself, unless somebody else is named.
+    pub actor: EventActor,
 }
 
 impl Request {
@@ -36,6 +38,7 @@ impl Request {
             location: None,
             claim: None,
             extra: Extra::Nothing,
+            actor: EventActor::Ordo,
         }
     }
 
@@ -128,6 +131,7 @@ struct PendingJobCommand {
     start: Option<RunId>,
     claim: Option<Claim>,
     extra: Extra,
+    actor: EventActor,
     is_report: bool,
     can_wait: bool,
     answer: Option<JobReply>,
@@ -136,7 +140,7 @@ struct PendingJobCommand {
 
 impl PendingJobCommand {
     fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> PendingJobCommand {
-        let Request { job_id, slotted, location, claim, extra } = request;
+        let Request { job_id, slotted, location, claim, extra, actor } = request;
         let start = match slotted.command {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
             _ => None,
@@ -145,7 +149,20 @@ impl PendingJobCommand {
         let is_report = matches!(slotted.command, Command::Report { .. });
         let can_wait = is_report || matches!(slotted.command, Command::Wake | Command::Start { .. });
         let (slotted, kept, answer) = (Some(slotted), None, None);
-        PendingJobCommand { job_id, slotted, kept, location, start, claim, extra, is_report, can_wait, answer, reply }
+        PendingJobCommand {
+            job_id,
+            slotted,
+            kept,
+            location,
+            start,
+            claim,
+            extra,
+            actor,
+            is_report,
+            can_wait,
+            answer,
+            reply,
+        }
     }
 
     /// What is decided anew if others were faster: reports; commands with a key, which meet their like in one round;
@@ -188,7 +205,7 @@ impl PendingJobCommand {
         work.claim(self.claim.iter().map(|claim| claim.fulfilled(&decided.events, now)));
         let Decided { job, events, runs } = decided;
         let job = Arc::new(job);
-        work.advance(job.clone(), events.iter().map(|event| codec::encode_event(event, now)));
+        work.advance(job.clone(), events.iter().map(|event| codec::encode_event(event, now)), &self.actor);
         let runs: Arc<[Run]> = runs.into();
         work.touch(runs.clone());
         Ok(Accepted { job, runs, events })

@@ -1,6 +1,7 @@
 //! The way of a command, whatever its entity: gathered into a round, decided by the model, committed with everything that
 //! follows from it, settled.
 
+pub mod actor;
 pub(crate) mod batcher;
 mod cache;
 pub(crate) mod chains;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ordo_model::job::Run;
 use ordo_model::{EntityId, Millis, Moment, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Item, NewEvent, RowWrite, Trim};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Item, NewEvent, RowWrite, Trim};
 use uuid::Uuid;
 
 use super::change::Change;
@@ -133,10 +133,15 @@ impl EntityWork {
         &mut self.change
     }
 
-    pub(crate) fn advance(&mut self, state: Arc<impl EntityState>, events: impl Iterator<Item = NewEvent>) {
+    pub(crate) fn advance(
+        &mut self,
+        state: Arc<impl EntityState>,
+        events: impl Iterator<Item = NewEvent>,
+        actor: &EventActor,
+    ) {
         self.owners.extend(state.chunk_owners());
         self.now = Some(state);
-        self.events.extend(events);
+        self.events.extend(events.map(|event| NewEvent { actor: actor.clone(), ..event }));
     }
 
     pub(crate) fn touch(&mut self, runs: Arc<[Run]>) {

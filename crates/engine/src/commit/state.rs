@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ordo_model::job::{Job, Pool, Run};
 use ordo_model::{EntityId, Millis, Timestamp};
-use ordo_store::{Alarm, Fault, NewEvent, RowWrite, Snapshot, StoredEvent, Trim, Version};
+use ordo_store::{Alarm, EventActor, Fault, NewEvent, RowWrite, Snapshot, StoredEvent, Trim, Version};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -178,7 +178,8 @@ impl<T: Stored> EntityState for Versioned<T> {
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim> {
         let every = T::CHECKPOINT_EVERY?;
         let due = from / every != self.version / every;
-        let checkpoint = || NewEvent { at: now, kind: CHECKPOINT.to_owned(), data: self.encode() };
+        let checkpoint =
+            || NewEvent { at: now, kind: CHECKPOINT.to_owned(), data: self.encode(), actor: EventActor::Ordo };
         due.then(|| Trim { through: self.version, checkpoint: checkpoint() })
     }
 
@@ -239,7 +240,8 @@ pub(crate) fn encode_event<E: serde::Serialize>(event: &E, at: Timestamp) -> New
     let Value::Object(mut form) = form else { unreachable!("an event is written as type and data") };
     let Some(Value::String(kind)) = form.remove("type") else { unreachable!("an event has a type") };
     let data = form.remove("data").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    NewEvent { at, kind, data: serde_json::to_vec(&data).expect("a value is plain data") }
+    let data = serde_json::to_vec(&data).expect("a value is plain data");
+    NewEvent { at, kind, data, actor: EventActor::Ordo }
 }
 
 fn unreadable(entity: EntityId, error: &serde_json::Error) -> Fault {

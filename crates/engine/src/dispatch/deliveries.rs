@@ -9,7 +9,7 @@ use bytes::Bytes;
 use ordo_model::hook::{Bound, Delivery, DeliveryCommand, DeliveryOutcome, DeliveryRefusal, Hook};
 use ordo_model::job::{Command, Refusal, Run};
 use ordo_model::limits::DELIVERY_KEPT;
-use ordo_model::{JobId, Millis, RunId, Timestamp};
+use ordo_model::{Actor, ActorSource, JobId, Millis, RunId, Timestamp};
 use ordo_store::{Chunk, Dedup, Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
@@ -245,7 +245,8 @@ async fn route(engine: &Engine, id: Uuid, delivery: &Delivery) -> Result<Vec<Bou
         }
     }
     let jobs: Vec<JobId> = orders.iter().map(|(job, _, _)| *job).collect();
-    for (job, answer) in jobs.into_iter().zip(engine.submit_all_once(orders).await) {
+    let by_hook = engine.signed_by(&Actor::new(delivery.hook.clone(), ActorSource::Hook));
+    for (job, answer) in jobs.into_iter().zip(by_hook.submit_all_once(orders).await) {
         found.push(Bound { job, outcome: answered(engine, answer).await? });
     }
     Ok(found)

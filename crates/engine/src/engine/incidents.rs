@@ -6,10 +6,11 @@
 use ordo_model::incident::{
     Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentStatus, Severity, StartIncident,
 };
-use ordo_model::{EntityId, Kind, Timestamp};
+use ordo_model::{Actor, EntityId, Kind, Timestamp};
 use ordo_store::{Direction, Fault, Version};
 use uuid::Uuid;
 
+use crate::commit::actor::actor_of;
 use crate::commit::command::SubmitError;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
@@ -61,6 +62,7 @@ pub struct Happened {
     pub version: Version,
     pub at: Timestamp,
     pub event: IncidentEvent,
+    pub actor: Actor,
     /// When it was handed on to the senders; None: not yet, or to nobody.
     pub published_at: Option<Timestamp>,
 }
@@ -156,7 +158,8 @@ impl Queries {
                     if let IncidentEvent::StatusUpdated { status, .. } = &event {
                         is_ended = status.is_ended();
                     }
-                    let happened = Happened { version: stored.version, at: stored.at, event, published_at: None };
+                    let (version, at, actor) = (stored.version, stored.at, actor_of(stored)?);
+                    let happened = Happened { version, at, event, actor, published_at: None };
                     if was_ended && is_ended {
                         silent.push(happened);
                     } else {

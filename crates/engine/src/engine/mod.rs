@@ -20,14 +20,15 @@ use std::time::Duration;
 use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
-use ordo_model::{ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
-use ordo_store::Fault;
+use ordo_model::{Actor, ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
+use ordo_store::{EventActor, Fault};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, NodeDetails};
+use crate::commit::actor::encode_actor;
 use crate::commit::batcher::BatcherMessage;
 use crate::core::{Input, News};
 use crate::dispatch::PoolSizes;
@@ -87,10 +88,11 @@ impl Default for EngineOptions {
     }
 }
 
-/// A running engine. Cheap to clone.
+/// A running engine, in the hands of somebody: commands that are given through it are theirs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
+    actor: EventActor,
 }
 
 struct Shared {
@@ -127,6 +129,30 @@ impl std::fmt::Debug for Shared {
 impl Engine {
     fn reconciler(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
         self.shared.reconciler.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The same in the hands of somebody.
+    #[must_use]
+    pub fn signed_by(&self, actor: &Actor) -> Engine {
+        Engine { shared: self.shared.clone(), actor: encode_actor(actor) }
+    }
+
+    /// The same in the hands of nobody yet: to read from. A command through it is a mistake in the code; its events would
+    /// have an unknown actor.
+    #[must_use]
+    pub fn unsigned(self) -> Engine {
+        Engine { actor: EventActor::Unknown, ..self }
+    }
+
+    /// The same for what Ordo does by itself.
+    #[must_use]
+    pub fn by_itself(&self) -> Engine {
+        Engine { shared: self.shared.clone(), actor: EventActor::Ordo }
+    }
+
+    pub(crate) fn actor(&self) -> EventActor {
+        debug_assert_ne!(self.actor, EventActor::Unknown, "a command that nobody gives");
+        self.actor.clone()
     }
 
     pub fn queries(&self) -> &Queries {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ordo_model::job::SlotReservation;
 use ordo_model::limits::WAITING_COMMANDS_MAX;
 use ordo_model::{EntityId, Incarnation, RunId};
-use ordo_store::{Fault, Store};
+use ordo_store::{EventActor, Fault, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -182,7 +182,7 @@ impl Wiring {
             writable: Writable::default(),
             ownership: watch::channel(ownership).0,
         };
-        Engine { shared: Arc::new(shared) }
+        Engine { shared: Arc::new(shared), actor: EventActor::Ordo }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The way in: commands on jobs and objects, one by one or many at once.
 //!
 //! Invariant: a caller is answered when the effect is durable, or learns that it is not; a chain is checked before its
-//! job is taken in.
+//! job is taken in. Every command carries the actor of the handle it was given through.
 
 use std::sync::Arc;
 
@@ -31,12 +31,17 @@ impl Engine {
         self.send_all(commands.into_iter().map(|(job, command)| Request::new(job, command)).collect()).await
     }
 
+    /// The command as one of whoever holds this handle.
+    fn sign(&self, request: Request) -> Request {
+        Request { actor: self.actor(), ..request }
+    }
+
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<JobReply> {
         let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
         for request in requests {
             waiting.push(match chains::prepare(self, &request).await {
                 Ok(()) => {
-                    let (order, answer) = request.answered();
+                    let (order, answer) = self.sign(request).answered();
                     orders.push(order);
                     Ok(answer)
                 }
@@ -71,7 +76,7 @@ impl Engine {
 
     pub(crate) async fn send(&self, request: Request) -> JobReply {
         chains::prepare(self, &request).await?;
-        let (submission, answer) = request.answered();
+        let (submission, answer) = self.sign(request).answered();
         let mut submissions = vec![submission];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
         drop(self.batcher().send(BatcherMessage::Commands(submissions)));
@@ -91,7 +96,7 @@ impl Engine {
     }
 
     pub(crate) fn queue(&self, request: Request) -> oneshot::Receiver<JobReply> {
-        let (submission, answer) = request.answered();
+        let (submission, answer) = self.sign(request).answered();
         // A batcher that is gone drops the reply, and the receiver says so.
         drop(self.batcher().send(BatcherMessage::Commands(vec![submission])));
         answer
@@ -113,7 +118,7 @@ impl Engine {
         command: T::Command,
         extras: CommitExtras,
     ) -> Result<Committed<T>, SubmitError<T::Refusal>> {
-        let (command, answer) = EntityCommand::<T>::pair(id, command, extras);
+        let (command, answer) = EntityCommand::<T>::pair(id, command, extras, self.actor());
         let mut submissions = vec![Submission::new(command)];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
         drop(self.batcher().send(BatcherMessage::Commands(submissions)));

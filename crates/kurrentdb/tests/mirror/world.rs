@@ -9,7 +9,7 @@ use ordo_engine::mirror::{MirrorState, MirrorStatus};
 use ordo_engine::partitions::Ownership;
 use ordo_kurrentdb::{Feed, Mirror, MirrorTarget};
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Batch, CommitOutcome, Disposition, Item, NewEvent, Store, Trim, Version};
+use ordo_store::{Batch, CommitOutcome, Disposition, EventActor, Item, NewEvent, Store, Trim, Version};
 use ordo_store_redb::RedbStore;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
@@ -36,7 +36,8 @@ pub fn job(number: u128) -> EntityId {
 
 pub fn event(version: Version) -> NewEvent {
     let at = Timestamp::from_ms(1_763_236_800_000 + i64::try_from(version).unwrap()).unwrap();
-    NewEvent { at, kind: format!("e{version}"), data: format!("{{\"event\": {version}}}").into_bytes() }
+    let data = format!("{{\"event\": {version}}}").into_bytes();
+    NewEvent { at, kind: format!("e{version}"), data, actor: EventActor::Ordo }
 }
 
 fn item(entity: EntityId, expected: Version, events: Vec<NewEvent>) -> Item {

@@ -56,7 +56,10 @@ fn changed(is_change: bool, event: IncidentEvent) -> Vec<IncidentEvent> {
 }
 
 fn check_by(by: &By) -> Result<(), Invalid> {
-    name("actor", &by.actor, ACTOR_MAX_BYTES)
+    [Some(&by.actor), by.on_behalf_of.as_ref()]
+        .into_iter()
+        .flatten()
+        .try_for_each(|who| name("actor", who, ACTOR_MAX_BYTES))
 }
 
 fn begin(start: StartIncident, now: Timestamp) -> Decision {
@@ -111,7 +114,8 @@ fn acknowledge(incident: &Incident, by: By, now: Timestamp) -> Decision {
         return Err(IncidentRefusal::Ended { status: incident.status });
     }
     let timeout = incident.escalation.as_ref().and_then(|escalating| escalating.policy.ack_timeout);
-    let is_same = incident.acknowledged.as_ref().is_some_and(|ack| ack.by.actor == by.actor);
+    let is_same =
+        incident.acknowledged.as_ref().is_some_and(|ack| (&ack.by.actor, ack.by.person()) == (&by.actor, by.person()));
     let expires_at = timeout.map(|timeout| now.plus(timeout));
     Ok(changed(!is_same || timeout.is_some(), IncidentEvent::Acknowledged { expires_at, by }))
 }

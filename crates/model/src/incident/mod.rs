@@ -118,7 +118,7 @@ impl Incident {
             severity: self.severity,
             status: self.status,
             assignee: self.assignee.clone(),
-            acknowledged_by: self.acknowledged.as_ref().map(|ack| ack.by.actor.clone()),
+            acknowledged_by: self.acknowledged.as_ref().map(|ack| ack.by.to_string()),
         }
     }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Incident;
 use super::event::IncidentEvent;
-use super::words::{IncidentStatus, Link};
+use super::words::{By, IncidentStatus, Link};
 use crate::time::{Millis, Timestamp};
 
 /// Notes that begin with one of these are things to do.
@@ -36,7 +36,7 @@ fn summary(text: &mut String, id: Uuid, incident: &Incident, zone: &TimeZone) {
     row("Incident", format!("`{id}`"));
     row("Status", incident.status.name().to_owned());
     row("Severity", incident.severity.name().to_owned());
-    row("Started", format!("{} by {}", time(incident.created_at, zone), plain(&incident.started_by.actor)));
+    row("Started", format!("{} by {}", time(incident.created_at, zone), plain(&incident.started_by.to_string())));
     if let Some(at) = incident.ended_at {
         row("Ended", time(at, zone));
     }
@@ -92,13 +92,13 @@ fn line(text: &mut String, at: &str, event: &IncidentEvent) {
             return;
         }
     };
-    let who = event.by().map(|by| format!("**{}** ({})", plain(&by.actor), by.source.name())).unwrap_or_default();
+    let who = event.by().map(|by| format!("**{}** ({})", plain(&by.to_string()), by.source.name())).unwrap_or_default();
     put(text, format_args!("- {at} {who}: {said}\n"));
 }
 
 fn people(text: &mut String, incident: &Incident, timeline: &[(Timestamp, IncidentEvent)]) {
     let acted = timeline.iter().filter_map(|(_, event)| event.by()).filter(|by| by.source.is_person());
-    let mut names: BTreeSet<&str> = acted.map(|by| by.actor.as_str()).collect();
+    let mut names: BTreeSet<&str> = acted.map(By::person).collect();
     names.extend(incident.assignee.as_deref());
     text.push_str("\n## Responders\n\n");
     if names.is_empty() {
@@ -153,7 +153,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, IncidentCommand, IncidentSource, Severity, StartIncident};
+    use super::super::{IncidentCommand, IncidentSource, Severity, StartIncident};
     use super::*;
     use crate::object::Object;
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use uuid::Uuid;
 
+use crate::actor::{Actor, ActorSource};
 use crate::id::{JobId, RunId};
 
 /// How bad it is: sev1 is the worst.
@@ -155,13 +156,46 @@ impl fmt::Display for IncidentStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct By {
+    /// Whoever was let in, or what acts by itself.
     pub actor: String,
     pub source: IncidentSource,
+    /// Whom it said to act for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
 }
 
 impl By {
     pub fn new(actor: impl Into<String>, source: IncidentSource) -> By {
-        By { actor: actor.into(), source }
+        By { actor: actor.into(), source, on_behalf_of: None }
+    }
+
+    /// Whoever gave a command.
+    pub fn of(actor: &Actor) -> By {
+        let source = match actor.source {
+            ActorSource::Cli => IncidentSource::Cli,
+            ActorSource::Page => IncidentSource::Page,
+            ActorSource::Slack => IncidentSource::Slack,
+            ActorSource::Api
+            | ActorSource::Hook
+            | ActorSource::Ping
+            | ActorSource::Executor
+            | ActorSource::Ordo
+            | ActorSource::Unknown => IncidentSource::Api,
+        };
+        By { on_behalf_of: actor.on_behalf_of.clone(), ..By::new(actor.name.clone(), source) }
+    }
+
+    /// The one it is about: on whose behalf it was done, if on somebody's.
+    pub fn person(&self) -> &str {
+        self.on_behalf_of.as_deref().unwrap_or(&self.actor)
+    }
+}
+
+/// `ci for ana`
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.actor)?;
+        self.on_behalf_of.as_ref().map_or(Ok(()), |whom| write!(f, " for {whom}"))
     }
 }
 
@@ -170,6 +204,8 @@ impl By {
 #[serde(rename_all = "snake_case")]
 pub enum IncidentSource {
     Api,
+    Cli,
+    Page,
     Slack,
     Job,
     Monitor,
@@ -180,6 +216,8 @@ impl IncidentSource {
     pub const fn name(self) -> &'static str {
         match self {
             IncidentSource::Api => "api",
+            IncidentSource::Cli => "cli",
+            IncidentSource::Page => "page",
             IncidentSource::Slack => "slack",
             IncidentSource::Job => "job",
             IncidentSource::Monitor => "monitor",
@@ -190,7 +228,7 @@ impl IncidentSource {
     /// Whether a person stands behind it.
     pub const fn is_person(self) -> bool {
         match self {
-            IncidentSource::Api | IncidentSource::Slack => true,
+            IncidentSource::Api | IncidentSource::Cli | IncidentSource::Page | IncidentSource::Slack => true,
             IncidentSource::Job | IncidentSource::Monitor | IncidentSource::Escalation => false,
         }
     }

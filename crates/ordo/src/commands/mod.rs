@@ -1,5 +1,6 @@
 //! What each command does, one file per family.
 
+mod actor;
 mod alerting;
 mod completions;
 mod config;

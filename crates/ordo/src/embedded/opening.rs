@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ordo_engine::clock::{SetClock, SharedClock, SystemClock};
 use ordo_engine::tool::Tool;
 use ordo_engine::{Engine, EngineOptions, Tools};
-use ordo_model::Millis;
+use ordo_model::{Actor, ActorSource, Millis};
 use ordo_store::Store;
 use ordo_store_redb::RedbStore;
 use serde::Serialize;
@@ -15,6 +15,9 @@ use serde::de::DeserializeOwned;
 
 use super::handler::TypedHandler;
 use super::{Context, Error, Ordo};
+
+/// What the events say of the program's commands: nobody else can give any.
+const PROGRAM: &str = "program";
 
 /// An Ordo that is about to start.
 #[must_use = "nothing is opened before start"]
@@ -77,6 +80,7 @@ impl Opening {
             None => Arc::new(SystemClock),
         };
         let engine = Engine::start(store, self.tools, clock, self.options).await?;
+        let engine = engine.signed_by(&Actor::new(PROGRAM, ActorSource::Api));
         Ok(Ordo { engine, clock: self.clock })
     }
 }

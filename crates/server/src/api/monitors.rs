@@ -8,16 +8,17 @@ use ordo_api::alerting::monitors::{MonitorView, PingHeard};
 use ordo_api::{Code, Page};
 use ordo_engine::clock::new_id;
 use ordo_engine::{CommitExtras, Versioned};
-use ordo_model::Kind;
 use ordo_model::limits::PING_BODY_MAX_BYTES;
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
+use ordo_model::{Actor, ActorSource, Kind};
 use ordo_store::Chunk;
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
+use crate::http::trace::request_span::RequestId;
 
 const TOKEN_BYTES: usize = 16;
 
@@ -27,7 +28,7 @@ fn view(caller: &Caller, monitor: &Versioned<Monitor>) -> MonitorView {
 
 /// Adds a monitor, or gives the one of that name other settings.
 pub(crate) async fn create(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -74,7 +75,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn remove(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
@@ -87,20 +88,41 @@ fn none(name: &str) -> Problem {
     Problem::new(Code::MonitorNotFound, format!("there is no monitor {shown:?}"))
 }
 
-pub(crate) async fn succeeded(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
-    ping(&app, &token, Signal::Success, &body).await
+pub(crate) async fn succeeded(
+    State(app): State<App>,
+    id: RequestId,
+    token: Path<String>,
+    body: Body,
+) -> Result<Response, Problem> {
+    ping(&app, id, &token, Signal::Success, &body).await
 }
 
-pub(crate) async fn started(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
-    ping(&app, &token, Signal::Start, &body).await
+pub(crate) async fn started(
+    State(app): State<App>,
+    id: RequestId,
+    token: Path<String>,
+    body: Body,
+) -> Result<Response, Problem> {
+    ping(&app, id, &token, Signal::Start, &body).await
 }
 
-pub(crate) async fn failed(State(app): State<App>, token: Path<String>, body: Body) -> Result<Response, Problem> {
-    ping(&app, &token, Signal::Fail, &body).await
+pub(crate) async fn failed(
+    State(app): State<App>,
+    id: RequestId,
+    token: Path<String>,
+    body: Body,
+) -> Result<Response, Problem> {
+    ping(&app, id, &token, Signal::Fail, &body).await
 }
 
 /// The end of what is said is kept: there stands why.
-async fn ping(app: &App, token: &str, signal: Signal, body: &Body) -> Result<Response, Problem> {
+async fn ping(
+    app: &App,
+    RequestId(id): RequestId,
+    token: &str,
+    signal: Signal,
+    body: &Body,
+) -> Result<Response, Problem> {
     let unknown = || Problem::new(Code::MonitorNotFound, "no monitor has this token");
     // Nothing that a token cannot be is looked for.
     let is_token = token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -112,7 +134,10 @@ async fn ping(app: &App, token: &str, signal: Signal, body: &Body) -> Result<Res
     let owner = (!said.is_empty()).then(new_id);
     let chunks = owner.map(|owner| Chunk { owner, seq: 0, bytes: said.to_vec() }).into_iter().collect();
     let command = MonitorCommand::Ping { signal, body: owner };
+    // Whoever pings is known by the monitor alone.
+    let pinger = Actor::new(found.settings.name.clone(), ActorSource::Ping).with_request(id);
     let committed = app
+        .signed_by(pinger)
         .engine
         .command_with::<Monitor>(found.id, command, CommitExtras { chunks, ..CommitExtras::default() })
         .await?;

@@ -9,7 +9,7 @@ use ordo_api::{Code, Page};
 use ordo_model::EntityId;
 use ordo_model::notification::{Notification, NotificationCommand, NotificationState};
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, NotificationId};
 use crate::http::problem::Problem;
@@ -53,7 +53,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn replay(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(NotificationId(id)): Named<NotificationId>,
 ) -> Result<Response, Problem> {
     let committed = app.engine.command::<Notification>(id, NotificationCommand::Replay).await?;

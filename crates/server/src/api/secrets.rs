@@ -9,7 +9,7 @@ use ordo_api::access::{Resealed, SecretValue, SecretView};
 use ordo_engine::secrets::SecretText;
 use ordo_model::secret::{SecretRefusal, is_shared_name};
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, SecretNamePath};
@@ -26,7 +26,7 @@ pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<R
 
 /// Keeps a value; whether there was one before shows in the status only.
 pub(crate) async fn put(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(SecretNamePath(name)): Named<SecretNamePath>,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -40,13 +40,13 @@ pub(crate) async fn put(
 }
 
 pub(crate) async fn remove(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(SecretNamePath(name)): Named<SecretNamePath>,
 ) -> Result<Json<SecretView>, Problem> {
     Ok(Json(SecretView::of(&*app.engine.secrets().remove(&name).await?)))
 }
 
 /// With the first key of the key file.
-pub(crate) async fn reseal(State(app): State<App>) -> Result<Json<Resealed>, Problem> {
+pub(crate) async fn reseal(Signed(app): Signed) -> Result<Json<Resealed>, Problem> {
     Ok(Json(Resealed { secrets: app.engine.secrets().reseal().await? }))
 }

@@ -18,13 +18,19 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
+use crate::http::trace::request_span::RequestId;
 
-pub(crate) async fn events(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn events(
+    State(app): State<App>,
+    RequestId(id): RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     check(&app, &headers, &body)?;
     match events::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))? {
         SlackEvent::Challenge(challenge) => return Ok(Json(SlackChallenge { challenge }).into_response()),
         SlackEvent::Nothing(why) => tracing::debug!(why, "an event of Slack's is left alone"),
-        SlackEvent::Mention(mention) => match receiver::mentioned(&app.engine, &mention).await {
+        SlackEvent::Mention(mention) => match receiver::mentioned(&app.engine, &mention, id).await {
             Ok(Some(incident)) => tracing::info!(%incident, channel = mention.channel, "called from Slack"),
             Ok(None) => tracing::debug!(event = mention.event_id, "Slack delivered an event again"),
             Err(error) => settle(error)?,
@@ -33,11 +39,16 @@ pub(crate) async fn events(State(app): State<App>, headers: HeaderMap, body: Bod
     Ok(done())
 }
 
-pub(crate) async fn interaction(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn interaction(
+    State(app): State<App>,
+    RequestId(id): RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     check(&app, &headers, &body)?;
     let all = interactions::read(&body.bytes).map_err(|error| Problem::new(Code::InvalidBody, error.to_string()))?;
     for pressed in all {
-        if let Err(error) = receiver::pressed(&app.engine, &pressed).await {
+        if let Err(error) = receiver::pressed(&app.engine, &pressed, id.clone()).await {
             settle(error)?;
         }
     }

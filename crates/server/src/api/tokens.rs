@@ -10,7 +10,7 @@ use ordo_engine::tokens::TokenRequest;
 use ordo_model::executor_scope::ExecutorScope;
 use ordo_model::{Role, Timestamp};
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
@@ -43,7 +43,7 @@ fn wanted(asked: NewToken, by: &Caller, now: Timestamp) -> Result<TokenRequest, 
 
 /// The only answer that ever holds the text of a token.
 pub(crate) async fn create(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -57,7 +57,7 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn revoke(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(TokenId(id)): Named<TokenId>,
 ) -> Result<Json<TokenView>, Problem> {
     let kept = app.engine.tokens().revoke(id).await?;

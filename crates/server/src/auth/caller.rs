@@ -5,7 +5,7 @@ use ordo_model::api_token::{ApiToken, BrowserSession, TokenIdentity};
 use ordo_model::credential::to_use;
 use ordo_model::executor::{Owner, Speaker};
 use ordo_model::executor_scope::ExecutorScope;
-use ordo_model::{Kind, Right, Role, Timestamp};
+use ordo_model::{Actor, ActorSource, Kind, Right, Role, Timestamp};
 
 use crate::auth::session::Session;
 
@@ -15,6 +15,8 @@ pub struct Caller {
     /// The name of the token, or `local` for the socket.
     pub name: String,
     pub role: Role,
+    /// The way it came.
+    pub(crate) source: ActorSource,
     /// What let it in; None: the socket.
     pub(crate) credential: Option<Credential>,
     /// Whom executors that it registers may serve.
@@ -42,16 +44,24 @@ impl Credential {
 
 impl Caller {
     /// Whoever may open the socket of the server is its owner.
-    pub(crate) fn socket() -> Caller {
-        Caller { name: "local".into(), role: Role::Admin, credential: None, scope: ExecutorScope::default() }
+    pub(crate) fn socket(source: ActorSource) -> Caller {
+        let (name, scope) = ("local".into(), ExecutorScope::default());
+        Caller { name, role: Role::Admin, source, credential: None, scope }
     }
 
-    pub(crate) fn with(token: &Versioned<ApiToken>, session: Option<&Session>) -> Caller {
+    /// The session of a browser is a page's, wherever it leads.
+    pub(crate) fn with(token: &Versioned<ApiToken>, session: Option<&Session>, source: ActorSource) -> Caller {
+        let source = if session.is_some() { ActorSource::Page } else { source };
         let ends = token.expires_at.into_iter().chain(session.map(|session| session.until));
         let (token_is, browser) = (token.identity(token.id), session.map(|session| session.browser));
         let credential = Credential { token: token_is, session: browser, until: ends.min() };
         let (name, scope) = (token.name.clone(), token.scope.clone());
-        Caller { name, role: token.role, credential: Some(credential), scope }
+        Caller { name, role: token.role, source, credential: Some(credential), scope }
+    }
+
+    /// As the events say that it brings about.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::new(self.name.clone(), self.source)
     }
 
     pub fn may(&self, right: Right) -> bool {

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_engine::tokens::is_minted;
+use ordo_model::{Actor, ActorSource};
 
 use crate::app::App;
 use crate::auth;
@@ -16,6 +17,7 @@ use crate::http::body::Body;
 use crate::http::params::Params;
 use crate::http::peer::RemoteAddress;
 use crate::http::problem::Problem;
+use crate::http::trace::request_span::RequestId;
 
 /// `/login?token=…`: the link that `ordo serve` prints.
 pub(crate) async fn by_link(
@@ -55,10 +57,15 @@ pub(crate) async fn by_form(
 }
 
 /// The session is over from now on, also for whoever has a copy of the cookie.
-pub(crate) async fn leave(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn leave(
+    State(app): State<App>,
+    request_id: RequestId,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     if let Some(cookie) = session::sent(&headers)
         && let Some((session, token)) = auth::of_session(&app, &cookie).await?
     {
+        let app = app.signed_by(Actor::new(token.name.clone(), ActorSource::Page).with_request(request_id.0));
         app.engine.tokens().end_session(token.id, session.browser.id, session.until).await?;
         app.auth.known.forget_all();
     }

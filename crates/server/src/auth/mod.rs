@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_api::Need;
 use ordo_engine::Versioned;
 use ordo_engine::tokens::TokenHash;
-use ordo_model::Right;
 use ordo_model::api_token::ApiToken;
+use ordo_model::{ActorSource, Right};
 
 use crate::app::App;
 use crate::auth::access::need;
@@ -34,6 +34,9 @@ use crate::http::rate::Allowance;
 
 /// Routes for callers that are no users: signed, or known by a secret in the path.
 const CALLED_BY_OTHERS: [&str; 3] = ["/hooks/", "/ping/", "/slack/"];
+
+/// How a client may call itself.
+const CLIENT: HeaderName = HeaderName::from_static("ordo-client");
 
 /// How tokens are recognised. Which tokens there are stands in the store.
 #[derive(Debug, Default)]
@@ -98,8 +101,9 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
     }
     origin::refuse_foreign(method, headers).map_err(answer)?;
     let need = route.map(|route| need(method, route));
+    let source = source(route, need, headers);
     if peer.is_local() {
-        return Ok(Admitted { caller: Some(Caller::socket()), allowance: None });
+        return Ok(Admitted { caller: Some(Caller::socket(source)), allowance: None });
     }
     if need == Some(Need::Open) {
         return Ok(Admitted { caller: None, allowance: None });
@@ -110,7 +114,7 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
     }
     let is_local = app.auth.is_local(&shown.token);
     let allowance = within(if is_local { None } else { app.rates.of_token(shown.token.id) })?;
-    let caller = Caller::with(&shown.token, shown.session.as_ref());
+    let caller = Caller::with(&shown.token, shown.session.as_ref(), source);
     match need {
         // A missing route may be named to whoever was let in.
         Some(Need::Open) | None => {}
@@ -120,6 +124,16 @@ async fn admit(app: &App, request: &Parts) -> Result<Admitted, AccessRefusal> {
         Some(Need::RightOrHolder(right)) => check_right(&caller, right).map_err(answer)?,
     }
     Ok(Admitted { caller: Some(caller), allowance })
+}
+
+/// The way a request comes: by what it asks for; only the command line is believed to be what it says.
+fn source(route: Option<&str>, need: Option<Need>, headers: &HeaderMap) -> ActorSource {
+    let claimed = || headers.get(CLIENT).and_then(|value| value.to_str().ok());
+    match (route, need) {
+        (_, Some(Need::Right(Right::Execute))) => ActorSource::Executor,
+        (Some(route), _) if !route.starts_with("/v1/") => ActorSource::Page,
+        (_, _) => ActorSource::Api.calling_itself(claimed()),
+    }
 }
 
 fn within(allowance: Option<Allowance>) -> Result<Option<Allowance>, AccessRefusal> {
@@ -172,7 +186,7 @@ fn refuse(text: &str) -> Problem {
 /// The token with this text, if it lets anybody in.
 pub(crate) async fn find(app: &App, text: &str) -> Result<Option<Arc<Versioned<ApiToken>>>, Problem> {
     let key = TokenKey::Hash(TokenHash::of(text));
-    Ok(app.auth.known.find(app.engine.tokens(), key, app.now()).await?)
+    Ok(app.auth.known.find(app.engine.by_itself().tokens(), key, app.now()).await?)
 }
 
 /// The session in a cookie with its token, if both let somebody in.
@@ -182,7 +196,7 @@ pub(crate) async fn of_session(
 ) -> Result<Option<(Session, Arc<Versioned<ApiToken>>)>, Problem> {
     let keys = app.engine.secrets().keyring().keys().map_err(ordo_engine::secrets::SecretsError::from)?;
     let Some(session) = Session::opened(cookie, &keys, app.now()) else { return Ok(None) };
-    let found = app.auth.known.find(app.engine.tokens(), TokenKey::Id(session.token), app.now()).await?;
+    let found = app.auth.known.find(app.engine.by_itself().tokens(), TokenKey::Id(session.token), app.now()).await?;
     Ok(found.filter(|token| session.is_of(token)).map(|token| (session, token)))
 }
 

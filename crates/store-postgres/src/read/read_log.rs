@@ -27,7 +27,7 @@ pub(crate) async fn history(
 ) -> Result<StreamPage, Fault> {
     let (partition, kind) = (codes::partition(Partition::of(entity)), codes::kind(entity.kind));
     // The oldest stands in front of each event, and alone where there is none: one statement, one moment.
-    let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.partition FROM \
+    let sql = "SELECT o.version, e.number, e.kind, e.id, e.version, e.at, e.name, e.data, e.actor FROM \
          (SELECT version FROM events WHERE kind = $2 AND id = $3 AND partition = $1 ORDER BY version LIMIT 1) o LEFT JOIN LATERAL \
          (SELECT * FROM events WHERE kind = $2 AND id = $3 AND partition = $1 AND version >= $4 ORDER BY version LIMIT $5) e ON true \
          ORDER BY e.version";
@@ -45,7 +45,7 @@ pub(crate) async fn history(
     Ok(StreamPage { events, oldest })
 }
 
-/// Kind, id, version, time, name and data from this column on; the position is added by the caller.
+/// Kind, id, version, time, name, data and actor from this column on; the position is added by the caller.
 fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
     Ok(StoredEvent {
         entity: codes::entity(row.get(first), row.get(first + 1))?,
@@ -54,6 +54,7 @@ fn event(row: &Found, first: usize) -> Result<StoredEvent, Fault> {
         at: codes::time(row.get(first + 3))?,
         kind: row.get(first + 4),
         data: row.get(first + 5),
+        actor: codes::actor_of(row.get(first + 6)),
     })
 }
 
@@ -130,7 +131,7 @@ async fn at_places(
     }
     let partitions: Vec<i16> = places.iter().map(|(partition, _)| codes::partition(*partition)).collect();
     let numbers: Vec<i64> = places.iter().map(|(_, number)| codes::version(*number)).collect();
-    let sql = "SELECT k.place, e.kind, e.id, e.version, e.at, e.name, e.data \
+    let sql = "SELECT k.place, e.kind, e.id, e.version, e.at, e.name, e.data, e.actor \
          FROM unnest($1::smallint[], $2::bigint[]) WITH ORDINALITY AS k (partition, number, place) \
          JOIN events e ON e.partition = k.partition AND e.number = k.number ORDER BY k.place";
     let mut found = Vec::with_capacity(places.len());

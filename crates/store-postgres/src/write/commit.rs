@@ -25,11 +25,11 @@ const PURGE_EVENTS: &str = "DELETE FROM events e USING unnest($1::smallint[], $2
      WHERE e.kind = k.kind AND e.id = k.id";
 const CUT_EVENTS: &str = "DELETE FROM events e USING unnest($1::smallint[], $2::uuid[], $3::bigint[]) AS k (kind, id, through) \
      WHERE e.kind = k.kind AND e.id = k.id AND e.version < k.through";
-const PUT_CHECKPOINTS: &str = "UPDATE events e SET at = k.at, name = k.name, data = k.data \
-     FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) \
-     AS k (kind, id, through, at, name, data) WHERE e.kind = k.kind AND e.id = k.id AND e.version = k.through";
-pub(crate) const APPEND: &str = "INSERT INTO events (partition, number, kind, id, version, at, name, data) \
-     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::smallint[], $4::uuid[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[])";
+const PUT_CHECKPOINTS: &str = "UPDATE events e SET at = k.at, name = k.name, data = k.data, actor = k.actor \
+     FROM unnest($1::smallint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bytea[]) \
+     AS k (kind, id, through, at, name, data, actor) WHERE e.kind = k.kind AND e.id = k.id AND e.version = k.through";
+pub(crate) const APPEND: &str = "INSERT INTO events (partition, number, kind, id, version, at, name, data, actor) \
+     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::smallint[], $4::uuid[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[])";
 const REMOVE_ENTITIES: &str = "DELETE FROM entities e USING unnest($1::smallint[], $2::uuid[]) AS k (kind, id) \
      WHERE e.kind = k.kind AND e.id = k.id";
 pub(crate) const PUT_ENTITIES: &str = "INSERT INTO entities (kind, id, partition, version, committed, alarm_at, alarm_rank, state) \
@@ -226,7 +226,7 @@ async fn remove_events<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> 
     let through: Vec<i64> = writes.cuts.values().map(|cut| codes::version(cut.through)).collect();
     pipeline.add(CUT_EVENTS, params![kinds, ids, through]).await?;
     let (mut kinds, mut ids, mut through) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut at, mut names, mut data) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut at, mut names, mut data, mut actors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (entity, cut) in &writes.cuts {
         let Some(checkpoint) = cut.checkpoint else { continue };
         kinds.push(codes::kind(entity.kind));
@@ -235,9 +235,10 @@ async fn remove_events<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> 
         at.push(checkpoint.at.ms());
         names.push(checkpoint.kind.as_str());
         data.push(checkpoint.data.as_slice());
+        actors.push(codes::actor(&checkpoint.actor));
     }
     if !kinds.is_empty() {
-        pipeline.add(PUT_CHECKPOINTS, params![kinds, ids, through, at, names, data]).await?;
+        pipeline.add(PUT_CHECKPOINTS, params![kinds, ids, through, at, names, data, actors]).await?;
     }
     Ok(())
 }
@@ -245,6 +246,7 @@ async fn remove_events<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> 
 async fn append<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<(), Trouble> {
     let (mut partitions, mut numbers, mut kinds, mut ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut versions, mut at, mut names, mut data) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut actors = Vec::new();
     for (entity, events) in &writes.events {
         for appended in events {
             partitions.push(codes::partition(Partition::of(*entity)));
@@ -255,11 +257,14 @@ async fn append<'a>(pipeline: &mut Pipeline<'a>, writes: &Writes<'a>) -> Result<
             at.push(appended.event.at.ms());
             names.push(appended.event.kind.as_str());
             data.push(appended.event.data.as_slice());
+            actors.push(codes::actor(&appended.event.actor));
         }
     }
     match partitions.is_empty() {
         true => Ok(()),
-        false => pipeline.add(APPEND, params![partitions, numbers, kinds, ids, versions, at, names, data]).await,
+        false => {
+            pipeline.add(APPEND, params![partitions, numbers, kinds, ids, versions, at, names, data, actors]).await
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! run of bytes is preceded by its length in 4 bytes, a list by its count. docs/storage-format.md has the layout.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, Fault, Item, NewEvent, RowWrite, Trim, View};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Fault, Item, NewEvent, RowWrite, Trim, View};
 use uuid::Uuid;
 
 use crate::tables::keys::{entity_key, entity_of, number_of, time_bytes, time_of, uuid_of};
@@ -14,6 +14,10 @@ const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 const PURGE: u8 = 0;
 const KEEP: u8 = 1;
+/// Beside the length of an event's kind: who brought it about is known,
+const ACTOR_KNOWN: u32 = 1 << 31;
+/// and was somebody else than Ordo: the actor follows the kind.
+const ACTOR_FOLLOWS: u32 = 1 << 30;
 
 pub(crate) fn write_batches(out: &mut Vec<u8>, batches: &[Batch]) {
     put_count(out, batches.len());
@@ -49,7 +53,16 @@ fn put_item(out: &mut Vec<u8>, item: &Item) {
 
 fn put_event(out: &mut Vec<u8>, event: &NewEvent) {
     out.extend_from_slice(&time_bytes(event.at));
-    put_bytes(out, event.kind.as_bytes());
+    let (marks, actor) = match &event.actor {
+        EventActor::Unknown => (0, None),
+        EventActor::Ordo => (ACTOR_KNOWN, None),
+        EventActor::Recorded(actor) => (ACTOR_KNOWN | ACTOR_FOLLOWS, Some(actor)),
+    };
+    out.extend_from_slice(&(event.kind.len() as u32 | marks).to_be_bytes());
+    out.extend_from_slice(event.kind.as_bytes());
+    if let Some(actor) = actor {
+        put_bytes(out, actor);
+    }
     put_bytes(out, &event.data);
 }
 
@@ -136,13 +149,21 @@ impl<'p> Reader<'p> {
     }
 
     fn count(&mut self) -> Result<usize, Fault> {
+        Ok(self.short_number()? as usize)
+    }
+
+    fn short_number(&mut self) -> Result<u32, Fault> {
         let bytes = self.take(4)?.try_into().map_err(|_| unreadable())?;
-        Ok(u32::from_be_bytes(bytes) as usize)
+        Ok(u32::from_be_bytes(bytes))
     }
 
     fn bytes(&mut self) -> Result<Vec<u8>, Fault> {
+        self.slice().map(<[u8]>::to_vec)
+    }
+
+    fn slice(&mut self) -> Result<&'p [u8], Fault> {
         let count = self.count()?;
-        self.take(count).map(<[u8]>::to_vec)
+        self.take(count)
     }
 
     fn text(&mut self) -> Result<String, Fault> {
@@ -200,7 +221,16 @@ impl<'p> Reader<'p> {
     }
 
     fn event(&mut self) -> Result<NewEvent, Fault> {
-        Ok(NewEvent { at: self.time()?, kind: self.text()?, data: self.bytes()? })
+        let (at, marked) = (self.time()?, self.short_number()?);
+        let kind = self.take((marked & !(ACTOR_KNOWN | ACTOR_FOLLOWS)) as usize)?;
+        let kind = std::str::from_utf8(kind).map_err(|_| unreadable())?.to_owned();
+        let actor = match (marked & ACTOR_KNOWN != 0, marked & ACTOR_FOLLOWS != 0) {
+            (false, false) => EventActor::Unknown,
+            (true, false) => EventActor::Ordo,
+            (true, true) => EventActor::Recorded(self.slice()?.into()),
+            (false, true) => return Err(unreadable()),
+        };
+        Ok(NewEvent { at, kind, data: self.bytes()?, actor })
     }
 
     fn row(&mut self) -> Result<RowWrite, Fault> {
@@ -224,11 +254,13 @@ mod tests {
     use ordo_model::Kind;
 
     fn batch() -> Batch {
-        let event = |kind: &str| NewEvent { at: Timestamp::MAX, kind: kind.into(), data: b"{}".to_vec() };
+        let by = |kind: &str, actor| NewEvent { at: Timestamp::MAX, kind: kind.into(), data: b"{}".to_vec(), actor };
+        let event = |kind: &str| by(kind, EventActor::Ordo);
+        let ana = EventActor::Recorded(b"{\"name\":\"ana\"}".as_slice().into());
         let kept = Item {
             entity: EntityId { kind: Kind::Job, id: Uuid::from_u128(7) },
             expected: 3,
-            events: vec![event("run_fired"), event("run_completed")],
+            events: vec![event("run_fired"), by("job_paused", ana), by("run_completed", EventActor::Unknown)],
             disposition: Disposition::Keep {
                 snapshot: b"state".to_vec(),
                 alarm: Some(Alarm { at: Timestamp::MIN, rank: 9 }),

@@ -1,16 +1,24 @@
 //! Values: a short binary header in front of the model's own bytes, which stay opaque.
 //!
-//! Invariant: a header has a fixed width (an event's kind is preceded by its length); a value too short for its header
-//! is damage, never a panic.
+//! Invariant: a header has a fixed width (an event's kind and actor are preceded by their lengths); a value too short for
+//! its header is damage, never a panic. Who brought an event about takes no room if it was Ordo by itself: two bits
+//! beside the length of the kind say so, which are zero in events that are older than actors are.
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Fault, NewEvent, Snapshot, StoredEvent, Version};
+use ordo_store::{Alarm, EVENT_KIND_MAX_BYTES, EventActor, Fault, NewEvent, Snapshot, StoredEvent, Version};
 
 use crate::tables::EntityKey;
 use crate::tables::keys::{entity_key, entity_of, number_of, position, time_bytes, time_of};
 
-/// entity 17, version 8, at 8, length of kind 1
+/// entity 17, version 8, at 8, length of kind and what is known of the actor 1
 const EVENT_HEADER: usize = 34;
+/// Of the last byte of an event's header: the length of the kind,
+const KIND_LENGTH: u8 = 0b0011_1111;
+/// that who brought the event about is known,
+const ACTOR_KNOWN: u8 = 0b1000_0000;
+/// and that it was somebody else than Ordo: length 2 and actor follow the kind.
+const ACTOR_FOLLOWS: u8 = 0b0100_0000;
+const _: () = assert!(EVENT_KIND_MAX_BYTES == KIND_LENGTH as usize);
 /// version 8, alarm time 8, alarm rank 1
 const SNAPSHOT_HEADER: usize = 17;
 /// Where there is no alarm, its time is written as this: no time looks like it.
@@ -21,15 +29,32 @@ pub(crate) fn write_event(out: &mut Vec<u8>, entity: EntityId, version: Version,
     out.extend_from_slice(&entity_key(entity));
     out.extend_from_slice(&version.to_be_bytes());
     out.extend_from_slice(&time_bytes(event.at));
-    out.push(u8::try_from(event.kind.len()).unwrap_or(u8::MAX));
-    out.extend_from_slice(event.kind.as_bytes());
+    // A batch is checked before it is written: neither length is ever cut.
+    let kind_length = event.kind.len() as u8 & KIND_LENGTH;
+    match &event.actor {
+        EventActor::Ordo => {
+            out.push(kind_length | ACTOR_KNOWN);
+            out.extend_from_slice(event.kind.as_bytes());
+        }
+        EventActor::Unknown => {
+            out.push(kind_length);
+            out.extend_from_slice(event.kind.as_bytes());
+        }
+        EventActor::Recorded(actor) => {
+            out.push(kind_length | ACTOR_KNOWN | ACTOR_FOLLOWS);
+            out.extend_from_slice(event.kind.as_bytes());
+            out.extend_from_slice(&(actor.len() as u16).to_be_bytes());
+            out.extend_from_slice(actor);
+        }
+    }
     out.extend_from_slice(&event.data);
 }
 
 pub(crate) fn read_event(number: u64, bytes: &[u8]) -> Result<StoredEvent, Fault> {
     let damaged = || Fault::damaged(format!("the event at position {number} is cut short"));
     let (header, rest) = bytes.split_at_checked(EVENT_HEADER).ok_or_else(damaged)?;
-    let (kind, data) = rest.split_at_checked(usize::from(header[33])).ok_or_else(damaged)?;
+    let (kind, rest) = rest.split_at_checked(usize::from(header[33] & KIND_LENGTH)).ok_or_else(damaged)?;
+    let (actor, data) = read_actor(header[33], rest).ok_or_else(damaged)?;
     let (entity, version) = event_owner(number, bytes)?;
     let kind = std::str::from_utf8(kind).map_err(|_| damaged())?;
     Ok(StoredEvent {
@@ -39,7 +64,22 @@ pub(crate) fn read_event(number: u64, bytes: &[u8]) -> Result<StoredEvent, Fault
         at: time_of(&header[25..33])?,
         kind: kind.to_owned(),
         data: data.to_vec(),
+        actor,
     })
+}
+
+/// The actor in front of the data, as the header says.
+fn read_actor(header: u8, rest: &[u8]) -> Option<(EventActor, &[u8])> {
+    match header & (ACTOR_KNOWN | ACTOR_FOLLOWS) {
+        0 => Some((EventActor::Unknown, rest)),
+        ACTOR_KNOWN => Some((EventActor::Ordo, rest)),
+        ACTOR_FOLLOWS => None,
+        _ => {
+            let (length, rest) = rest.split_first_chunk::<2>()?;
+            let (actor, data) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
+            Some((EventActor::Recorded(actor.into()), data))
+        }
+    }
 }
 
 /// Whose event it is and which of its stream.
@@ -108,12 +148,45 @@ mod tests {
 
     #[test]
     fn an_event_reads_back() {
-        let event = NewEvent { at: Timestamp::MAX, kind: "job_created".into(), data: b"{}".to_vec() };
+        for actor in
+            [EventActor::Ordo, EventActor::Unknown, EventActor::Recorded(b"{\"name\":\"ana\"}".as_slice().into())]
+        {
+            let event = NewEvent { actor, ..event() };
+            let mut bytes = Vec::new();
+            write_event(&mut bytes, JOB, 3, &event);
+            let back = read_event(12, &bytes).unwrap();
+            assert_eq!((back.entity, back.version, back.position.0.as_str()), (JOB, 3, "12"));
+            let back = NewEvent { at: back.at, kind: back.kind, data: back.data, actor: back.actor };
+            assert_eq!(back, event);
+        }
+    }
+
+    fn event() -> NewEvent {
+        let (kind, data) = ("job_created".into(), b"{}".to_vec());
+        NewEvent { at: Timestamp::MAX, kind, data, actor: EventActor::Ordo }
+    }
+
+    #[test]
+    fn an_event_of_ordo_itself_is_as_long_as_one_without_an_actor() {
+        let length = |actor| {
+            let mut bytes = Vec::new();
+            write_event(&mut bytes, JOB, 3, &NewEvent { actor, ..event() });
+            bytes.len()
+        };
+        assert_eq!(length(EventActor::Ordo), EVENT_HEADER + "job_created{}".len());
+        assert_eq!(length(EventActor::Ordo), length(EventActor::Unknown));
+    }
+
+    #[test]
+    fn an_event_from_before_actors_reads_as_nobody_s() {
         let mut bytes = Vec::new();
-        write_event(&mut bytes, JOB, 3, &event);
+        write_event(&mut bytes, JOB, 3, &event());
+        bytes[33] = "job_created".len() as u8;
         let back = read_event(12, &bytes).unwrap();
-        assert_eq!((back.entity, back.version, back.position.0.as_str()), (JOB, 3, "12"));
-        assert_eq!((back.at, back.kind, back.data), (event.at, event.kind, event.data));
+        assert_eq!(
+            (back.kind.as_str(), back.data.as_slice(), back.actor),
+            ("job_created", &b"{}"[..], EventActor::Unknown)
+        );
     }
 
     #[test]
@@ -129,9 +202,11 @@ mod tests {
     #[test]
     fn every_cut_of_a_value_is_damage_not_a_panic() {
         let mut bytes = Vec::new();
-        write_event(&mut bytes, JOB, 3, &NewEvent { at: Timestamp::MIN, kind: "fired".into(), data: Vec::new() });
-        for len in 0..bytes.len() {
-            assert!(matches!(read_event(1, &bytes[..len]), Err(Fault::Damaged { .. })), "{len}");
+        for actor in [EventActor::Ordo, EventActor::Recorded(b"ana".as_slice().into())] {
+            write_event(&mut bytes, JOB, 3, &NewEvent { at: Timestamp::MIN, data: Vec::new(), actor, ..event() });
+            for len in 0..bytes.len() {
+                assert!(matches!(read_event(1, &bytes[..len]), Err(Fault::Damaged { .. })), "{len}");
+            }
         }
         for len in 0..SNAPSHOT_HEADER {
             assert!(matches!(read_snapshot(&bytes[..len]), Err(Fault::Damaged { .. })), "{len}");

@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, Item, KeyRange, NewEvent, Position,
-    Row, RowWrite, Snapshot, Store, StoredEvent, Transfer, TransferredKey, Trim, View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, DueAlarm, EventActor, Item, KeyRange, NewEvent,
+    Position, Row, RowWrite, Snapshot, Store, StoredEvent, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::DiskRng;
 use ordo_store_redb::{RedbOptions, RedbStore};
@@ -172,7 +172,12 @@ impl StoreWorkload {
     }
 
     fn event(&mut self, kind: &str) -> NewEvent {
-        NewEvent { at: at(self.rng.below(10_000)), kind: kind.into(), data: self.bytes(200) }
+        let actor = match self.rng.below(3) {
+            0 => EventActor::Ordo,
+            1 => EventActor::Unknown,
+            _ => EventActor::Recorded(vec![b'a'; 1 + self.rng.below(100) as usize].into()),
+        };
+        NewEvent { at: at(self.rng.below(10_000)), kind: kind.into(), data: self.bytes(200), actor }
     }
 
     fn chunk(&mut self) -> Chunk {

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::StoreUnderTest;
 use super::given::{accept, alarm, chunk, commit, event, grow, item, job, kinds, positions, purge, put, version};
-use crate::{Batch, CommitOutcome, Disposition, Fault, Item, Position, Store, View};
+use crate::{
+    Batch, CommitOutcome, Disposition, EVENT_ACTOR_MAX_BYTES, EVENT_KIND_MAX_BYTES, EventActor, Fault, Item, NewEvent,
+    Position, Store, View,
+};
 
 pub async fn a_new_stream_starts_at_version_one(place: &dyn StoreUnderTest) {
     let store = place.open().await;
@@ -99,8 +102,17 @@ pub async fn a_snapshot_without_any_event_is_misuse(place: &dyn StoreUnderTest) 
 pub async fn a_kind_without_a_name_or_with_too_long_a_name_is_misuse(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     misuse(&*store, Item { events: vec![event("")], ..item(job(1), 0) }).await;
-    misuse(&*store, Item { events: vec![event(&"x".repeat(256))], ..item(job(1), 0) }).await;
-    accept(&*store, Item { events: vec![event(&"x".repeat(255))], ..item(job(1), 0) }).await;
+    misuse(&*store, Item { events: vec![event(&"x".repeat(EVENT_KIND_MAX_BYTES + 1))], ..item(job(1), 0) }).await;
+    accept(&*store, Item { events: vec![event(&"x".repeat(EVENT_KIND_MAX_BYTES))], ..item(job(1), 0) }).await;
+}
+
+pub async fn an_actor_without_a_byte_or_with_too_many_is_misuse(place: &dyn StoreUnderTest) {
+    let store = place.open().await;
+    let by = |bytes: usize| NewEvent { actor: EventActor::Recorded(vec![b'x'; bytes].into()), ..event("e") };
+    for bytes in [0, EVENT_ACTOR_MAX_BYTES + 1] {
+        misuse(&*store, Item { events: vec![by(bytes)], ..item(job(1), 0) }).await;
+    }
+    accept(&*store, Item { events: vec![by(EVENT_ACTOR_MAX_BYTES)], ..item(job(1), 0) }).await;
 }
 
 pub async fn a_misused_batch_writes_nothing(place: &dyn StoreUnderTest) {

@@ -6,8 +6,8 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, Item, NewEvent, RowWrite, Store, Trim, Version,
-    View,
+    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, NewEvent, RowWrite, Store,
+    Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -19,7 +19,8 @@ pub fn at(ms: i64) -> Timestamp {
 }
 
 pub fn event(name: &str) -> NewEvent {
-    NewEvent { at: at(1_000), kind: name.to_owned(), data: format!("{{\"event\":\"{name}\"}}").into_bytes() }
+    let data = format!("{{\"event\":\"{name}\"}}").into_bytes();
+    NewEvent { at: at(1_000), kind: name.to_owned(), data, actor: EventActor::Ordo }
 }
 
 pub fn alarm(ms: i64) -> Alarm {

@@ -2,7 +2,7 @@
 
 use super::StoreUnderTest;
 use super::given::{accept, at, commit, event, grow, item, job, kinds, positions, purge, trim};
-use crate::{CommitOutcome, Fault, Item, NewEvent, Position, StoredEvent};
+use crate::{CommitOutcome, EVENT_ACTOR_MAX_BYTES, EventActor, Fault, Item, NewEvent, Position, Store, StoredEvent};
 
 pub async fn history_pages_by_version(place: &dyn StoreUnderTest) {
     let store = place.open().await;
@@ -92,13 +92,47 @@ pub async fn the_last_position_of_an_outcome_is_where_its_last_event_stands(plac
 
 pub async fn an_event_comes_back_as_it_was_given(place: &dyn StoreUnderTest) {
     let store = place.open().await;
-    let given =
-        NewEvent { at: at(1_763_236_800_123), kind: "job_größer".into(), data: b"{\"a\":[1,\"\\u0000\"]}".to_vec() };
+    let data = b"{\"a\":[1,\"\\u0000\"]}".to_vec();
+    let given = NewEvent { at: at(1_763_236_800_123), kind: "job_größer".into(), data, actor: EventActor::Ordo };
     accept(&*store, Item { events: vec![given.clone()], ..item(job(1), 0) }).await;
-    let StoredEvent { entity, version, at, kind, data, .. } =
-        store.history(job(1), 1, 1).await.unwrap().events.remove(0);
-    assert_eq!((entity, version), (job(1), 1));
-    assert_eq!(NewEvent { at, kind, data }, given);
+    let stored = store.history(job(1), 1, 1).await.unwrap().events.remove(0);
+    assert_eq!((stored.entity, stored.version), (job(1), 1));
+    assert_eq!(new(stored), given);
+}
+
+fn new(StoredEvent { at, kind, data, actor, .. }: StoredEvent) -> NewEvent {
+    NewEvent { at, kind, data, actor }
+}
+
+pub async fn who_brought_an_event_about_comes_back_after_a_restart_too(place: &dyn StoreUnderTest) {
+    let by = |name: &str, actor| NewEvent { actor, ..event(name) };
+    let longest = EventActor::Recorded(vec![b'x'; EVENT_ACTOR_MAX_BYTES].into());
+    let given = [
+        by("scheduled", EventActor::Recorded(b"{\"name\":\"ana\"}".as_slice().into())),
+        by("fired", EventActor::Ordo),
+        by("from before", EventActor::Unknown),
+        by("paused", longest),
+    ];
+    let store = place.open().await;
+    accept(&*store, Item { events: given.to_vec(), ..item(job(1), 0) }).await;
+    let expect_all = async |store: &dyn Store| {
+        let history = store.history(job(1), 0, 10).await.unwrap().events;
+        assert_eq!(history.into_iter().map(new).collect::<Vec<_>>(), given);
+        let log = store.events(&Position::default(), 10).await.unwrap();
+        assert_eq!(log.into_iter().map(new).collect::<Vec<_>>(), given);
+    };
+    expect_all(&*store).await;
+    drop(store);
+    expect_all(&*place.open().await).await;
+}
+
+pub async fn a_checkpoint_has_an_actor_of_its_own(place: &dyn StoreUnderTest) {
+    let store = place.open().await;
+    let by = |name: &str| NewEvent { actor: EventActor::Recorded(name.as_bytes().into()), ..event(name) };
+    accept(&*store, Item { events: vec![by("ana"), by("bo"), by("cy")], ..item(job(1), 0) }).await;
+    accept(&*store, trim(job(1), 3, 2)).await;
+    let kept = store.history(job(1), 0, 10).await.unwrap().events.into_iter().map(|event| event.actor);
+    assert_eq!(kept.collect::<Vec<_>>(), [EventActor::Ordo, by("cy").actor]);
 }
 
 pub async fn a_made_up_position_is_refused(place: &dyn StoreUnderTest) {

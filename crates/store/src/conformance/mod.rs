@@ -70,6 +70,7 @@ macro_rules! conformance_cases {
                 an_empty_batch_is_committed
                 a_snapshot_without_any_event_is_misuse
                 a_kind_without_a_name_or_with_too_long_a_name_is_misuse
+                an_actor_without_a_byte_or_with_too_many_is_misuse
                 a_misused_batch_writes_nothing
                 of_many_concurrent_commits_to_one_entity_one_wins_each_version
                 many_concurrent_commits_to_many_entities_all_succeed
@@ -115,6 +116,8 @@ macro_rules! conformance_cases {
                 events_after_the_last_position_are_none_until_there_are_new_ones
                 the_last_position_of_an_outcome_is_where_its_last_event_stands
                 an_event_comes_back_as_it_was_given
+                who_brought_an_event_about_comes_back_after_a_restart_too
+                a_checkpoint_has_an_actor_of_its_own
                 a_made_up_position_is_refused
                 the_distance_of_positions_counts_events_that_are_gone_too
             }

@@ -106,7 +106,7 @@ async fn the_alarm_of_an_outbox_is_laid_by_the_delay_of_the_configuration() {
     for delay in [OUTBOX_FLUSH_DELAY, Millis::from_secs(5)] {
         let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
         let mut node = TestNode { rounds: Rounds::new(false, delay, Arc::default()), store };
-        let by = By { actor: "anna".into(), source: IncidentSource::Api };
+        let by = By { actor: "anna".into(), source: IncidentSource::Api, on_behalf_of: None };
         let start = StartIncident {
             title: "down".into(),
             description: String::new(),
@@ -118,7 +118,12 @@ async fn the_alarm_of_an_outbox_is_laid_by_the_delay_of_the_configuration() {
             by,
         };
         let start = IncidentCommand::Start(Box::new(start));
-        let (command, _answer) = EntityCommand::<Incident>::pair(Uuid::from_u128(7), start, CommitExtras::default());
+        let (command, _answer) = EntityCommand::<Incident>::pair(
+            Uuid::from_u128(7),
+            start,
+            CommitExtras::default(),
+            ordo_store::EventActor::Ordo,
+        );
         node.rounds.push(Submission::new(command));
         let (_, batch) = node.take_off().await.unwrap();
         let Disposition::Keep { alarm, .. } = &batch.items[0].disposition else { panic!("it is kept") };

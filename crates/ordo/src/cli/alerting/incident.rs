@@ -38,7 +38,7 @@ pub(crate) struct IncidentArg {
 /// Who does it.
 #[derive(Debug, Args)]
 pub(crate) struct ActorArg {
-    /// Your name, for the timeline
+    /// On whose behalf, for the timeline: it is kept beside the name of the token
     #[arg(long = "as", value_name = "NAME", env = "USER", hide_env_values = true)]
     pub(crate) actor: Option<String>,
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cli::job::HistoryArgs;
+use crate::commands::actor::who;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -24,9 +25,9 @@ pub(crate) async fn run(talk: &CommandSession, args: &HistoryArgs) -> Result<Exi
 fn human(talk: &CommandSession, events: &[Value]) -> String {
     let row = |event: &Value| {
         let at = time::of(&event["at"]).map(|at| time::absolute(at, &talk.zone));
-        vec![text(event, "version"), at.unwrap_or_default(), text(event, "type"), about(&event["data"])]
+        vec![text(event, "version"), at.unwrap_or_default(), text(event, "type"), who(event), about(&event["data"])]
     };
-    table::rows(&["VERSION", "AT", "EVENT", "ABOUT"], events.iter().map(row).collect(), talk.paint)
+    table::rows(&["VERSION", "AT", "EVENT", "BY", "ABOUT"], events.iter().map(row).collect(), talk.paint)
 }
 
 /// What of an event's data a person looks for.

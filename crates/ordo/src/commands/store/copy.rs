@@ -121,7 +121,9 @@ async fn copy_stream(source: &dyn Transfer, batch: &mut Parcels<'_>, entity: Ent
         from = events.last().map_or(from, |event| event.version + 1);
         let moved: Vec<(Version, NewEvent)> = events
             .into_iter()
-            .map(|event| (event.version, NewEvent { at: event.at, kind: event.kind, data: event.data }))
+            .map(|event| {
+                (event.version, NewEvent { at: event.at, kind: event.kind, data: event.data, actor: event.actor })
+            })
             .collect();
         batch.add(TransferredEvents { entity, events: moved }).await?;
         if !full {

@@ -1,5 +1,6 @@
 //! Who gets in, over the network and with a browser.
 
+mod actors;
 mod discovery;
 mod secrets;
 mod tls;

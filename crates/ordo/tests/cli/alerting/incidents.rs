@@ -39,12 +39,16 @@ fn an_incident_is_started_worked_on_and_exported() {
     let list = world.ordo(&["incident", "list", "--status", "resolved"]).done().out;
     assert!(list.contains("checkout is down") && list.contains(id), "{list}");
     let shown = world.ordo(&["incident", "show", id]).done().out;
-    assert!(shown.contains("Acknowledged  ben (api)"), "{shown}");
+    assert!(shown.contains("Acknowledged  local for ben (cli)"), "{shown}");
     world.ordo(&["incident", "export", id, "--tz", "Europe/Berlin", "--to", "postmortem.md"]).done();
     let document = world.read("postmortem.md");
-    for wanted in
-        ["# checkout is down", "## Summary", "## Impact", "**ben** (api): acknowledged it", "- [ ] add a test"]
-    {
+    for wanted in [
+        "# checkout is down",
+        "## Summary",
+        "## Impact",
+        "**local for ben** (cli): acknowledged it",
+        "- [ ] add a test",
+    ] {
         assert!(document.contains(wanted), "{wanted:?} is not in\n{document}");
     }
 }

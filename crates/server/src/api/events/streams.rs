@@ -5,6 +5,7 @@ use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use ordo_api::events::EventView;
 use ordo_api::{Code, Page};
+use ordo_engine::actor::actor_of;
 use ordo_model::credential::{covered, to_see};
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Fault, StoredEvent};
@@ -18,6 +19,7 @@ use crate::http::problem::Problem;
 
 /// An event as it is answered, here and in the log of all events: without credentials that the caller may not use.
 pub(crate) fn view(event: StoredEvent, caller: &Caller) -> Result<EventView, Fault> {
+    let actor = actor_of(&event)?.into();
     let unreadable = || Fault::damaged(format!("event {} of {} is not JSON", event.version, event.entity));
     let text = match caller.sees_credentials(event.entity.kind) {
         true => String::from_utf8(event.data).map_err(|_| unreadable())?,
@@ -33,6 +35,7 @@ pub(crate) fn view(event: StoredEvent, caller: &Caller) -> Result<EventView, Fau
         position: event.position.0,
         at: event.at,
         r#type: event.kind,
+        actor,
     })
 }
 

@@ -20,7 +20,7 @@ use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
 use ordo_model::{FencingToken, Millis, RunId};
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
@@ -57,7 +57,7 @@ pub(crate) fn not_there(error: NotThere) -> Problem {
 }
 
 pub(crate) async fn register(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -84,7 +84,7 @@ fn refused(error: SubmitError<ExecutorRefusal>) -> Problem {
 }
 
 pub(crate) async fn heartbeat(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
     body: Body,
@@ -118,7 +118,7 @@ fn assignment(Handed { assignment, payload, traceparent }: Handed) -> Assignment
 }
 
 pub(crate) async fn poll(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
     peer: Option<Extension<Peer>>,
@@ -142,16 +142,13 @@ pub(crate) async fn poll(
 }
 
 /// `POST /v1/executors/{id}/drain`: somebody else asks it to go.
-pub(crate) async fn drain(
-    State(app): State<App>,
-    Named(ExecutorId(id)): Named<ExecutorId>,
-) -> Result<Response, Problem> {
+pub(crate) async fn drain(Signed(app): Signed, Named(ExecutorId(id)): Named<ExecutorId>) -> Result<Response, Problem> {
     let running = app.engine.drain_executor(id).await.map_err(not_there)?;
     Ok((StatusCode::ACCEPTED, Json(ExecutorLeaving { state: LeavingState::Draining, running })).into_response())
 }
 
 pub(crate) async fn leave(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
 ) -> Result<Response, Problem> {

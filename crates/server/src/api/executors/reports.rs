@@ -10,7 +10,7 @@ use ordo_model::limits::REPORTS_MAX;
 use ordo_model::{Millis, RunId};
 use ordo_store::Fault;
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
@@ -26,7 +26,7 @@ fn remote(report: Report) -> RemoteReport {
 }
 
 pub(crate) async fn report(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     body: Body,
 ) -> Result<Response, Problem> {

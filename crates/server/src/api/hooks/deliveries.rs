@@ -15,7 +15,7 @@ use ordo_store::Direction;
 use uuid::Uuid;
 
 use crate::api::hooks;
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::idempotency::{self, Once};
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{Named, Slug};
@@ -40,7 +40,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn replay(
-    State(app): State<App>,
+    Signed(app): Signed,
     named: Result<Path<(String, String)>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -20,7 +20,7 @@ use ordo_model::limits::PAYLOAD_DEFAULT_BYTES;
 use ordo_model::object::Object;
 
 use crate::api::hooks::asked::HookRequest;
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
@@ -49,7 +49,7 @@ pub(crate) async fn find(app: &App, slug: &str) -> Result<Versioned<Hook>, Probl
 }
 
 pub(crate) async fn create(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -87,7 +87,7 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn update(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Named(Slug(slug)): Named<Slug>,
     body: Body,
@@ -115,7 +115,7 @@ pub(crate) async fn update(
     Ok(Json(view(&app, &updated.state).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
+pub(crate) async fn remove(Signed(app): Signed, Named(Slug(slug)): Named<Slug>) -> Result<Json<HookView>, Problem> {
     let before = find(&app, &slug).await?;
     let removed =
         app.engine.command::<Hook>(before.id, HookCommand::Remove).await.map_err(|error| of_submit(error, refused))?;

@@ -17,6 +17,7 @@ use ordo_api::hooks::{DeliveryReceived, SlackChallenge};
 use ordo_engine::deliveries::{Arrival, DeliveryCounts, Received};
 use ordo_model::hook::{DeliveryRefusal, Headers, Hook, Scheme, Verify, delivery_id, replay_mark, verify};
 use ordo_model::limits::DELIVERY_HEADERS_MAX_BYTES;
+use ordo_model::{Actor, ActorSource};
 use serde_json::Value;
 
 use crate::api::hooks;
@@ -24,6 +25,7 @@ use crate::app::App;
 use crate::http::path::{Named, Slug};
 use crate::http::problem::{Problem, of_submit};
 use crate::http::rate::Allowance;
+use crate::http::trace::request_span::request_id;
 
 /// How long a sender may take for its payload.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,6 +57,7 @@ pub(crate) async fn receive(
 
 async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
+    let request_id = request_id(&parts.extensions);
     let headers = plain(&parts.headers)?;
     let body = read(hook, &parts.headers, body).await?;
     match &hook.terms.verify {
@@ -74,11 +77,13 @@ async fn take(app: &App, hook: &Hook, request: Request) -> Result<Response, Prob
         headers: headers.into_iter().filter(|(name, _)| !CREDENTIALS.contains(&name.as_str())).collect(),
         body,
     };
-    let receipt =
-        match app.engine.receive(arrival).await.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
-            Received::New(id) => DeliveryReceived { id, duplicate: false },
-            Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
-        };
+    // Whoever calls is known by the hook alone.
+    let app = app.signed_by(Actor::new(hook.slug.clone(), ActorSource::Hook).with_request(request_id));
+    let received = app.engine.receive(arrival).await;
+    let receipt = match received.map_err(|error| of_submit(error, |refusal| refused(&refusal)))? {
+        Received::New(id) => DeliveryReceived { id, duplicate: false },
+        Received::Duplicate(id) => DeliveryReceived { id, duplicate: true },
+    };
     Ok((StatusCode::ACCEPTED, Json(receipt)).into_response())
 }
 

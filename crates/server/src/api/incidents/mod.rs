@@ -1,41 +1,35 @@
 //! Incidents: start, list, read, and what people do about them.
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::alerting::incidents::{
     Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
 };
 use ordo_api::{Code, Page};
-use ordo_engine::incidents::{Happened, IncidentFilter};
+use ordo_engine::incidents::{Happened, IncidentError, IncidentFilter};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
 use ordo_model::incident::{
-    By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident, postmortem,
+    Incident, IncidentCommand, IncidentRefusal, IncidentStatus, Severity, StartIncident, postmortem,
 };
 use ordo_model::limits::INCIDENT_TITLE_MAX_BYTES;
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::auth::caller::Caller;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::{Once, REPLAYED};
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
 
-/// Whoever is named, otherwise whoever the token belongs to.
-fn by(actor: Option<String>, caller: &Caller) -> By {
-    By::new(actor.unwrap_or_else(|| caller.name.clone()), IncidentSource::Api)
+/// The app in the hands of whoever asks, on behalf of whom the request names.
+fn acting(app: &App, whom: Option<String>) -> Result<App, Problem> {
+    app.on_behalf_of(whom).map_err(|invalid| IncidentError::Refused(IncidentRefusal::Invalid(invalid)).into())
 }
 
-pub(crate) async fn create(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
+pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let once = Once::read(&headers, "POST /v1/incidents", &body.bytes)?;
     if let Some(earlier) = earlier(&app, once.as_ref()).await? {
         return Ok(earlier);
@@ -46,6 +40,7 @@ pub(crate) async fn create(
         let message = format!("there is no escalation {name:?} in the configuration");
         return Err(Problem::field(Code::InvalidIncident, "escalation", message));
     }
+    let app = acting(&app, form.actor)?;
     let start = StartIncident {
         title: form.title,
         description: form.description,
@@ -54,7 +49,7 @@ pub(crate) async fn create(
         generation: 0,
         links: form.links,
         escalation,
-        by: by(form.actor, &caller),
+        by: app.by(),
     };
     let extras = |id: Uuid| {
         let claim = once.as_ref().map(|once| once.dedup(JobId(id), app.now()));
@@ -133,9 +128,9 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let found = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
-    let entries = timeline
-        .iter()
-        .map(|Happened { version, at, event, published_at }| TimelineEntry::of(*version, *at, event, *published_at));
+    let entries = timeline.iter().map(|Happened { version, at, event, actor, published_at }| {
+        TimelineEntry::of(*version, *at, event, actor, *published_at)
+    });
     let entries = entries.collect::<Result<Vec<TimelineEntry>, _>>();
     let timeline = entries.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     Ok(Json(IncidentView { timeline: Some(timeline), ..IncidentView::of(id, &found) }).into_response())
@@ -160,66 +155,52 @@ pub(crate) async fn export(
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text).into_response())
 }
 
-type Who = Extension<Caller>;
-
 pub(crate) async fn assignee(
-    State(app): State<App>,
-    who: Who,
+    Signed(app): Signed,
     Named(id): Named<IncidentId>,
     body: Body,
 ) -> Result<Response, Problem> {
     let SetAssignee { assignee, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::SetAssignee { assignee, by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::SetAssignee { assignee, by: app.by() }).await
 }
 
 pub(crate) async fn severity(
-    State(app): State<App>,
-    who: Who,
+    Signed(app): Signed,
     Named(id): Named<IncidentId>,
     body: Body,
 ) -> Result<Response, Problem> {
     let SetSeverity { severity, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::SetSeverity { severity, by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::SetSeverity { severity, by: app.by() }).await
 }
 
-pub(crate) async fn status(
-    State(app): State<App>,
-    who: Who,
-    Named(id): Named<IncidentId>,
-    body: Body,
-) -> Result<Response, Problem> {
+pub(crate) async fn status(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
     let SetStatus { status, message, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::UpdateStatus { status, message, by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::UpdateStatus { status, message, by: app.by() }).await
 }
 
 pub(crate) async fn acknowledge(
-    State(app): State<App>,
-    who: Who,
+    Signed(app): Signed,
     Named(id): Named<IncidentId>,
     body: Body,
 ) -> Result<Response, Problem> {
     let Acknowledge { actor } = body.parse_or_default()?;
-    change(&app, id, IncidentCommand::Acknowledge { by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::Acknowledge { by: app.by() }).await
 }
 
-pub(crate) async fn note(
-    State(app): State<App>,
-    who: Who,
-    Named(id): Named<IncidentId>,
-    body: Body,
-) -> Result<Response, Problem> {
+pub(crate) async fn note(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
     let AddNote { text, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::AddNote { text, by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::AddNote { text, by: app.by() }).await
 }
 
-pub(crate) async fn link(
-    State(app): State<App>,
-    who: Who,
-    Named(id): Named<IncidentId>,
-    body: Body,
-) -> Result<Response, Problem> {
+pub(crate) async fn link(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
     let AddLink { link, actor } = body.parse()?;
-    change(&app, id, IncidentCommand::Link { link, by: by(actor, &who) }).await
+    let app = acting(&app, actor)?;
+    change(&app, id, IncidentCommand::Link { link, by: app.by() }).await
 }
 
 async fn change(app: &App, IncidentId(id): IncidentId, command: IncidentCommand) -> Result<Response, Problem> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
@@ -20,7 +19,7 @@ use ordo_model::strict::{self, Unreadable};
 use serde_json::value::RawValue;
 
 use crate::api::jobs;
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::Once;
 use crate::http::problem::Problem;
@@ -28,7 +27,7 @@ use crate::http::problem::Problem;
 /// What became of one job of the batch.
 type BatchEntry = Result<JobId, Problem>;
 
-pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let jobs = jobs(&body)?;
     if jobs.len() > BATCH_JOBS_MAX {
         let detail = format!("{} jobs in one batch, at most {BATCH_JOBS_MAX} are taken: send several", jobs.len());

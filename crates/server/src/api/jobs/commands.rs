@@ -15,7 +15,7 @@ use ordo_model::{JobId, RunId, Timestamp};
 use crate::api::jobs::tool_check;
 use crate::api::jobs::unique;
 use crate::api::jobs::{answer, find, named};
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
 use crate::http::params::Params;
@@ -29,7 +29,7 @@ const PREVIEW_DEFAULT: usize = 10;
 const LISTED_MAX: usize = 100;
 
 pub(crate) async fn trigger(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(id): Named<JobId>,
     caller: CallerTrace,
     headers: HeaderMap,
@@ -84,12 +84,12 @@ pub(crate) fn begun(run: RunId) -> Response {
     (StatusCode::ACCEPTED, Json(RunBegun { run_id: run })).into_response()
 }
 
-pub(crate) async fn pause(State(app): State<App>, Named(id): Named<JobId>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn pause(Signed(app): Signed, Named(id): Named<JobId>, body: Body) -> Result<Response, Problem> {
     let PauseJob { reason } = body.parse_or_default()?;
     order(&app, id, Command::Pause { reason }).await
 }
 
-pub(crate) async fn resume(State(app): State<App>, Named(id): Named<JobId>) -> Result<Response, Problem> {
+pub(crate) async fn resume(Signed(app): Signed, Named(id): Named<JobId>) -> Result<Response, Problem> {
     order(&app, id, Command::Resume).await
 }
 
@@ -99,7 +99,7 @@ async fn order(app: &App, id: JobId, command: Command) -> Result<Response, Probl
 }
 
 pub(crate) async fn backfill(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(id): Named<JobId>,
     headers: HeaderMap,
     body: Body,

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::api::jobs::as_action::JobShape;
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::{self, Once};
 use crate::http::if_match::IfMatch;
@@ -34,7 +34,7 @@ use crate::http::problem::Problem;
 /// How often a change without a condition is laid on what somebody else wrote meanwhile.
 const UPDATE_TRIES: u32 = 8;
 
-pub(crate) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let fields: Map<String, Value> = body.parse()?;
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
         let job: NewJob = read_new(fields)?;
@@ -109,7 +109,7 @@ pub(crate) async fn find(app: &App, id: JobId) -> Result<Job, Problem> {
 }
 
 pub(crate) async fn update(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(id): Named<JobId>,
     headers: HeaderMap,
     body: Body,
@@ -145,7 +145,7 @@ async fn check_change(app: &App, job: &Job, patch: &Map<String, Value>) -> Resul
 }
 
 pub(crate) async fn cancel(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(id): Named<JobId>,
     mut params: Params,
 ) -> Result<Response, Problem> {

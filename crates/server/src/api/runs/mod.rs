@@ -17,7 +17,7 @@ use ordo_model::job::{Command, Refusal, Run, RunStatus};
 use ordo_model::{JobId, Millis, RunId, Timestamp};
 
 use crate::api::jobs::commands::{begin_run, earlier};
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::Once;
 use crate::http::params::{Cursor, Params, next_cursor};
@@ -93,7 +93,7 @@ pub(crate) async fn find(app: &App, id: RunId) -> Result<Run, Problem> {
 }
 
 /// Accepted: a run that executes ends a moment later.
-pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn cancel(Signed(app): Signed, Named(id): Named<RunId>, body: Body) -> Result<Response, Problem> {
     let CancelRun { reason } = body.parse_or_default()?;
     let run = find(&app, id).await?;
     let command = Command::CancelRun { run_id: id, reason: reason.unwrap_or_else(|| CANCELLED.to_owned()) };
@@ -102,7 +102,7 @@ pub(crate) async fn cancel(State(app): State<App>, Named(id): Named<RunId>, body
 }
 
 pub(crate) async fn retry(
-    State(app): State<App>,
+    Signed(app): Signed,
     Named(id): Named<RunId>,
     caller: CallerTrace,
     headers: HeaderMap,

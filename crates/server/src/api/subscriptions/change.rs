@@ -1,7 +1,7 @@
 //! `PATCH /v1/subscriptions/{id}`
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::response::{IntoResponse, Response};
 use ordo_api::alerting::subscriptions::SubscriptionPatch;
 use ordo_model::subscription::SubscriptionCommand;
@@ -10,7 +10,7 @@ use super::find;
 use super::order;
 use super::secret;
 use super::view;
-use crate::app::App;
+use crate::app::Signed;
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::path::{Named, SubscriptionId};
@@ -20,7 +20,7 @@ use crate::http::problem::Problem;
 const NEW: &str = "new";
 
 pub(crate) async fn update(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     Named(SubscriptionId(id)): Named<SubscriptionId>,
     body: Body,

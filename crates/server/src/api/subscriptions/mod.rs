@@ -19,7 +19,7 @@ use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
@@ -48,7 +48,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn create(
-    State(app): State<App>,
+    Signed(app): Signed,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
@@ -81,7 +81,7 @@ pub(crate) async fn show(
     Ok(Json(view(&caller, &find(&app, id.0).await?)).into_response())
 }
 
-pub(crate) async fn remove(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
+pub(crate) async fn remove(Signed(app): Signed, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
     let before = find(&app, id.0).await?;
     order(&app, id.0, SubscriptionCommand::Remove).await?;
     secret::forget(&app, &before).await;

@@ -11,7 +11,7 @@ use ordo_engine::clock::{Stopwatch, new_id};
 use tracing::Instrument;
 
 use crate::app::App;
-use request_span::{CallerTrace, RequestSpan};
+use request_span::{CallerTrace, RequestMark, RequestSpan};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_MAX_BYTES: usize = 128;
@@ -30,7 +30,8 @@ pub(crate) async fn request<F: Future<Output = Response>>(
     let (request_id, caller) = (id.to_str().unwrap_or_default(), CallerTrace::of(request.headers()));
     let request_span = (!QUIET.contains(&route))
         .then(|| RequestSpan::begin(method.as_str(), route, request_id, caller, app.engine.sampling()));
-    request.extensions_mut().insert(request_span.as_ref().map_or(caller, |span| caller.through(span)));
+    let trace = request_span.as_ref().map_or(caller, |span| caller.through(span));
+    request.extensions_mut().insert(RequestMark { id: id.clone(), trace });
     // Not below debug: a span costs more than the rest of this, and what fails is logged with the request's id below.
     let trace_id = caller.0.map(|caller| format!("{:032x}", caller.trace_id));
     let span = tracing::debug_span!("request", request_id, trace_id);

@@ -6,12 +6,37 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use ordo_engine::clock::new_id;
 use ordo_engine::trace::{Sampling, TARGET};
 use ordo_model::TraceParent;
 use tracing::field::Empty;
 use tracing::{Level, Span};
+
+/// What a request is known by: put into its extensions once, so that it costs one allocation.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestMark {
+    /// As in the log, and in the header of the answer.
+    pub(crate) id: HeaderValue,
+    pub(crate) trace: CallerTrace,
+}
+
+/// What the log and the events call the request.
+pub(crate) fn request_id(extensions: &Extensions) -> Option<String> {
+    extensions.get::<RequestMark>().and_then(|mark| mark.id.to_str().ok()).map(str::to_owned)
+}
+
+/// The same, for a handler.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) Option<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<RequestId, Infallible> {
+        Ok(RequestId(request_id(&parts.extensions)))
+    }
+}
 
 /// The trace a request came with: what it asks for belongs to it.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CallerTrace {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<CallerTrace, Infallible> {
-        Ok(parts.extensions.get().copied().unwrap_or(CallerTrace(None)))
+        Ok(parts.extensions.get::<RequestMark>().map_or(CallerTrace(None), |mark| mark.trace))
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) async fn show(ctx: PageContext, Named(IncidentId(id)): Named<Incident
         status: status(kept.status),
         moves: kept.status.moves().iter().map(|to| (to.name(), verb(*to))).collect(),
         assignee: kept.assignee.clone().unwrap_or_default(),
-        acknowledged: kept.acknowledged.as_ref().map(|ack| (ack.by.actor.clone(), times.relative(ack.at))),
+        acknowledged: kept.acknowledged.as_ref().map(|ack| (ack.by.to_string(), times.relative(ack.at))),
         can_acknowledge: kept.acknowledged.is_none() && !kept.status.is_ended(),
         started: times.relative(kept.created_at),
         ended: kept.ended_at.map(|at| times.relative(at)),
@@ -109,7 +109,7 @@ fn place(ctx: &PageContext, link: &Link) -> (String, String) {
 
 fn step(happened: &Happened, times: &crate::pages::layout::moment::Times) -> IncidentStep {
     let (class, text) = describe(&happened.event);
-    let who = happened.event.by().map_or_else(String::new, |by| format!("{} · {}", by.actor, by.source.name()));
+    let who = happened.event.by().map_or_else(String::new, |by| format!("{by} · {}", by.source.name()));
     IncidentStep { version: happened.version, class, at: times.short(happened.at), text, who }
 }
 

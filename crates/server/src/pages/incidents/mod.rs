@@ -6,7 +6,7 @@ use axum::extract::Form;
 use axum::response::Response;
 use ordo_engine::CommitExtras;
 use ordo_engine::incidents::IncidentFilter;
-use ordo_model::incident::{By, IncidentSource, IncidentStatus, Severity, StartIncident};
+use ordo_model::incident::{By, IncidentStatus, Severity, StartIncident};
 
 use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
@@ -98,7 +98,7 @@ pub(crate) fn status(status: IncidentStatus) -> Badge {
 }
 
 pub(crate) fn by(ctx: &PageContext) -> By {
-    By::new(ctx.viewer.name.clone(), IncidentSource::Api)
+    ctx.app.by()
 }
 
 /// `POST /incidents`

@@ -1,8 +1,9 @@
 //! What happened to a job: the last events of its stream, as sentences.
 
-use ordo_model::Timestamp;
+use ordo_engine::actor::actor_of;
 use ordo_model::job::{Cause, Event, Job};
 use ordo_model::moment::step_in_words;
+use ordo_model::{ActorSource, Timestamp};
 use ordo_store::{Fault, StoredEvent as Stored};
 use serde_json::Value;
 
@@ -22,6 +23,8 @@ pub(crate) struct HistoryEntry {
     /// The class that gives it colour.
     pub(crate) class: &'static str,
     pub(crate) text: String,
+    /// Empty for what Ordo does by itself: that goes without saying.
+    pub(crate) who: String,
     pub(crate) href: Option<String>,
 }
 
@@ -29,20 +32,22 @@ pub(crate) struct HistoryEntry {
 pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<HistoryEntry>, Fault> {
     let from = job.version.saturating_sub(EVENTS_SHOWN - 1).max(1);
     let (stored, _) = queries(ctx).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
-    Ok(stored.iter().rev().map(|event| entry(ctx, event, times)).collect())
+    stored.iter().rev().map(|event| entry(ctx, event, times)).collect()
 }
 
-fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> HistoryEntry {
+fn entry(ctx: &PageContext, stored: &Stored, times: &Times) -> Result<HistoryEntry, Fault> {
     let described = event_of(stored).map(|event| (describe(&event, stored.at), class(&event), run_of(&event)));
     let (text, class, run) = described.unwrap_or_else(|| ("earlier events were folded into one".into(), "quiet", None));
-    HistoryEntry {
+    let actor = actor_of(stored)?;
+    Ok(HistoryEntry {
         version: stored.version,
         at: times.short(stored.at),
         kind: stored.kind.clone(),
         class,
         text,
+        who: if actor.source == ActorSource::Ordo { String::new() } else { actor.to_string() },
         href: run.map(|run| ctx.link(&format!("/runs/{run}"))),
-    }
+    })
 }
 
 /// None for a checkpoint, and for what a later version wrote.

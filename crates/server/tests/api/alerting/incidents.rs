@@ -40,7 +40,10 @@ async fn an_incident_is_started_worked_on_and_ended() {
         types,
         ["IncidentStarted", "AssigneeSet", "SeveritySet", "NoteAdded", "Acknowledged", "Linked", "StatusUpdated"]
     );
-    assert_eq!(shown["timeline"][1]["data"]["by"], json!({ "actor": "ana", "source": "api" }));
+    assert_eq!(
+        shown["timeline"][1]["data"]["by"],
+        json!({ "actor": "admin@test", "source": "api", "on_behalf_of": "ana" })
+    );
     let by = &shown["timeline"][4]["data"]["by"];
     assert_eq!(by["actor"], "admin@test", "whoever the token belongs to: {by}");
     let stream = world.get(&format!("/v1/streams/ordo-incident-{id}")).await.expect(200);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::find;
 use crate::cli::alerting::incident::IncidentArg;
+use crate::commands::actor::for_whom;
 use crate::commands::find::text;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
@@ -26,8 +27,8 @@ fn human(talk: &CommandSession, incident: &Value) -> String {
     for (name, field) in [("about", "description"), ("identifier", "identifier"), ("assignee", "assignee")] {
         pairs.extend(incident[field].as_str().filter(|text| !text.is_empty()).map(|text| (name, text.to_owned())));
     }
-    if let Some(who) = incident["acknowledged"]["by"]["actor"].as_str() {
-        pairs.push(("acknowledged", format!("by {who}")));
+    if let Some(by) = incident["acknowledged"].get("by") {
+        pairs.push(("acknowledged", format!("by {}", for_whom(&text(by, "actor"), by))));
     }
     for (name, field) in [("started", "created_at"), ("ended", "ended_at")] {
         pairs.extend(time::of(&incident[field]).map(|at| (name, time::both(at, talk.now(), &talk.zone))));
@@ -47,6 +48,8 @@ fn line(talk: &CommandSession, event: &Value) -> String {
     let data = &event["data"];
     let words = ["title", "severity", "assignee", "status", "message", "text", "notify"];
     let said: Vec<String> = words.iter().map(|word| text(data, word)).filter(|text| !text.is_empty()).collect();
-    let who = format!("{} ({})", text(&data["by"], "actor"), text(&data["by"], "source"));
+    // What Ordo does by itself has a cause: the job, the monitor or the chain of escalation.
+    let by = &data["by"];
+    let who = format!("{} ({})", for_whom(&text(by, "actor"), by), text(by, "source"));
     format!("{}  {}  {}  {}\n", talk.paint.dim(&at), text(event, "type"), who, table::short(&said.join(", "), 200))
 }

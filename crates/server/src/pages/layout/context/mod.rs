@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
 use ordo_model::Timestamp;
 
-use crate::app::App;
+use crate::app::{App, Signed};
 use crate::http::cookies;
 use crate::http::problem::Problem;
 use crate::pages::layout::moment::Times;
@@ -64,16 +64,16 @@ impl FromRequestParts<App> for PageContext {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<PageContext, Problem> {
         let Ok(viewer) = Viewer::from_request_parts(parts, app).await;
+        let app = match parts.method.is_safe() {
+            true => app.clone(),
+            false => {
+                let Ok(Signed(app)) = Signed::from_request_parts(parts, app).await;
+                app
+            }
+        };
         let flash = cookies::read(&parts.headers, FLASH).and_then(|text| Flash::read(&text));
         let here = parts.uri.path_and_query().map_or("/", |place| place.as_str()).to_owned();
-        Ok(PageContext {
-            app: app.clone(),
-            viewer,
-            preferences: Preferences::read(&parts.headers),
-            flash,
-            here,
-            now: app.now(),
-        })
+        Ok(PageContext { viewer, preferences: Preferences::read(&parts.headers), flash, here, now: app.now(), app })
     }
 }
 

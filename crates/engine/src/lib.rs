@@ -22,11 +22,12 @@ pub mod testing;
 
 pub use commit::batcher::chain as error_chain;
 pub use commit::command::{Submission, SubmitError};
+pub use commit::encoding::{actor, codec};
 pub use commit::entity_command::{CommitExtras, Committed};
 pub use commit::job_command::{Accepted, Claim, Extra, JobReply, Request};
 pub use commit::kinds::{Stored, deliveries_prefix};
 pub use commit::state::Versioned;
-pub use commit::{actor, change, codec, rounds};
+pub use commit::{change, rounds};
 pub use dispatch::{Draws, Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
 pub use engine::{Engine, EngineOptions, incidents, tokens};

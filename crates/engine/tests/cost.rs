@@ -51,12 +51,12 @@ impl Cost {
     }
 }
 
-struct Bench {
+struct Planning {
     rounds: Rounds,
     now: Timestamp,
 }
 
-impl Bench {
+impl Planning {
     /// Decides one round; returns what it costs, and what it commits.
     fn round(&mut self, requests: Vec<Request>) -> (Cost, Batch) {
         requests.into_iter().for_each(|request| self.rounds.push(request.unanswered()));
@@ -116,20 +116,20 @@ fn started(batch: &Batch) -> Vec<(RunId, FencingToken)> {
 #[test]
 fn a_job_costs_no_more_than_it_did() {
     let now = Timestamp::from_ms(1_800_000_000_000).unwrap();
-    let mut bench = Bench { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), now };
+    let mut planning = Planning { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), now };
     let schedule = |job| Request::new(job, Command::Schedule { definition: Box::new(definition(now)), held: false });
-    let (scheduled, _) = bench.round(jobs().map(schedule).collect());
+    let (scheduled, _) = planning.round(jobs().map(schedule).collect());
     scheduled.expect_at_most("scheduling", Cost { items: 1, events: 1, rows: 3, bytes: 1_250, allocations: 27 });
 
-    bench.now = now.plus(ordo_model::Millis::from_secs(60));
-    let (fired, batch) = bench.round(jobs().map(|job| slotted(job, Command::Wake)).collect());
+    planning.now = now.plus(ordo_model::Millis::from_secs(60));
+    let (fired, batch) = planning.round(jobs().map(|job| slotted(job, Command::Wake)).collect());
     fired.expect_at_most("firing with a slot", Cost { items: 1, events: 2, rows: 3, bytes: 1_670, allocations: 40 });
 
     let report = |(job, (run_id, token)): (JobId, (RunId, FencingToken))| {
-        let report = AttemptReport::Completed { started_at: bench.now, result: json!({}), result_bytes: None };
+        let report = AttemptReport::Completed { started_at: planning.now, result: json!({}), result_bytes: None };
         Request::new(job, Command::Report { run_id, token, report })
     };
     let reports = jobs().zip(started(&batch)).map(report).collect();
-    let (reported, _) = bench.round(reports);
+    let (reported, _) = planning.round(reports);
     reported.expect_at_most("reporting", Cost { items: 1, events: 1, rows: 5, bytes: 1_250, allocations: 29 });
 }

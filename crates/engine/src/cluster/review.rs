@@ -9,7 +9,7 @@ use ordo_store::{Fault, Store};
 use tokio::sync::Notify;
 
 use crate::commit::batcher::chain;
-use crate::commit::codec;
+use crate::commit::encoding::codec;
 use crate::run::runner::{Mine, Runner};
 
 #[derive(Clone)]

@@ -10,8 +10,8 @@ use ordo_model::limits::CHAIN_JOBS_MAX;
 use ordo_store::Fault;
 
 use crate::commit::command::SubmitError;
+use crate::commit::encoding::keys;
 use crate::commit::job_command::Request;
-use crate::commit::keys;
 use crate::engine::Engine;
 use crate::read::queries::Queries;
 

@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::change::{Change, SlotLocation, StartedAttempt};
-use super::codec;
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
+use super::encoding::codec;
 use super::planner::EntityWork;
 use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
 use super::state;

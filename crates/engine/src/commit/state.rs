@@ -13,9 +13,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::change::Change;
-use super::codec::{self, CHECKPOINT};
+use super::encoding::codec::{self, CHECKPOINT};
+use super::encoding::projection;
 use super::kinds::Stored;
-use super::projection;
 
 /// An entity together with the version of its stream. A job carries both itself.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,11 +14,11 @@ use ordo_store::{Chunk, Dedup, Direction, Fault, KeyRange, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
+use crate::commit::encoding::keys;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
 use crate::commit::job_command::Claim;
 use crate::commit::job_command::JobReply;
-use crate::commit::keys;
 use crate::commit::kinds::deliveries_prefix;
 use crate::engine::Engine;
 use crate::read::queries::Queries;

@@ -5,7 +5,7 @@ use ordo_model::job::Pool;
 
 use super::dispatcher::Dispatcher;
 use super::run_queue::RunQueue;
-use crate::time::timekeeper::Room;
+use crate::time::timekeeper::SlotRoom;
 
 impl Dispatcher {
     /// (pool, running, waiting in memory) for each pool of this process.
@@ -37,10 +37,10 @@ impl Dispatcher {
 
     /// What there is for jobs that fall due. Those of other groups and tools need none of it, but nobody knows which
     /// they are before they are fired.
-    pub fn room(&self) -> Room {
+    pub fn room(&self) -> SlotRoom {
         let fast = &self.pools[&Pool::Fast];
         let gives_slots = self.gives_slots(Pool::Fast);
-        Room { free: if gives_slots { fast.free() } else { 0 }, is_quick: self.is_own() && fast.is_quick() }
+        SlotRoom { free: if gives_slots { fast.free() } else { 0 }, is_quick: self.is_own() && fast.is_quick() }
     }
 
     /// Due jobs are given slots of this pool as far as there are any.

@@ -10,8 +10,8 @@ use ordo_model::{Actor, EntityId, Kind, Timestamp};
 use ordo_store::{Direction, Fault, Version};
 use uuid::Uuid;
 
-use crate::commit::actor::actor_of;
 use crate::commit::command::SubmitError;
+use crate::commit::encoding::actor::actor_of;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
 use crate::commit::kinds::incident::{

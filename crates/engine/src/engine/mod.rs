@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::cluster::{self, NodeDetails};
-use crate::commit::actor::encode_actor;
 use crate::commit::batcher::BatcherMessage;
+use crate::commit::encoding::actor::encode_actor;
 use crate::core::{Input, News};
 use crate::dispatch::PoolSizes;
 use crate::dispatch::executors::registry::ExecutorRegistry;

@@ -11,9 +11,9 @@ use ordo_model::{EntityId, Kind, RunId};
 use ordo_store::{Alarm, Fault, Rebuilt, RowWrite, Snapshot, Store, StoredEvent, View};
 
 use crate::commit::change::Change;
-use crate::commit::codec;
+use crate::commit::encoding::codec;
+use crate::commit::encoding::projection;
 use crate::commit::kinds;
-use crate::commit::projection;
 use crate::commit::state::EntityState;
 
 const ENTITIES_PER_READ: usize = 500;

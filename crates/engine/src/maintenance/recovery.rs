@@ -10,8 +10,8 @@ use ordo_store::{Direction, Fault, KeyRange, View};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::commit::encoding::keys;
 use crate::commit::job_command::Request;
-use crate::commit::keys;
 use crate::dispatch::requirements::Requirements;
 use crate::read::queries::Queries;
 

@@ -7,10 +7,10 @@ use ordo_model::job::{Command, Job, Run};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Direction, Fault, KeyRange, NewEvent, Trim, View};
 
-use crate::commit::codec;
+use crate::commit::encoding::codec;
+use crate::commit::encoding::keys;
+use crate::commit::encoding::projection;
 use crate::commit::job_command::{Extra, Request};
-use crate::commit::keys;
-use crate::commit::projection;
 use crate::read::queries::Queries;
 
 /// How many jobs one pass looks at.

@@ -12,7 +12,7 @@ use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
 use ordo_store::{Direction, DueAlarm, Fault, KeyRange, View};
 use uuid::Uuid;
 
-use crate::commit::keys;
+use crate::commit::encoding::keys;
 use crate::read::job_list::{JobFilter, JobOrder, JobQuery};
 use crate::read::page::{ListEntry, ListSource, rest};
 use crate::read::queries::Queries;

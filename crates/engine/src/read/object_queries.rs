@@ -7,7 +7,7 @@ use ordo_model::{EntityId, object::Object};
 use ordo_store::{Direction, Fault, KeyRange, Row, View};
 use uuid::Uuid;
 
-use crate::commit::keys;
+use crate::commit::encoding::keys;
 use crate::commit::kinds::Stored;
 use crate::commit::kinds::index_key;
 use crate::commit::state::Versioned;

@@ -9,8 +9,8 @@ use ordo_store::{Direction, Fault, KeyRange, Store, StoredEvent as Stored, Versi
 use serde_json::Value;
 
 use crate::commit::change::WaitingRun;
-use crate::commit::codec;
-use crate::commit::keys;
+use crate::commit::encoding::codec;
+use crate::commit::encoding::keys;
 use crate::dispatch::Find;
 use crate::run::log_writer::RESULT_SEQ;
 

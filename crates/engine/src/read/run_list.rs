@@ -10,8 +10,8 @@ use ordo_model::job::{Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
 use ordo_store::{Direction, Fault, KeyRange, Row, View};
 
-use crate::commit::codec;
-use crate::commit::keys;
+use crate::commit::encoding::codec;
+use crate::commit::encoding::keys;
 use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 

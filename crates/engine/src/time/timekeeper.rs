@@ -47,7 +47,7 @@ pub struct AlarmScan {
 
 /// What there is for due jobs to run in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct SlotRoom {
     /// Slots that are free now.
     pub free: usize,
     /// Slots become free all the time: whoever waits for one has it soon.
@@ -270,7 +270,7 @@ impl Timekeeper {
     /// A job that is fired with a slot is started by the same commit; one without waits in the store and costs another.
     /// So where slots become free quickly, due jobs are held for them, and elsewhere a few go at a time: what is already
     /// running gets its share of the commits, and the burst is over sooner.
-    pub fn take_due(&mut self, now: Timestamp, room: Room) -> Vec<EntityId> {
+    pub fn take_due(&mut self, now: Timestamp, room: SlotRoom) -> Vec<EntityId> {
         if !self.may_fire(now) {
             return Vec::new();
         }
@@ -360,7 +360,7 @@ mod tests {
     use ordo_store::Partition;
 
     const TICK: Millis = Millis::from_secs(1);
-    const AMPLE: Room = Room { free: FIRE_BATCH, is_quick: false };
+    const AMPLE: SlotRoom = SlotRoom { free: FIRE_BATCH, is_quick: false };
 
     fn at(ms: i64) -> Timestamp {
         Timestamp::from_ms(1_000_000_000 + ms).unwrap()
@@ -508,7 +508,7 @@ mod tests {
     #[test]
     fn without_slots_a_few_jobs_are_fired_at_a_time() {
         let mut timekeeper = after_one_scan(&many(600, 100));
-        let busy = Room { free: 0, is_quick: false };
+        let busy = SlotRoom { free: 0, is_quick: false };
         let first = timekeeper.take_due(at(100), busy);
         assert_eq!(first.len(), UNPLACED_MAX);
         first.iter().for_each(|entity| timekeeper.went_without_slot(*entity));
@@ -518,18 +518,18 @@ mod tests {
         let next = timekeeper.take_due(at(105), busy);
         assert_eq!(next.len(), 1, "one is in the store");
         timekeeper.went_without_slot(next[0]);
-        assert_eq!(timekeeper.take_due(at(106), Room { free: 7, ..busy }).len(), 7, "and there are slots");
+        assert_eq!(timekeeper.take_due(at(106), SlotRoom { free: 7, ..busy }).len(), 7, "and there are slots");
     }
 
     #[test]
     fn where_slots_become_free_quickly_due_jobs_wait_for_one_but_not_for_long() {
         let mut timekeeper = after_one_scan(&many(600, 100));
-        let quick = Room { free: 3, is_quick: true };
+        let quick = SlotRoom { free: 3, is_quick: true };
         assert_eq!(timekeeper.take_due(at(100), quick).len(), 3);
-        assert_eq!(timekeeper.take_due(at(101), Room { free: 0, ..quick }), []);
+        assert_eq!(timekeeper.take_due(at(101), SlotRoom { free: 0, ..quick }), []);
         assert_eq!(timekeeper.next_wake(), Some(at(151)));
-        assert_eq!(timekeeper.take_due(at(2_099), Room { free: 0, ..quick }), []);
-        assert_eq!(timekeeper.take_due(at(2_100), Room { free: 0, ..quick }).len(), 597, "long enough");
+        assert_eq!(timekeeper.take_due(at(2_099), SlotRoom { free: 0, ..quick }), []);
+        assert_eq!(timekeeper.take_due(at(2_100), SlotRoom { free: 0, ..quick }).len(), 597, "long enough");
     }
 
     #[test]
@@ -537,7 +537,7 @@ mod tests {
         let mut timekeeper = after_one_scan(&many(3, 100));
         let hook = DueAlarm { entity: EntityId { kind: Kind::Notification, id: Uuid::from_u128(9) }, ..alarm(9, 150) };
         timekeeper.alarm_changed(hook.entity, Some(hook), at(110));
-        let full = Room { free: 0, is_quick: true };
+        let full = SlotRoom { free: 0, is_quick: true };
         assert_eq!(timekeeper.take_due(at(120), full), []);
         assert_eq!(timekeeper.next_wake(), Some(at(150)));
         assert_eq!(timekeeper.take_due(at(150), full), [hook.entity]);

@@ -20,8 +20,8 @@ use crate::notify::dispatcher;
 use crate::notify::reconciler::Reconciled;
 use crate::notify::workflow;
 
-use crate::commit::codec;
 use crate::commit::command::SubmitError;
+use crate::commit::encoding::codec;
 use crate::commit::entity_command::Committed;
 use crate::commit::state::{SharedState, decode_as, fold_as};
 

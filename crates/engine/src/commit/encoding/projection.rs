@@ -10,8 +10,8 @@ use ordo_model::{JobId, RunId};
 use ordo_store::{RowWrite, View};
 
 use crate::commit::change::WaitingRun;
-use crate::commit::codec;
-use crate::commit::keys;
+use crate::commit::encoding::codec;
+use crate::commit::encoding::keys;
 use crate::dispatch::requirements::Requirements;
 
 /// The rows that follow from the job's state alone.

@@ -7,7 +7,7 @@ pub(crate) mod chains;
 pub mod change;
 pub(crate) mod command;
 mod deferred;
-pub mod encoding;
+pub(crate) mod encoding;
 pub(crate) mod entity_command;
 pub(crate) mod job_command;
 pub(crate) mod kinds;

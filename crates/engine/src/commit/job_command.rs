@@ -256,6 +256,10 @@ impl PendingCommand for PendingJobCommand {
 
     fn rewind(&mut self) {
         self.location = None;
+        // One that was not decided still has it: what it started would be in nobody's slot.
+        if let Some(slotted) = &mut self.slotted {
+            slotted.reservation = None;
+        }
     }
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {

@@ -188,13 +188,18 @@ fn trigger() -> Command {
     Command::Trigger { tool_input: None, traceparent: None }
 }
 
-/// A trigger with a slot to run in, whose commit fails as far as anybody hears.
-async fn start_in_vain(node: &mut TestNode, becomes_durable: bool) -> Settled {
+/// A command with a slot to run in.
+fn placed(command: Command) -> Submission {
     let executor = Incarnation { executor: "here".into(), generation: Uuid::from_u128(7) };
     let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3 };
-    let slotted = SlottedCommand { command: trigger(), reservation: Some(reservation) };
+    let slotted = SlottedCommand { command, reservation: Some(reservation) };
     let location = Some(SlotLocation::Local(Pool::Fast));
-    node.rounds.push(Request { slotted, location, ..Request::new(job(), Command::Wake) }.unanswered());
+    Request { slotted, location, ..Request::new(job(), Command::Wake) }.unanswered()
+}
+
+/// A trigger with a slot to run in, whose commit fails as far as anybody hears.
+async fn start_in_vain(node: &mut TestNode, becomes_durable: bool) -> Settled {
+    node.rounds.push(placed(trigger()));
     let (flight, batch) = node.take_off().await.unwrap();
     if becomes_durable {
         commit(node.store.as_ref(), batch).await.unwrap();
@@ -220,4 +225,27 @@ async fn a_start_that_did_not_become_durable_leaves_nothing_to_give_back() {
     start_in_vain(&mut node, false).await;
     let seen = node.run(trigger()).await.unwrap();
     assert_eq!(seen.job.active.len(), 1, "the run of the trigger alone");
+}
+
+#[tokio::test]
+async fn a_report_whose_round_could_not_be_read_starts_nothing_in_the_slot_that_it_gave_back() {
+    let [mut node, _] = nodes(true);
+    assert!(node.run(schedule()).await.is_ok());
+    node.rounds.push(placed(trigger()));
+    let (flight, batch) = node.take_off().await.unwrap();
+    node.land((flight, batch)).await;
+    let waiting = node.run(trigger()).await.unwrap();
+    let (first, second) = (&waiting.job.active[0], waiting.job.active[1].id);
+    let token = first.attempt().expect("it was started").token;
+    let report = AttemptReport::Failed { started_at: None, reason: "no".into() };
+    node.rounds.push(placed(Command::Report { run_id: first.id, token, report }));
+    let gathered = node.rounds.gather().unwrap();
+    let unread = node.rounds.plan(gathered, Err(Fault::unavailable("loading", "the database restarts")), NOW);
+    let lost = node.rounds.settle(unread, Ok(Vec::new()));
+    assert_eq!(lost.changes[0].returned, [SlotLocation::Local(Pool::Fast)]);
+    let flight = node.take_off().await.expect("a report is tried until it is written");
+    node.land(flight).await;
+    let seen = node.run(Command::Wake).await.unwrap();
+    assert_eq!(seen.job.active[0].id, second);
+    assert_eq!(seen.job.active[0].stage, Stage::Queued, "nobody would execute it");
 }

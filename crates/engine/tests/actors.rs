@@ -17,7 +17,7 @@ fn ci() -> Actor {
 }
 
 /// The events of a stream with their actors, without the bookkeeping.
-async fn told(world: &World, entity: EntityId) -> Vec<(String, Actor)> {
+async fn recorded(world: &World, entity: EntityId) -> Vec<(String, Actor)> {
     let (events, _) = world.engine.queries().history(entity, 0, 100).await.unwrap();
     let shown = events.iter().filter(|event| event.kind != "Published");
     shown.map(|event| (event.kind.clone(), actor_of(event).unwrap())).collect()
@@ -38,9 +38,9 @@ async fn what_somebody_asks_for_is_theirs_and_what_follows_by_itself_is_ordos() 
         ("JobStarted".to_owned(), Actor::ordo()),
         ("JobExecuted".to_owned(), Actor::ordo()),
     ];
-    assert_eq!(told(&world, job.into()).await, expected);
+    assert_eq!(recorded(&world, job.into()).await, expected);
     let world = world.kill().await;
-    assert_eq!(told(&world, job.into()).await, expected, "the actor is as durable as its event");
+    assert_eq!(recorded(&world, job.into()).await, expected, "the actor is as durable as its event");
     world.assert_clean().await;
 }
 
@@ -71,9 +71,9 @@ async fn a_delivery_and_the_run_it_brings_about_are_the_hooks() {
     let Received::New(id) = world.engine.signed_by(&hook).receive(arrival).await.unwrap() else { panic!("it is new") };
     let by_hook = (String::from("JobTriggered"), Actor::new("push", ActorSource::Hook));
     world
-        .until("the job was triggered", async || told(&world, job.into()).await.contains(&by_hook).then_some(()))
+        .until("the job was triggered", async || recorded(&world, job.into()).await.contains(&by_hook).then_some(()))
         .await;
-    let delivered = told(&world, EntityId { kind: Kind::Delivery, id }).await;
+    let delivered = recorded(&world, EntityId { kind: Kind::Delivery, id }).await;
     assert_eq!(delivered[0].1, hook, "{delivered:?}");
 }
 

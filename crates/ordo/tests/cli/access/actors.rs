@@ -12,7 +12,7 @@ fn with_token(world: &World, daemon: &Daemon, token: &str, args: &[&str]) -> Ran
 }
 
 /// Type, name and source of each event of a job.
-fn told(world: &World, job: &str) -> Vec<(String, String, String)> {
+fn recorded(world: &World, job: &str) -> Vec<(String, String, String)> {
     let history = world.json(&["job", "history", job, "--all"]);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let entry = |event: &Value| {
@@ -28,7 +28,7 @@ fn the_story(world: &World, daemon: &Daemon) -> Vec<(String, String, String)> {
     world.ordo(&["job", "trigger", "report", "--wait"]).done();
     let ana = world.ordo(&["token", "add", "ana", "--role", "operator"]).done().out.trim().to_owned();
     with_token(world, daemon, &ana, &["job", "pause", "report"]).done();
-    told(world, "report")
+    recorded(world, "report")
 }
 
 fn expect_the_story(story: &[(String, String, String)]) {
@@ -52,7 +52,7 @@ fn a_pause_from_the_command_line_shows_up_with_its_token_also_after_a_kill() {
     assert!(shown.contains("ana (cli)") && shown.contains("local (cli)"), "{shown}");
     daemon.kill();
     let daemon = world.serve();
-    expect_the_story(&told(&world, "report"));
+    expect_the_story(&recorded(&world, "report"));
     assert!(world.ordo(&["store", "check"]).done().out.starts_with("clean"), "{shown}");
     drop(daemon);
 }
@@ -66,7 +66,7 @@ fn actors_survive_on_a_database_and_the_move_to_one() {
     assert_eq!(daemon.stop().0, 0);
     world.ordo(&["store", "copy", &first, &second]).done();
     let daemon = world.serve_with(&["--store", &second]);
-    expect_the_story(&told(&world, "report"));
+    expect_the_story(&recorded(&world, "report"));
     assert_eq!(daemon.stop().0, 0);
 }
 

@@ -42,7 +42,7 @@ pub(super) fn events() -> String {
         text += &table(&["event", "", "fields"], rows);
         text.push('\n');
     }
-    text += "## Notifications to people\n\nWhat Slack, mail and subscriptions can be told of, by name or by pattern \
+    text += "## Notifications to people\n\nWhat Slack, mail and subscriptions can be notified of, by name or by pattern \
              (`incident.*`); [Notifications](../notifications.md) says when each is sent.\n\n";
     EVENT_TYPES.iter().for_each(|name| text += &format!("- `{name}`\n"));
     text

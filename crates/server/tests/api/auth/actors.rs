@@ -226,7 +226,7 @@ async fn a_report_is_the_executors_and_a_fire_is_ordos() {
     let results = ask("/v1/runs/report", json!({"reports": [report]})).await.expect(200);
     assert_eq!(results["results"][0]["status"], 200);
     let page = world.get(&format!("/v1/streams/ordo-job-{}", text(&made["id"]))).await.expect(200);
-    let told: Vec<(String, String, String)> = page["items"]
+    let recorded: Vec<(String, String, String)> = page["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -239,5 +239,5 @@ async fn a_report_is_the_executors_and_a_fire_is_ordos() {
         ("JobStarted", "ordo", "ordo"),
         ("JobExecuted", "worker", "executor"),
     ];
-    assert_eq!(told, expected.map(|(kind, name, source)| (kind.to_owned(), name.to_owned(), source.to_owned())));
+    assert_eq!(recorded, expected.map(|(kind, name, source)| (kind.to_owned(), name.to_owned(), source.to_owned())));
 }

@@ -8,17 +8,11 @@ use ordo_store::{EventActor, Fault, StoredEvent};
 /// As it goes along with every event of a command; written once for all of them.
 pub fn encode_actor(actor: &Actor) -> EventActor {
     match actor.source {
-        ActorSource::Ordo => EventActor::Ordo,
-        ActorSource::Unknown => EventActor::Unknown,
-        ActorSource::Cli
-        | ActorSource::Api
-        | ActorSource::Page
-        | ActorSource::Slack
-        | ActorSource::Hook
-        | ActorSource::Ping
-        | ActorSource::Executor => {
+        _ if actor.is_somebody() => {
             EventActor::Recorded(serde_json::to_vec(actor).expect("an actor is plain data").into())
         }
+        ActorSource::Ordo => EventActor::Ordo,
+        _ => EventActor::Unknown,
     }
 }
 

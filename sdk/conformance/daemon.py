@@ -47,11 +47,11 @@ class Daemon:
     def start(self) -> None:
         """Starts it; a second time on the port of the first."""
         listen = urlsplit(self.url).netloc or "127.0.0.1:0"
-        told = {name: value for name, value in os.environ.items() if not name.startswith("ORDO_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("ORDO_")}
         self._child = subprocess.Popen(
             [str(self._ordo), "serve", "--listen", listen],
             cwd=self.folder,
-            env={**told, "NO_COLOR": "1"},
+            env={**inherited, "NO_COLOR": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -94,10 +94,10 @@ class Daemon:
             said = answer.read()
         finally:
             connection.close()
-        told = json.loads(said) if said else None
+        read = json.loads(said) if said else None
         if not 200 <= answer.status < 300:
-            raise Refused(answer.status, told)
-        return told
+            raise Refused(answer.status, read)
+        return read
 
     def job(self, **job: Any) -> str:
         created: str = self.call("POST", "/v1/jobs", {"trigger": {"type": "manual"}, **job})["id"]

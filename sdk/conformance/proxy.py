@@ -1,4 +1,4 @@
-"""A way to the server that fails as told: what a worker sends is recorded, and a rule may spoil it.
+"""A way to the server that fails on purpose: what a worker sends is recorded, and a rule may spoil it.
 
 A rule is asked for every request with the method, the path and how often that path was asked before. It answers `PASS`,
 `CUT` (closed without an answer, and never sent on), `DEAF` (sent on, and the answer thrown away), or an answer of its own.
@@ -56,8 +56,8 @@ class Proxy:
         with self._changed:
             one = self._changed.wait_for(found, patience)
             if one is None:
-                told = [(other.path, other.status, other.answer) for other in self._exchanges[-10:]]
-                raise AssertionError(f"no such exchange on {path}: {told}")
+                seen = [(other.path, other.status, other.answer) for other in self._exchanges[-10:]]
+                raise AssertionError(f"no such exchange on {path}: {seen}")
             return one
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """What a worker and a client must do, in whatever language. Each function is one promise.
 
-Invariant: evidence comes from outside: what handlers told the witness, what the server recorded, what passed the proxy.
+Invariant: evidence comes from outside: what handlers reported to the witness, what the server recorded, what passed the proxy.
 Nothing is waited for by time.
 """
 

@@ -23,10 +23,10 @@ class Process:
         self._log = log
         self._said: list[str] = []
         self._changed = threading.Condition()
-        told = {name: value for name, value in os.environ.items() if not name.startswith(("ORDO_", "PYTHON"))}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ORDO_", "PYTHON"))}
         self._child = subprocess.Popen(
             command,
-            env={**told, **env},
+            env={**inherited, **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

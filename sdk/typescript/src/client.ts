@@ -97,8 +97,8 @@ export class Client {
       if (other) throw new OrdoError(`${living.length} jobs have the label ${job.label}: which one is meant?`);
       if (!current) {
         // Whoever ensures the same at the same time gets the same job, also after the last one has ended.
-        const told = JSON.stringify(sorted([job, found[0]?.id ?? ""]));
-        return this.createJob(job, `ensure-${createHash("sha256").update(told).digest("hex").slice(0, 40)}`);
+        const described = JSON.stringify(sorted([job, found[0]?.id ?? ""]));
+        return this.createJob(job, `ensure-${createHash("sha256").update(described).digest("hex").slice(0, 40)}`);
       }
       const { held: _, ...definition } = job;
       const differs = changes(definition, current as unknown as Record<string, unknown>);

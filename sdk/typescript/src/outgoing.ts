@@ -103,7 +103,7 @@ export class Outgoing {
 
   async #send(): Promise<void> {
     while (this.#lines.length + this.#reports.length > 0 && !this.#abandoned.signal.aborted) {
-      // What is told in the same turn goes together.
+      // What is reported in the same turn goes together.
       if (this.#reports.length === 0) await pause(GATHER_MS, this.#abandoned.signal);
       else await Promise.resolve();
       const reports = this.#reports.splice(0, BATCH_MAX);
@@ -118,14 +118,14 @@ export class Outgoing {
     const byRun = new Map<string, Line[]>();
     for (const line of lines) {
       const key = keyOf(line);
-      const told = byRun.get(key);
-      if (told) told.push(line);
+      const known = byRun.get(key);
+      if (known) known.push(line);
       else byRun.set(key, [line]);
     }
     const chunks: unknown[] = [];
-    for (const [key, told] of byRun) {
-      for (let start = 0; start < told.length; start += CHUNK_LINES) {
-        const part = told.slice(start, start + CHUNK_LINES);
+    for (const [key, ofRun] of byRun) {
+      for (let start = 0; start < ofRun.length; start += CHUNK_LINES) {
+        const part = ofRun.slice(start, start + CHUNK_LINES);
         const seq = this.#seqs.get(key) ?? 0;
         this.#seqs.set(key, seq + 1);
         const { runId, fence } = part[0] as Line;

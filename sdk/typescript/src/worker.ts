@@ -85,11 +85,11 @@ export class Worker {
     this.#failed = new Promise((_, reject) => (this.#fail = reject));
     // Whoever waits for it hears of it; before and after nobody needs to.
     this.#failed.catch(() => undefined);
-    const told = {
+    const callbacks = {
       answered: (attempt: { runId: string; fence: number }) => this.#held.forget(attempt),
       refused: (problem: Error) => this.#fail(problem),
     };
-    this.#outgoing = new Outgoing(this.#transport, told, this.#logger);
+    this.#outgoing = new Outgoing(this.#transport, callbacks, this.#logger);
   }
 
   /** Offers the function as a tool of this name. */

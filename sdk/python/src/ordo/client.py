@@ -139,8 +139,8 @@ class Client:
             if not living:
                 # Whoever ensures the same at the same time gets the same job, also after the last one has ended.
                 ended = found[0].id if found else ""
-                told = json.dumps([job, ended], sort_keys=True).encode()
-                return self._create(job, "ensure-" + hashlib.sha256(told).hexdigest()[:40])
+                described = json.dumps([job, ended], sort_keys=True).encode()
+                return self._create(job, "ensure-" + hashlib.sha256(described).hexdigest()[:40])
             differs = changes(job, living[0].raw)
             if not differs:
                 return living[0]

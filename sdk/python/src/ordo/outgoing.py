@@ -117,11 +117,11 @@ class Outgoing:
         for line in lines:
             by_run.setdefault(line.key, []).append(line)
         chunks = []
-        for key, told in by_run.items():
-            for start in range(0, len(told), _CHUNK_LINES):
+        for key, of_run in by_run.items():
+            for start in range(0, len(of_run), _CHUNK_LINES):
                 seq = self._seqs.get(key, 0)
                 self._seqs[key] = seq + 1
-                part = [{"stream": line.stream, "text": line.text} for line in told[start : start + _CHUNK_LINES]]
+                part = [{"stream": line.stream, "text": line.text} for line in of_run[start : start + _CHUNK_LINES]]
                 chunks.append({"run_id": key[0], "token": key[1], "seq": seq, "lines": part})
         for batch in _batches(chunks):
             # A chunk that is refused belongs to an attempt that is no longer ours.

@@ -296,12 +296,12 @@ class Worker:
         loop = self._loop
         assert loop is not None
         task = loop.create_task(self._work_async(execution, handler))
-        told = False
+        is_cancelled = False
 
         def cancel_once() -> None:
-            nonlocal told
-            if not told:
-                told = True
+            nonlocal is_cancelled
+            if not is_cancelled:
+                is_cancelled = True
                 task.cancel()
 
         execution.interrupt = lambda: _interrupt(loop, cancel_once)
@@ -321,9 +321,9 @@ class Worker:
             self._finish(execution, lambda: _returned(execution, result))
 
     def _finish(self, execution: Execution, status: Callable[[], dict[str, Any]]) -> None:
-        told = status()
+        report = status()
         if self._held.ended(execution):
-            self._report(execution.key, told)
+            self._report(execution.key, report)
         elif execution.lost:
             self._logger.warning("run %s, attempt %d: lost, not reported", execution.ctx.run_id, execution.ctx.attempt)
         self._inbox.put(Idle())
@@ -362,10 +362,10 @@ class Worker:
             yield
             return
 
-        def told(_number: int, _frame: FrameType | None) -> None:
+        def stop_asked(_number: int, _frame: FrameType | None) -> None:
             self._inbox.put(Stop())
 
-        before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {number: signal.signal(number, stop_asked) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
         finally:

@@ -15,7 +15,7 @@ mod runs;
 
 use axum::routing::{MethodRouter, get, post};
 
-pub(crate) use self::layout::trouble::PageCaches;
+pub(crate) use self::layout::caches::PageCaches;
 use crate::app::App;
 
 /// Every page with what it answers. They are for people: the description of the API does not list them.

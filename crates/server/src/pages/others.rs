@@ -37,10 +37,10 @@ const MONITORS: ListIntro = ListIntro {
     section: NavSection::Monitors,
     heading: "Monitors",
     icon: "monitors",
-    about: "A monitor watches something that runs elsewhere and says so when it falls silent.",
+    about: "A monitor expects regular pings from something that runs elsewhere, and opens an incident when they stop.",
     commands: &[
         ("Add one", "ordo monitor add backup --every 1d --grace 1h"),
-        ("Watch a command", "ordo watch --monitor backup -- ./backup.sh"),
+        ("Watch a command", "ordo watch --monitor backup -- echo 'backed up'"),
     ],
     heads: &["Monitor", "Status", "Expected", "Due", "Last ping", "Ping it at"],
 };
@@ -86,10 +86,10 @@ const HOOKS: ListIntro = ListIntro {
     section: NavSection::Hooks,
     heading: "Hooks",
     icon: "hooks",
-    about: "A hook takes calls from other systems, keeps them and starts jobs.",
+    about: "A hook accepts webhooks from other systems, stores them and starts jobs.",
     commands: &[
         ("Add one", "ordo hook add github --verify github"),
-        ("Let a job run on it", "ordo job add deploy --on-hook github -- ./deploy.sh"),
+        ("Start a job with it", "ordo job add deploy --on-hook github -- ./deploy.sh"),
     ],
     heads: &["Hook", "Verified", "Jobs", "Last deliveries"],
 };
@@ -158,8 +158,8 @@ const NOTIFICATIONS: ListIntro = ListIntro {
     section: NavSection::Notifications,
     heading: "Notifications",
     icon: "dead",
-    about: "What could not be delivered after all its retries waits here for people.",
-    commands: &[("See what failed lately", "ordo run list --status failed")],
+    about: "Notifications that could not be delivered, however often it was tried, are listed here.",
+    commands: &[("The same on the command line", "ordo notification list --state dead_lettered")],
     heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
 };
 
@@ -210,8 +210,8 @@ const TOKENS: ListIntro = ListIntro {
     section: NavSection::Tokens,
     heading: "Tokens",
     icon: "tokens",
-    about: "A token lets a person or a program in, with the role it needs and no more.",
-    commands: &[("Make one for somebody who only looks", "ordo token add ada --role viewer")],
+    about: "A token gives a person or a program access, with the role it needs and no more.",
+    commands: &[("Create one for somebody who only reads", "ordo token add ada --role viewer")],
     heads: &["Name", "Role", "State", "Begins with", "Made", "Last used", "Ends"],
 };
 

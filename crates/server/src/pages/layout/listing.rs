@@ -14,6 +14,13 @@ pub(crate) struct ListRow {
     pub(crate) cells: Vec<Html>,
 }
 
+impl ListRow {
+    /// Each cell with the head of its column, which stands before it where there is no room for columns.
+    fn labelled<'a>(&'a self, heads: &'a [&'static str]) -> impl Iterator<Item = (&'static str, &'a Html)> {
+        heads.iter().copied().zip(&self.cells)
+    }
+}
+
 /// What a list is called and is for, and the exact commands to get started.
 pub(crate) struct ListIntro {
     pub(crate) section: NavSection,

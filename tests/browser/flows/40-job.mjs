@@ -84,6 +84,7 @@ flow("a job is cancelled for good and offers no button to change it", async ({ p
   const job = await world.job({ label: "to-cancel", tool_name: "noop", trigger: { type: "manual" } });
   await page.goto(`${url}/jobs/${job.id}`);
   await page.locator("summary[aria-label='More actions']").click();
+  await page.getByLabel("Cancel it for good").check();
   await page.getByRole("button", { name: "Cancel job" }).click();
   await page.getByText("Cancelled to-cancel").waitFor();
   check((await page.getByRole("button", { name: "Run now" }).count()) === 0, "nothing to run");

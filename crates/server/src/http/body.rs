@@ -48,7 +48,6 @@ fn unread(rejection: &BytesRejection) -> Problem {
 }
 
 impl Body {
-    #[allow(dead_code, reason = "the pages that make objects come next")]
     /// What a page writes down for a handler of the API.
     pub(crate) const fn json(bytes: Bytes) -> Body {
         Body { bytes, is_json: true }

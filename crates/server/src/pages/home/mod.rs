@@ -3,6 +3,7 @@
 //! Invariant: every list is read to a bound; nothing here grows with the number of jobs. Every number is exact, or says
 //! that it is the least; `tests/api/home.rs` has, for every statement, the state that would make it false.
 
+mod checklist;
 mod headline;
 mod soon;
 
@@ -33,6 +34,7 @@ use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::layout::trouble::{self, Failing};
 use crate::pages::runs::outcome::{Badge, Counted, counted, grouped};
 use crate::pages::runs::row::RunRow;
+use checklist::FirstStep;
 use headline::{Headline, Worries};
 use soon::NextMinute;
 
@@ -78,6 +80,7 @@ struct HomePage {
     charts: Charts,
     counts: Vec<(&'static str, Counted, String)>,
     health: HealthPanel,
+    steps: Vec<FirstStep>,
 }
 
 struct OpenIncident {
@@ -177,6 +180,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         day: day.draw(&times),
         hours: DayChart::hours(&times),
         charts: charts(&ctx).await?,
+        steps: checklist::read(&ctx, counts.iter().any(|(_, count, _)| count.count > 0)).await?,
         counts,
         health: health(&ctx).await?,
         shell: PageShell::new(&ctx, NavSection::Home, "Home").await?,

@@ -32,6 +32,7 @@ const ABOUT: ListIntro = ListIntro {
         ),
     ],
     heads: &["Incident", "Severity", "Status", "Assignee", "Started", "Changed"],
+    create: None,
 };
 
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {

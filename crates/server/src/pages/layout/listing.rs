@@ -29,6 +29,8 @@ pub(crate) struct ListIntro {
     pub(crate) about: &'static str,
     pub(crate) commands: &'static [(&'static str, &'static str)],
     pub(crate) heads: &'static [&'static str],
+    /// What makes one, and where.
+    pub(crate) create: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Template)]
@@ -40,6 +42,7 @@ struct ListingPage {
     about: &'static str,
     commands: &'static [(&'static str, &'static str)],
     heads: &'static [&'static str],
+    create: Option<(&'static str, String)>,
     chips: Vec<(&'static str, String, bool)>,
     extra: Html,
     rows: Vec<ListRow>,
@@ -65,6 +68,7 @@ pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: ListConten
         about: about.about,
         commands: about.commands,
         heads: about.heads,
+        create: about.create.filter(|_| ctx.may_see(about.section)).map(|(words, path)| (words, ctx.link(path))),
         chips,
         extra,
         rows,

@@ -22,12 +22,14 @@ pub(crate) enum NavSection {
     Executors,
     Nodes,
     Notifications,
+    Subscriptions,
+    Secrets,
     Tokens,
     /// Not in the navigation.
     Elsewhere,
 }
 
-const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
+const SECTIONS: [(NavSection, &str, &str, &str); 12] = [
     (NavSection::Home, "/", "Home", "home"),
     (NavSection::Jobs, "/jobs", "Jobs", "jobs"),
     (NavSection::Runs, "/runs", "Runs", "runs"),
@@ -37,6 +39,8 @@ const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
     (NavSection::Executors, "/executors", "Executors", "executors"),
     (NavSection::Nodes, "/nodes", "Nodes", "nodes"),
     (NavSection::Notifications, "/notifications", "Notifications", "dead"),
+    (NavSection::Subscriptions, "/subscriptions", "Subscriptions", "link"),
+    (NavSection::Secrets, "/secrets", "Secrets", "held"),
     (NavSection::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 
@@ -132,7 +136,9 @@ impl PageShell {
 }
 
 fn nav(ctx: &PageContext, section: NavSection, trouble: Counted) -> Vec<NavItem> {
-    let shown = SECTIONS.iter().filter(|(one, ..)| *one != NavSection::Tokens || ctx.viewer.may_admin);
+    let shown = SECTIONS
+        .iter()
+        .filter(|(one, ..)| ctx.viewer.may_admin || !matches!(one, NavSection::Tokens | NavSection::Secrets));
     let item = |(one, path, label, icon): &(NavSection, &str, &'static str, &'static str)| NavItem {
         href: ctx.link(path),
         label,

@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str) -> Result<CalendarEvent, String> {
     if words.is_empty() || words[0].starts_with('@') {
         return Err(format!("{text:?} is no calendar event"));
     }
-    let mut parts = Parts::default();
+    let mut parts = CalendarParts::default();
     for word in words {
         parts.add(word).map_err(|why| format!("OnCalendar={text}: {why}"))?;
     }
@@ -57,14 +57,14 @@ fn is_zone(word: &str) -> bool {
 
 /// The words of an event, told apart by their punctuation.
 #[derive(Debug, Default)]
-struct Parts<'a> {
+struct CalendarParts<'a> {
     /// By their number in `DAYS`.
     weekdays: Option<Vec<usize>>,
     date: Option<&'a str>,
     time: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> CalendarParts<'a> {
     fn add(&mut self, word: &'a str) -> Result<(), String> {
         if let Some((date, time)) = word.split_once('T').filter(|(date, time)| date.contains('-') && time.contains(':'))
         {

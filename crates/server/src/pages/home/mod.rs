@@ -325,14 +325,14 @@ async fn counts(ctx: &PageContext) -> Result<Vec<(&'static str, Counted, String)
 
 async fn health(ctx: &PageContext) -> Result<HealthPanel, Fault> {
     let load = ctx.app.engine.load().await;
-    let stats = queries(ctx).store().stats().await?;
+    let stats = queries(ctx).store().estimate().await?;
     let commits = &ctx.app.engine.metrics().commit_micros;
     let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
     let sizes = ctx.app.engine.options().pools;
     let slots = |pool: &str| if pool == "slow" { sizes.slow.slots } else { sizes.fast.slots };
     Ok(HealthPanel {
         is_ready: ctx.app.is_ready(),
-        store: format!("{}, {} · {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
+        store: format!("{}, {} · about {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
         commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },
         pools: load.pools.iter().map(|(pool, running, _)| (*pool, *running, slots(pool))).collect(),
         pending: counted(count_runs(ctx, "pending").await?, "run", "runs"),

@@ -332,7 +332,12 @@ async fn health(ctx: &PageContext) -> Result<HealthPanel, Fault> {
     let slots = |pool: &str| if pool == "slow" { sizes.slow.slots } else { sizes.fast.slots };
     Ok(HealthPanel {
         is_ready: ctx.app.is_ready(),
-        store: format!("{}, {} · about {} events", stats.driver, bytes(stats.bytes_on_disk), grouped(stats.events as usize)),
+        store: format!(
+            "{}, {} · about {} events",
+            stats.driver,
+            bytes(stats.bytes_on_disk),
+            grouped(stats.events as usize)
+        ),
         commit: if mean < 1_000 { format!("{mean} µs") } else { format!("{:.1} ms", mean as f64 / 1e3) },
         pools: load.pools.iter().map(|(pool, running, _)| (*pool, *running, slots(pool))).collect(),
         pending: counted(count_runs(ctx, "pending").await?, "run", "runs"),

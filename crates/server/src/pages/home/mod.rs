@@ -227,7 +227,7 @@ fn open_incident(ctx: &PageContext, incident: &ordo_engine::Versioned<ordo_model
         severity: incidents::severity(incident.severity),
         status: incidents::status(incident.status),
         assignee: incident.assignee.clone().unwrap_or_default(),
-        since: ctx.times().relative(incident.created_at),
+        since: ctx.times().ago(incident.created_at),
     }
 }
 
@@ -244,7 +244,7 @@ fn waiting_rows(ctx: &PageContext, waits: &LongWaits) -> Vec<WaitingRow> {
             href: ctx.link(&path),
             count: (group.count > 1 || waits.is_cut).then(|| counted(count, "run", "runs")),
             cause: group.cause.to_string(),
-            since: ctx.times().relative(group.since),
+            since: ctx.times().elapsed(group.since),
         }
     };
     waits.groups.iter().take(WAITING_SHOWN).map(row).collect()

@@ -28,7 +28,7 @@ const ABOUT: ListIntro = ListIntro {
         ("Start one by hand", "ordo incident start \"Payments are slow\" --severity high"),
         (
             "Have a job open one after two failures",
-            "ordo job add nightly-report --cron '0 2 * * *' --on-failure '{\"incident\": {\"severity\": \"high\", \"after\": 2}}' -- ./report.sh",
+            "ordo job add nightly-report --cron '0 2 * * *' --on-failure-incident high --on-failure-after 2 -- ./report.sh",
         ),
     ],
     heads: &["Incident", "Severity", "Status", "Assignee", "Started", "Changed"],

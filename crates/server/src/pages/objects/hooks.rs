@@ -89,7 +89,7 @@ fn deliveries(ctx: &PageContext, slug: &str, last: &[Versioned<Delivery>], back:
     }
     let mut html = Html::new().raw("<ul class=\"deliveries\">");
     for delivery in last {
-        html = html.raw("<li>").raw(status(delivery).html()).raw(" ").raw(ctx.times().relative(delivery.received_at));
+        html = html.raw("<li>").raw(status(delivery).html()).raw(" ").raw(ctx.times().ago(delivery.received_at));
         for bound in &delivery.bound {
             html = match &bound.outcome {
                 DeliveryOutcome::Running { run } | DeliveryOutcome::Ended { run, .. } => html

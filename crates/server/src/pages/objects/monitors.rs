@@ -17,7 +17,7 @@ use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, link, quiet, text};
-use crate::pages::layout::moment::length;
+use crate::pages::layout::moment::{Times, length};
 use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 
@@ -50,8 +50,8 @@ pub(crate) async fn list(ctx: PageContext, mut params: Params) -> Result<Respons
             status(monitor.status).html(),
             strip(&monitor.pings),
             text(&expected(&monitor.settings)),
-            monitor.due_at.map_or_else(|| quiet("–"), |at| times.relative(at)),
-            monitor.pings.last().map_or_else(|| quiet("never"), |ping| times.relative(ping.at)),
+            due(monitor, &times),
+            monitor.pings.last().map_or_else(|| quiet("never"), |ping| times.ago(ping.at)),
         ],
     };
     let rows = found.items.iter().map(row).collect();
@@ -129,7 +129,7 @@ pub(crate) async fn show(
     let settings = &monitor.settings;
     let mut known = vec![
         ("Expected", text(&expected(settings))),
-        ("Due", monitor.due_at.map_or_else(|| quiet("after the first ping"), |at| times.relative(at))),
+        ("Due", due(&monitor, &times)),
         ("Severity", text(settings.severity.name())),
         ("Escalation", settings.escalation.as_deref().map_or_else(|| quiet("the default one"), text)),
         ("Created", times.exact(monitor.created_at)),
@@ -151,6 +151,15 @@ pub(crate) async fn show(
         ],
     };
     view::page(&ctx, view).await
+}
+
+fn due(monitor: &Monitor, times: &Times) -> Html {
+    match (monitor.due_at, monitor.status) {
+        (Some(at), _) => times.relative(at),
+        (None, MonitorStatus::New | MonitorStatus::Up) => quiet("after the next ping"),
+        (None, MonitorStatus::Silent { since }) => Html::new().raw("silent since ").raw(times.exact(since)),
+        (None, MonitorStatus::Failing { since }) => Html::new().raw("failing since ").raw(times.exact(since)),
+    }
 }
 
 fn how_to_ping(url: Option<&str>, name: &str) -> Html {
@@ -181,7 +190,7 @@ fn history(ctx: &PageContext, pings: &[Ping]) -> Html {
         html.raw("<li>")
             .raw(badge.html())
             .raw(" ")
-            .raw(times.relative(ping.at))
+            .raw(times.ago(ping.at))
             .raw(" ")
             .raw(times.exact(ping.at))
             .raw(" ")

@@ -48,7 +48,7 @@ impl RunRow {
             label: run.label.clone(),
             badge: Badge::of_status(&run.status),
             reason: reason(&run.status).map(|text| shortened(&text, REASON_CHARS)),
-            fired: times.relative(run.fired_at),
+            fired: times.ago(run.fired_at),
             fired_exact: times.short(run.fired_at),
             took,
             lateness: run.lateness_ms.map(|ms| length(ms.max(0))),

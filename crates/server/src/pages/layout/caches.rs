@@ -10,22 +10,22 @@ use crate::pages::layout::trouble::Failing;
 
 #[derive(Debug, Default)]
 pub(crate) struct PageCaches {
-    pub(crate) failing: Kept<Failing>,
-    pub(crate) next_minute: Kept<Upcoming>,
-    pub(crate) next_day: Kept<Upcoming>,
+    pub(crate) failing: FreshValue<Failing>,
+    pub(crate) next_minute: FreshValue<Upcoming>,
+    pub(crate) next_day: FreshValue<Upcoming>,
 }
 
 /// A value and when it was read.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(Mutex<Option<(Timestamp, Arc<T>)>>);
+pub(crate) struct FreshValue<T>(Mutex<Option<(Timestamp, Arc<T>)>>);
 
-impl<T> Default for Kept<T> {
-    fn default() -> Kept<T> {
-        Kept(Mutex::new(None))
+impl<T> Default for FreshValue<T> {
+    fn default() -> FreshValue<T> {
+        FreshValue(Mutex::new(None))
     }
 }
 
-impl<T> Kept<T> {
+impl<T> FreshValue<T> {
     /// The value, read anew if it is older than `fresh`, or from a time that has not come.
     pub(crate) async fn fresh(
         &self,

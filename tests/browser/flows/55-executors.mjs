@@ -89,7 +89,7 @@ flow("a job says which executors it goes to, in which pool it is and what limits
 flow("executors fit on a phone", { viewport: NARROW }, async ({ page, url, world }) => {
   await working(world, ["--group", "phone", "--name", "pocket-machine-with-a-long-name-1"], async () => {
     await page.goto(`${url}/executors`);
-    await page.getByText("pocket-machine").waitFor();
+    await page.locator(".strong").getByText("pocket-machine").waitFor();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, `it is ${wide} px too wide`);
   });

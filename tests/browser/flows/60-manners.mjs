@@ -112,7 +112,7 @@ flow("every empty page shows the command to begin with", async ({ browser }) => 
   const fresh = await World.start();
   const { url } = fresh;
   const { context, page } = await open(browser, fresh);
-  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/notifications", "ordo run list"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
+  for (const [path, words] of [["/incidents", "ordo incident start"], ["/monitors", "ordo monitor add"], ["/hooks", "ordo hook add"], ["/notifications", "ordo notification list"], ["/executors", "ordo executor"], ["/nodes", "ordo serve --store"]]) {
     await page.goto(url + path);
     await page.getByText(words).first().waitFor();
   }

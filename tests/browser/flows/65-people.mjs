@@ -67,7 +67,7 @@ flow("a hook shows what came in and what it started", async ({ page, url, world 
   await world.api("POST", "/v1/hooks", { slug: "github" });
   await fetch(`${url}/hooks/github`, { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"ref": "main"}' });
   await page.goto(`${url}/hooks`);
-  await page.getByRole("row").filter({ hasText: "/hooks/github" }).getByRole("link", { name: /^run / }).first().waitFor();
+  await page.getByRole("row").filter({ hasText: "github" }).getByRole("link", { name: /^run / }).first().waitFor();
 });
 
 flow("a monitor and a token are listed", async ({ page, url, world }) => {

@@ -79,12 +79,19 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::ListMonitors => get(monitors::list),
         Operation::ReadMonitor => get(monitors::show),
         Operation::RemoveMonitor => delete(monitors::remove),
-        Operation::Ping => get(monitors::succeeded),
-        Operation::PingWithText => post(monitors::succeeded),
-        Operation::PingStart => get(monitors::started),
-        Operation::PingStartWithText => post(monitors::started),
-        Operation::PingFail => get(monitors::failed),
-        Operation::PingFailWithText => post(monitors::failed),
+        Operation::Ping
+        | Operation::PingStart
+        | Operation::PingFail
+        | Operation::PingLog
+        | Operation::PingStatusOrName
+        | Operation::PingByName => get(monitors::ping::receive),
+        Operation::PingWithText
+        | Operation::PingStartWithText
+        | Operation::PingFailWithText
+        | Operation::PingLogWithText
+        | Operation::PingStatusOrNameWithText
+        | Operation::PingByNameWithText => post(monitors::ping::receive),
+        Operation::ReadBadge => get(monitors::badge::show),
         Operation::ReadStream => get(events::streams::read),
         Operation::ReadEvents => get(events::read),
         Operation::ListSubscriptions => get(subscriptions::list),

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
-use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sdk, sim, tree};
+use crate::{browser, clients, compatibility, deny, docs, fence, rust, schemathesis, sdk, sim, tree};
 
-const STEPS: [CiStep; 13] = [
+const STEPS: [CiStep; 14] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -16,6 +16,7 @@ const STEPS: [CiStep; 13] = [
     CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },
     CiStep { name: "clients", work: clients::run },
     CiStep { name: "sdk", work: || sdk::run(&[]) },
+    CiStep { name: "compatibility", work: || compatibility::run(&[]) },
     CiStep { name: "browser", work: || browser::run(&[]) },
     CiStep { name: "proxies", work: browser::behind_proxies },
     CiStep { name: "deny", work: deny::check },

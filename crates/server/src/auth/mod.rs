@@ -33,7 +33,7 @@ use crate::http::problem::Problem;
 use crate::http::rate::Allowance;
 
 /// Routes for callers that are no users: signed, or known by a secret in the path.
-const CALLED_BY_OTHERS: [&str; 3] = ["/hooks/", "/ping/", "/slack/"];
+const CALLED_BY_OTHERS: [&str; 4] = ["/hooks/", "/ping/", "/badge/", "/slack/"];
 
 /// How a client may call itself.
 const CLIENT: HeaderName = HeaderName::from_static("ordo-client");

@@ -41,7 +41,10 @@ enum What {
 impl Who {
     fn has(self, role: Role) -> bool {
         let roles: &[Role] = match self {
-            Who::Everybody | Who::ReadersAndHolders => &Role::ALL,
+            Who::Everybody => &Role::ALL,
+            Who::ReadersAndHolders => {
+                &[Role::Admin, Role::Operator, Role::Viewer, Role::HookManager, Role::Executor]
+            }
             Who::Readers => &[Role::Admin, Role::Operator, Role::Viewer, Role::HookManager],
             Who::Operators => &[Role::Admin, Role::Operator],
             Who::HookManagers => &[Role::Admin, Role::HookManager],
@@ -56,7 +59,8 @@ impl Who {
 const fn placed(operation: Operation) -> (Who, What) {
     use Operation::*;
     match operation {
-        CallHook | Ping | PingWithText | PingStart | PingStartWithText | PingFail | PingFailWithText | HearSlack
+        CallHook | Ping | PingWithText | PingStart | PingStartWithText | PingFail | PingFailWithText | PingLog
+        | PingLogWithText | PingStatusOrName | PingStatusOrNameWithText | PingByName | PingByNameWithText | ReadBadge | HearSlack
         | PressInSlack | LoginByLink | LoginByForm | Logout | IsAlive | IsReady | ReadMetrics | ReadDescription => {
             (Who::Everybody, What::All)
         }

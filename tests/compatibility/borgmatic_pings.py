@@ -95,6 +95,10 @@ def borgmatic_adds_its_own_monitor_by_name(server: Server) -> None:
     assert backup.run("create") == 0
     shown = server.ordo("monitor", "show", "by-name")
     assert (shown["status"], shown["every"], shown["grace"]) == ("up", "1d", "1h"), shown
+    # Some wrappers only knock.
+    knock = urllib.request.Request(f"{server.url}/ping/{key}/by-name", method="HEAD")
+    with urllib.request.urlopen(knock, timeout=30) as answer:
+        assert answer.status == 200 and answer.headers["Ping-Body-Limit"] == "65536", dict(answer.headers)
 
 
 ALL = [borgmatic_reports_its_backups, borgmatic_adds_its_own_monitor_by_name]

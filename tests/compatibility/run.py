@@ -16,9 +16,11 @@ import traceback
 from pathlib import Path
 
 import borgmatic_pings
+import xxl_cut_over
+import xxl_executors
 from server import Server
 
-STORIES = [*borgmatic_pings.ALL]
+STORIES = [*borgmatic_pings.ALL, *xxl_executors.ALL, *xxl_cut_over.ALL]
 
 
 def main() -> int:

@@ -105,7 +105,7 @@ class Server:
 
     def tail(self) -> str:
         files = sorted(self.folder.glob("*.log"))
-        return "".join(f"--- {file.name}\n{file.read_text(errors='replace')[-3000:]}\n" for file in files)
+        return "".join(f"--- {file.name}\n{file.read_text(errors='replace')[-1500:]}\n" for file in files)
 
     def close(self) -> None:
         for program in self.programs:

@@ -6,7 +6,9 @@
 use std::sync::LazyLock;
 
 use crate::route::Route;
-use crate::routes::{access, events, executors, hooks, incidents, jobs, monitors, runs, slack, subscriptions, upkeep};
+use crate::routes::{
+    access, events, executors, hooks, incidents, jobs, monitors, runs, slack, subscriptions, upkeep, xxl,
+};
 
 /// One line each: the operation, and the function that makes its row.
 macro_rules! operations {
@@ -103,6 +105,9 @@ operations! {
     TestSubscription => subscriptions::test,
     HearSlack => slack::events,
     PressInSlack => slack::interaction,
+    RegisterXxlExecutor => xxl::registry,
+    RemoveXxlExecutor => xxl::registry_remove,
+    CallBackFromXxl => xxl::callback,
     ListSecrets => access::list_secrets,
     PutSecret => access::put_secret,
     RemoveSecret => access::remove_secret,

@@ -6,5 +6,6 @@ pub mod actions;
 pub mod cronjob;
 pub mod crontab;
 mod draft;
+pub mod xxl;
 
 pub use draft::{Imported, JobDraft};

@@ -14,7 +14,7 @@ use tower::Layer;
 
 use crate::api::{
     cron, events, executors, health, hooks, incidents, jobs, metrics, monitors, nodes, notifications, runs, secrets,
-    slack, status, store, subscriptions, tokens,
+    slack, status, store, subscriptions, tokens, xxl,
 };
 use crate::app::App;
 use crate::auth::{self, login};
@@ -102,6 +102,9 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::TestSubscription => post(subscriptions::test),
         Operation::HearSlack => post(slack::events),
         Operation::PressInSlack => post(slack::interaction),
+        Operation::RegisterXxlExecutor => post(xxl::registry),
+        Operation::RemoveXxlExecutor => post(xxl::remove),
+        Operation::CallBackFromXxl => post(xxl::callback),
         Operation::ListSecrets => get(secrets::list),
         Operation::PutSecret => put(secrets::put),
         Operation::RemoveSecret => delete(secrets::remove),

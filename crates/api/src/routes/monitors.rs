@@ -133,7 +133,9 @@ pub(crate) fn by_name_with_text() -> Route {
 pub(crate) fn badge() -> Route {
     route(Get, "/badge/{name}/{file}", OPEN)
         .summary("How a monitor is, for a page of somebody else")
-        .saying("`KEY.svg` is an image, `KEY.json` and `KEY.shields` say the same to programs; `badge_path` has the key.")
+        .saying(
+            "`KEY.svg` is an image, `KEY.json` and `KEY.shields` say the same to programs; `badge_path` has the key.",
+        )
         .answers_as(200, "The badge.", vec![Media::Text("image/svg+xml")])
         .also(200, Media::Json(Shape::of::<BadgeJson>()))
         .refuses(&[Code::MonitorNotFound])

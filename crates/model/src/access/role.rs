@@ -55,10 +55,9 @@ impl Role {
             (Role::Executor, Right::Read | Right::Operate | Right::ManageHooks | Right::Administer) => false,
             (Role::HookManager, Right::Read | Right::ManageHooks) => true,
             (Role::HookManager, Right::Operate | Right::Execute | Right::Administer) => false,
-            (
-                Role::Pinger,
-                Right::Read | Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer,
-            ) => false,
+            (Role::Pinger, Right::Read | Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer) => {
+                false
+            }
         }
     }
 

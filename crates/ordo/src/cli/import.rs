@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ordo_model::Timestamp;
+
+use crate::cli::values::named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
@@ -10,6 +13,8 @@ pub(crate) enum ImportCommand {
     Crontab(CrontabArgs),
     /// Jobs from CronJobs of Kubernetes, in YAML
     Cronjob(CronjobArgs),
+    /// Import XXL-JOB's jobs from a dump of xxl_job_group and xxl_job_info; they are held until --cut-over
+    Xxl(XxlArgs),
     /// Jobs from actions in JSON: label, tool_name, tool_input, trigger with next_tick_at, status, recurrence
     Actions(ActionsArgs),
 }
@@ -39,6 +44,22 @@ pub(crate) struct CrontabArgs {
 pub(crate) struct CronjobArgs {
     #[command(flatten)]
     pub(crate) common: ImportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct XxlArgs {
+    /// The dumps to read, as mysqldump writes them; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only show what would be new, changed or the same
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The time zone in which XXL-JOB's admin ran [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+    /// Let the jobs that are started in the dump fire here from this time on; XXL-JOB must fire nothing from then on
+    #[arg(long, value_name = "TIME", value_parser = named::<Timestamp>)]
+    pub(crate) cut_over: Option<Timestamp>,
 }
 
 #[derive(Debug, Args)]

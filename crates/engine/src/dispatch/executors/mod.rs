@@ -2,6 +2,7 @@
 //!
 //! Invariant: an attempt is handed out once, after its start is durable, and taken back only while nobody has it.
 
+mod held;
 mod lease;
 mod logs;
 mod protocol;
@@ -9,6 +10,7 @@ pub(crate) mod registry;
 mod reports;
 pub(crate) mod restore;
 
+pub use held::HeldAttempt;
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{RemoteLine, RemoteLogChunk};
 pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled};

@@ -13,6 +13,7 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::held::HeldAttempt;
 use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
@@ -274,6 +275,20 @@ impl ExecutorRegistry {
         let inner = self.lock();
         let holder = inner.members.get(inner.holders.get(&run_id)?)?;
         holder.leases.get(&run_id).filter(|_| speaker.may_speak_for(holder.owner)).cloned()
+    }
+
+    /// What an executor has.
+    pub(crate) fn held_by(&self, id: Uuid) -> Vec<HeldAttempt> {
+        let inner = self.lock();
+        let leases = inner.members.get(&id).into_iter().flat_map(|member| &member.leases);
+        let held = leases.map(|(run_id, lease)| HeldAttempt {
+            run_id: *run_id,
+            job_id: lease.job_id,
+            token: lease.token,
+            attempt: lease.attempt,
+            since: lease.since,
+        });
+        held.collect()
     }
 
     /// Counts a chunk of log. None: it came before; otherwise how many bytes of it are kept.

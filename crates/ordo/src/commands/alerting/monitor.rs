@@ -87,8 +87,18 @@ async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
     let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
     talk.value(&monitor, || {
         let mut pairs: Vec<(&str, String)> = Vec::new();
-        for field in ["name", "status", "description", "every", "cron", "timezone", "grace", "severity", "ping_path", "badge_path"]
-        {
+        for field in [
+            "name",
+            "status",
+            "description",
+            "every",
+            "cron",
+            "timezone",
+            "grace",
+            "severity",
+            "ping_path",
+            "badge_path",
+        ] {
             pairs.extend(monitor[field].as_str().map(|text| (field, text.to_owned())));
         }
         pairs.extend(time::of(&monitor["due_at"]).map(|at| ("due", time::both(at, talk.now(), &talk.zone))));

@@ -6,6 +6,7 @@ mod carry;
 mod compare;
 mod origin;
 mod report;
+mod xxl;
 
 use super::talk::CommandSession;
 use crate::cli::import::{ImportArgs, ImportCommand};
@@ -28,6 +29,7 @@ pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result
             let reading = cronjob::read(&text).map_err(not_yaml)?;
             import(talk, &args.common, &reading, ImportScope::Named).await
         }
+        ImportCommand::Xxl(args) => xxl::run(talk, args).await,
         ImportCommand::Actions(args) => {
             let text = origin::text(&args.common.file)?;
             let not_json = |error: actions::NotJson| Error::failed("the file is no JSON").detail(error.to_string());

@@ -60,7 +60,12 @@ fn name(args: &CrontabArgs) -> String {
 }
 
 fn zone_name(args: &CrontabArgs) -> Result<String> {
-    let zone = zone::asked(args.tz.as_deref())?;
+    zone_of(args.tz.as_deref())
+}
+
+/// The zone that was asked for, or this machine's.
+pub(super) fn zone_of(asked: Option<&str>) -> Result<String> {
+    let zone = zone::asked(asked)?;
     let unnamed = || {
         Error::failed("this machine's time zone has no name")
             .hint("say in which zone cron reads its times: --tz Europe/Berlin")

@@ -16,9 +16,9 @@ use subtle::ConstantTimeEq;
 use tokio::task::JoinSet;
 
 use crate::client::ExecutorClient;
-use crate::held::HeldRun;
+use crate::held::XxlAttempt;
 use crate::input::TOOL;
-use crate::link::Link;
+use crate::link::ExecutorLink;
 use crate::options::{XxlGroup, XxlOptions};
 use crate::wire::{CallbackParam, RegistryParam, XxlAnswer};
 
@@ -36,7 +36,7 @@ pub struct Bridge {
 struct BridgeState {
     engine: Engine,
     groups: BTreeMap<String, BridgedGroup>,
-    links: Mutex<Links>,
+    links: Mutex<ExecutorLinks>,
 }
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ struct BridgedGroup {
 
 /// Executors by group and address.
 #[derive(Debug, Default)]
-struct Links {
-    by_address: HashMap<(String, String), Arc<Link>>,
+struct ExecutorLinks {
+    by_address: HashMap<(String, String), Arc<ExecutorLink>>,
     /// Those that are about to be registered.
     coming: BTreeSet<(String, String)>,
     serving: JoinSet<()>,
@@ -101,9 +101,9 @@ impl Bridge {
             let _ = engine.leave(Speaker::Admin, listed.id).await;
             return Ok(());
         };
-        let link = Link::new(engine.clone(), listed.id, group, address, client);
+        let link = ExecutorLink::new(engine.clone(), listed.id, group, address, client);
         for attempt in engine.held_by(listed.id) {
-            if let Some(run) = HeldRun::restored(engine, &attempt).await? {
+            if let Some(run) = XxlAttempt::restored(engine, &attempt).await? {
                 link.hold(run);
             }
         }
@@ -111,7 +111,7 @@ impl Bridge {
         Ok(())
     }
 
-    fn serve(&self, link: Link) {
+    fn serve(&self, link: ExecutorLink) {
         let link = Arc::new(link);
         let mut links = self.lock();
         while links.serving.try_join_next().is_some() {}
@@ -122,7 +122,7 @@ impl Bridge {
         links.serving.spawn(link.serve());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Links> {
+    fn lock(&self) -> MutexGuard<'_, ExecutorLinks> {
         self.shared.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,7 +197,7 @@ impl Bridge {
         };
         let id = engine.register_executor(offer, None).await.map_err(|error| error.to_string())?;
         tracing::info!(group = key.0, address = key.1, "an executor of XXL-JOB is there");
-        self.serve(Link::new(engine.clone(), id, &key.0, &key.1, client));
+        self.serve(ExecutorLink::new(engine.clone(), id, &key.0, &key.1, client));
         Ok(())
     }
 
@@ -232,7 +232,7 @@ impl Bridge {
         };
         for one in ended {
             let number = one.log_id;
-            let links: Vec<Arc<Link>> = self.lock().by_address.values().cloned().collect();
+            let links: Vec<Arc<ExecutorLink>> = self.lock().by_address.values().cloned().collect();
             let mut groups = links.iter().filter(|link| admitted.contains(link.group.as_str()));
             let Some((link, run)) = groups.find_map(|link| Some((link, link.find(number)?))) else {
                 // Its end is known: it was reported before, or settled without it.

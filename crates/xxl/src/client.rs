@@ -10,7 +10,7 @@ use reqwest::Url;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::{JobParam, LogAnswer, LogParam, LogPart, RunParam, SUCCESS, XxlAnswer};
+use crate::wire::{JobParam, LogAnswer, LogParam, RunParam, SUCCESS, XxlAnswer, XxlLogPart};
 
 const ACCESS_TOKEN: &str = "XXL-JOB-ACCESS-TOKEN";
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ pub(crate) struct ExecutorClient {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CallError {
+pub(crate) enum XxlCallError {
     #[error("it cannot be reached: {0}")]
     NotDelivered(String),
     #[error("it did not answer: {0}")]
@@ -50,54 +50,54 @@ impl ExecutorClient {
         Ok(ExecutorClient { guarded, token, url })
     }
 
-    pub(crate) async fn beat(&self) -> Result<(), CallError> {
+    pub(crate) async fn beat(&self) -> Result<(), XxlCallError> {
         self.command("beat", &serde_json::json!({})).await
     }
 
-    pub(crate) async fn run(&self, param: &RunParam) -> Result<(), CallError> {
+    pub(crate) async fn run(&self, param: &RunParam) -> Result<(), XxlCallError> {
         self.command("run", param).await
     }
 
-    pub(crate) async fn kill(&self, job_id: i32) -> Result<(), CallError> {
+    pub(crate) async fn kill(&self, job_id: i32) -> Result<(), XxlCallError> {
         self.command("kill", &JobParam { job_id }).await
     }
 
     /// Whether the executor has nothing of this job.
-    pub(crate) async fn is_idle(&self, job_id: i32) -> Result<bool, CallError> {
+    pub(crate) async fn is_idle(&self, job_id: i32) -> Result<bool, XxlCallError> {
         let answer: XxlAnswer = self.post("idleBeat", &JobParam { job_id }).await?;
         Ok(answer.code == SUCCESS)
     }
 
-    pub(crate) async fn log(&self, param: LogParam) -> Result<Option<LogPart>, CallError> {
+    pub(crate) async fn log(&self, param: LogParam) -> Result<Option<XxlLogPart>, XxlCallError> {
         let answer: LogAnswer = self.post("log", &param).await?;
         Ok(if answer.code == SUCCESS { answer.part() } else { None })
     }
 
-    async fn command(&self, path: &str, body: &impl Serialize) -> Result<(), CallError> {
+    async fn command(&self, path: &str, body: &impl Serialize) -> Result<(), XxlCallError> {
         let answer: XxlAnswer = self.post(path, body).await?;
         match answer.code {
             SUCCESS => Ok(()),
-            code => Err(CallError::Refused(answer.msg.unwrap_or_else(|| format!("code {code}")))),
+            code => Err(XxlCallError::Refused(answer.msg.unwrap_or_else(|| format!("code {code}")))),
         }
     }
 
-    async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
+    async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, XxlCallError> {
         let mut url = self.url.clone();
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
-        let client = self.guarded.client().map_err(|why| CallError::NotDelivered(why.to_owned()))?;
+        let client = self.guarded.client().map_err(|why| XxlCallError::NotDelivered(why.to_owned()))?;
         let sent = client.post(url).header(ACCESS_TOKEN, &self.token).timeout(TIMEOUT).json(body).send().await;
         let mut answer = sent.map_err(|error| match error.is_connect() || error.is_builder() {
-            true => CallError::NotDelivered(plain(&error)),
-            false => CallError::Unanswered(plain(&error)),
+            true => XxlCallError::NotDelivered(plain(&error)),
+            false => XxlCallError::Unanswered(plain(&error)),
         })?;
         let mut bytes = Vec::new();
-        while let Some(part) = answer.chunk().await.map_err(|error| CallError::Unanswered(plain(&error)))? {
+        while let Some(part) = answer.chunk().await.map_err(|error| XxlCallError::Unanswered(plain(&error)))? {
             if bytes.len() + part.len() > ANSWER_MAX_BYTES {
-                return Err(CallError::Unanswered(format!("its answer has more than {ANSWER_MAX_BYTES} bytes")));
+                return Err(XxlCallError::Unanswered(format!("its answer has more than {ANSWER_MAX_BYTES} bytes")));
             }
             bytes.extend_from_slice(&part);
         }
-        let unreadable = |error| CallError::Unanswered(format!("status {}, unreadable: {error}", answer.status()));
+        let unreadable = |error| XxlCallError::Unanswered(format!("status {}, unreadable: {error}", answer.status()));
         serde_json::from_slice(&bytes).map_err(unreadable)
     }
 }

@@ -14,7 +14,7 @@ use crate::input::{XxlInput, log_number};
 use crate::wire::RunParam;
 
 #[derive(Debug)]
-pub(crate) struct HeldRun {
+pub(crate) struct XxlAttempt {
     pub(crate) run_id: RunId,
     pub(crate) token: FencingToken,
     pub(crate) job_number: i32,
@@ -42,9 +42,9 @@ struct EndSigns {
 /// How many places a chunk of lines has in the log of an attempt.
 const CHUNK_PLACES: u64 = 1_024;
 
-impl HeldRun {
-    fn new(run_id: RunId, token: FencingToken, attempt: u32, job_number: i32, begun_at: Timestamp) -> HeldRun {
-        HeldRun {
+impl XxlAttempt {
+    fn new(run_id: RunId, token: FencingToken, attempt: u32, job_number: i32, begun_at: Timestamp) -> XxlAttempt {
+        XxlAttempt {
             run_id,
             token,
             job_number,
@@ -56,21 +56,21 @@ impl HeldRun {
     }
 
     /// An attempt that was handed out just now, and what to say to the executor.
-    pub(crate) fn handed(handed: &Handed, now: Timestamp) -> Result<(HeldRun, RunParam), String> {
+    pub(crate) fn handed(handed: &Handed, now: Timestamp) -> Result<(XxlAttempt, RunParam), String> {
         let assignment = &handed.assignment;
         let input = XxlInput::read(&assignment.tool_input)?;
         let number = input.job_number(assignment.job_id);
-        let held = HeldRun::new(assignment.run_id, assignment.token, assignment.attempt, number, now);
+        let held = XxlAttempt::new(assignment.run_id, assignment.token, assignment.attempt, number, now);
         let param = run_param(&held, input, assignment.timeout, assignment.shard);
         Ok((held, param))
     }
 
     /// An attempt that the executor had when this server was started.
-    pub(crate) async fn restored(engine: &Engine, attempt: &HeldAttempt) -> Result<Option<HeldRun>, Fault> {
+    pub(crate) async fn restored(engine: &Engine, attempt: &HeldAttempt) -> Result<Option<XxlAttempt>, Fault> {
         let Some(job) = engine.job(attempt.job_id).await? else { return Ok(None) };
         let Ok(input) = XxlInput::read(&job.definition.tool_input) else { return Ok(None) };
         let number = input.job_number(attempt.job_id);
-        let held = HeldRun::new(attempt.run_id, attempt.token, attempt.attempt, number, attempt.since);
+        let held = XxlAttempt::new(attempt.run_id, attempt.token, attempt.attempt, number, attempt.since);
         *held.log.lock().await = read_so_far(engine, attempt).await?;
         Ok(Some(held))
     }
@@ -99,7 +99,7 @@ impl HeldRun {
     }
 }
 
-fn run_param(held: &HeldRun, input: XxlInput, timeout: Millis, shard: Option<ShardPosition>) -> RunParam {
+fn run_param(held: &XxlAttempt, input: XxlInput, timeout: Millis, shard: Option<ShardPosition>) -> RunParam {
     let (index, total) = shard.map_or((0, 1), |shard| (shard.index, shard.total));
     RunParam {
         job_id: held.job_number,

@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::client::{CallError, ExecutorClient};
-use crate::held::HeldRun;
+use crate::client::{ExecutorClient, XxlCallError};
+use crate::held::XxlAttempt;
 use crate::wire::{LogParam, SUCCESS, TIMEOUT};
 
 /// How often leases are renewed and logs are read while something runs.
@@ -39,13 +39,13 @@ const CHUNK_LINES: usize = 500;
 const LOG_PARTS: usize = 20;
 
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ExecutorLink {
     pub(crate) engine: Engine,
     pub(crate) id: Uuid,
     pub(crate) group: String,
     pub(crate) address: String,
     client: ExecutorClient,
-    held: Mutex<HashMap<i64, Arc<HeldRun>>>,
+    held: Mutex<HashMap<i64, Arc<XxlAttempt>>>,
     announced: Mutex<Stopwatch>,
     presence: watch::Sender<LinkPresence>,
 }
@@ -59,9 +59,9 @@ enum LinkPresence {
     Over,
 }
 
-impl Link {
-    pub(crate) fn new(engine: Engine, id: Uuid, group: &str, address: &str, client: ExecutorClient) -> Link {
-        Link {
+impl ExecutorLink {
+    pub(crate) fn new(engine: Engine, id: Uuid, group: &str, address: &str, client: ExecutorClient) -> ExecutorLink {
+        ExecutorLink {
             engine,
             id,
             group: group.to_owned(),
@@ -86,30 +86,30 @@ impl Link {
         self.announced.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < ANNOUNCED_WITHIN
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Arc<HeldRun>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Arc<XxlAttempt>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn hold(&self, run: HeldRun) -> Arc<HeldRun> {
+    pub(crate) fn hold(&self, run: XxlAttempt) -> Arc<XxlAttempt> {
         let run = Arc::new(run);
         self.lock().insert(run.log_number, run.clone());
         run
     }
 
-    pub(crate) fn find(&self, log_number: i64) -> Option<Arc<HeldRun>> {
+    pub(crate) fn find(&self, log_number: i64) -> Option<Arc<XxlAttempt>> {
         self.lock().get(&log_number).cloned()
     }
 
-    fn runs(&self) -> Vec<Arc<HeldRun>> {
+    fn runs(&self) -> Vec<Arc<XxlAttempt>> {
         self.lock().values().cloned().collect()
     }
 
-    fn forget(&self, run: &HeldRun) {
+    fn forget(&self, run: &XxlAttempt) {
         self.lock().remove(&run.log_number);
     }
 
     /// All that is done for the executor, until it is gone.
-    pub(crate) async fn serve(self: Arc<Link>) {
+    pub(crate) async fn serve(self: Arc<ExecutorLink>) {
         tokio::join!(self.clone().take_work(), self.watch(), self.follow());
         // Whatever it still has was settled without it, or will be when it comes back.
         for run in self.runs() {
@@ -118,7 +118,7 @@ impl Link {
         tracing::info!(group = self.group, address = self.address, "an executor of XXL-JOB is gone");
     }
 
-    async fn take_work(self: Arc<Link>) {
+    async fn take_work(self: Arc<ExecutorLink>) {
         let mut starting = JoinSet::new();
         let mut presence = self.presence.subscribe();
         loop {
@@ -148,9 +148,9 @@ impl Link {
     }
 
     /// Held before it is asked for: the executor may call back before it has answered.
-    async fn start(self: Arc<Link>, handed: Handed) {
+    async fn start(self: Arc<ExecutorLink>, handed: Handed) {
         let (run_id, token) = (handed.assignment.run_id, handed.assignment.token);
-        let (held, param) = match HeldRun::handed(&handed, self.engine.clock().now()) {
+        let (held, param) = match XxlAttempt::handed(&handed, self.engine.clock().now()) {
             Ok(both) => both,
             Err(reason) => return self.give_up(run_id, token, RemoteStatus::Failed { reason }).await,
         };
@@ -158,14 +158,16 @@ impl Link {
         let status = match self.client.run(&param).await {
             Ok(()) => return,
             // It may have it: whether it does is found out by asking.
-            Err(CallError::Unanswered(why)) => {
+            Err(XxlCallError::Unanswered(why)) => {
                 tracing::warn!(address = self.address, run = %run.run_id, why, "whether a run has begun is not known yet");
                 return;
             }
-            Err(error @ CallError::NotDelivered(_)) => {
+            Err(error @ XxlCallError::NotDelivered(_)) => {
                 RemoteStatus::Nack { delay: Millis::ZERO, reason: Some(error.to_string()) }
             }
-            Err(CallError::Refused(why)) => RemoteStatus::Failed { reason: format!("the executor refused it: {why}") },
+            Err(XxlCallError::Refused(why)) => {
+                RemoteStatus::Failed { reason: format!("the executor refused it: {why}") }
+            }
         };
         self.forget(&run);
         self.give_up(run_id, token, status).await;
@@ -250,7 +252,7 @@ impl Link {
         }
     }
 
-    async fn kill(&self, run: &HeldRun) {
+    async fn kill(&self, run: &XxlAttempt) {
         if !run.kill() {
             return;
         }
@@ -259,7 +261,7 @@ impl Link {
         }
     }
 
-    async fn look_after(&self, run: &Arc<HeldRun>, ask: bool) {
+    async fn look_after(&self, run: &Arc<XxlAttempt>, ask: bool) {
         self.read_log(run).await;
         if !ask {
             return;
@@ -274,7 +276,7 @@ impl Link {
     }
 
     /// Stores what was written since the last time.
-    async fn read_log(&self, run: &HeldRun) {
+    async fn read_log(&self, run: &XxlAttempt) {
         let mut place = run.log.lock().await;
         for _ in 0..LOG_PARTS {
             let param = LogParam { log_date_tim: run.begun_at.ms(), log_id: run.log_number, from_line_num: place.line };
@@ -308,7 +310,7 @@ impl Link {
         }
     }
 
-    async fn store(&self, run: &HeldRun, seq: u64, lines: &[&str]) {
+    async fn store(&self, run: &XxlAttempt, seq: u64, lines: &[&str]) {
         let at = self.engine.clock().now();
         let line = |text: &&str| RemoteLine { at, stream: LogStream::Stdout, text: (*text).to_owned() };
         let lines = lines.iter().map(line).collect();
@@ -319,7 +321,7 @@ impl Link {
     }
 
     /// The executor says how a run ended. It is told that this was heard when it is durable.
-    pub(crate) async fn finish(&self, run: &HeldRun, code: i32, said: Option<String>) -> Result<(), ReportError> {
+    pub(crate) async fn finish(&self, run: &XxlAttempt, code: i32, said: Option<String>) -> Result<(), ReportError> {
         self.read_log(run).await;
         let status = match code {
             SUCCESS => RemoteStatus::Completed { result: said.map_or(Value::Null, Value::String) },

@@ -109,21 +109,21 @@ pub(crate) struct LogParam {
 pub(crate) struct LogAnswer {
     pub(crate) code: i32,
     #[serde(default)]
-    content: Option<LogPart>,
+    content: Option<XxlLogPart>,
     /// How it is called since 3.3.
     #[serde(default)]
-    data: Option<LogPart>,
+    data: Option<XxlLogPart>,
 }
 
 impl LogAnswer {
-    pub(crate) fn part(self) -> Option<LogPart> {
+    pub(crate) fn part(self) -> Option<XxlLogPart> {
         self.data.or(self.content)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct LogPart {
+pub(crate) struct XxlLogPart {
     pub(crate) to_line_num: u64,
     #[serde(default)]
     pub(crate) log_content: Option<String>,

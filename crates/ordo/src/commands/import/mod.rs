@@ -29,7 +29,7 @@ pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result
             let reading = cronjob::read(&text).map_err(not_yaml)?;
             import(talk, &args.common, &reading, ImportScope::Named).await
         }
-        ImportCommand::Xxl(args) => xxl::run(talk, args).await,
+        ImportCommand::Xxl(args) => xxl::run(talk, &args).await,
         ImportCommand::Actions(args) => {
             let text = origin::text(&args.common.file)?;
             let not_json = |error: actions::NotJson| Error::failed("the file is no JSON").detail(error.to_string());

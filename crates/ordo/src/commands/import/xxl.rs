@@ -19,8 +19,8 @@ use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::output;
 
-pub(super) async fn run(talk: &CommandSession, args: XxlArgs) -> Result<Exit> {
-    let reading = read(&args)?;
+pub(super) async fn run(talk: &CommandSession, args: &XxlArgs) -> Result<Exit> {
+    let reading = read(args)?;
     let common = ImportArgs { file: args.files[0].clone(), held: true, dry_run: args.dry_run };
     if reading.imported.drafts.is_empty() && reading.imported.refused.is_empty() {
         return Err(Error::failed("there is no row of xxl_job_info in the dump"));
@@ -28,7 +28,7 @@ pub(super) async fn run(talk: &CommandSession, args: XxlArgs) -> Result<Exit> {
     let mut items = compare::with_server(talk, &reading.imported, ImportScope::Named).await?;
     if !args.dry_run {
         carry::out(talk, &mut items, true).await?;
-        let jobs = Jobs::find(talk, &reading).await?;
+        let jobs = ImportedJobs::find(talk, &reading).await?;
         jobs.chain(talk, &reading).await?;
         if let Some(at) = args.cut_over {
             let begun = jobs.cut_over(talk, &reading, at).await?;
@@ -51,10 +51,10 @@ fn read(args: &XxlArgs) -> Result<XxlReading> {
 }
 
 /// The jobs of the dump as they are on the server, by label.
-struct Jobs(BTreeMap<String, Value>);
+struct ImportedJobs(BTreeMap<String, Value>);
 
-impl Jobs {
-    async fn find(talk: &CommandSession, reading: &XxlReading) -> Result<Jobs> {
+impl ImportedJobs {
+    async fn find(talk: &CommandSession, reading: &XxlReading) -> Result<ImportedJobs> {
         let mut jobs = BTreeMap::new();
         for draft in &reading.imported.drafts {
             let label = [("label", Some(draft.label.clone()))];
@@ -62,7 +62,7 @@ impl Jobs {
             let living = |job: &&Value| !matches!(job["state"].as_str(), Some("finished" | "cancelled"));
             jobs.extend(found.iter().find(living).map(|job| (draft.label.clone(), job.clone())));
         }
-        Ok(Jobs(jobs))
+        Ok(ImportedJobs(jobs))
     }
 
     /// A child runs once for each parent that completes.

@@ -5,7 +5,11 @@
 pub mod actions;
 pub mod cronjob;
 pub mod crontab;
+pub mod dkron;
 mod draft;
+pub mod quartz;
+pub mod systemd;
+pub mod workflow;
 pub mod xxl;
 
 pub use draft::{Imported, JobDraft};

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use ordo_model::Timestamp;
-use ordo_model::limits::{ATTEMPTS_MAX, NOTE_MAX_BYTES};
-use ordo_model::text::shortened;
+use ordo_model::limits::ATTEMPTS_MAX;
 use serde_json::{Map, Value, json};
 
 use super::XxlOrigin;
-use super::cron::translated;
 use super::dump::DumpRow;
-use crate::draft::JobDraft;
+use crate::draft::{JobDraft, description};
+use crate::quartz::cron::translated;
 
 const STATED: &[&str] =
     &["description", "tool_name", "tool_input", "trigger", "group", "routing", "block", "misfire", "timeout", "retry"];
@@ -71,11 +70,6 @@ fn handler(id: i64, row: &DumpRow) -> Result<String, String> {
             row.text("job_desc").unwrap_or_default()
         )),
     }
-}
-
-fn description(text: &str) -> String {
-    let plain: String = text.chars().filter(|character| !character.is_control()).collect();
-    shortened(&plain, NOTE_MAX_BYTES).to_owned()
 }
 
 /// Up to 2.2 there was only `job_cron`.

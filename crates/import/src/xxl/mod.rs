@@ -3,7 +3,6 @@
 //! Invariant: every row becomes a job that its executors run as before, or is refused with the reason; what a job cannot
 //! say is a warning. None of them fires before somebody decides it: two schedulers must not run the same.
 
-mod cron;
 mod dump;
 mod job;
 

@@ -21,7 +21,7 @@ use crate::output;
 
 pub(super) async fn run(talk: &CommandSession, args: &XxlArgs) -> Result<Exit> {
     let reading = read(args)?;
-    let common = ImportArgs { file: args.files[0].clone(), held: true, dry_run: args.dry_run };
+    let common = ImportArgs { held: true, dry_run: args.dry_run };
     if reading.imported.drafts.is_empty() && reading.imported.refused.is_empty() {
         return Err(Error::failed("there is no row of xxl_job_info in the dump"));
     }
@@ -42,10 +42,10 @@ pub(super) async fn run(talk: &CommandSession, args: &XxlArgs) -> Result<Exit> {
 
 fn read(args: &XxlArgs) -> Result<XxlReading> {
     let mut files = Vec::new();
-    for file in &args.files {
+    for file in &args.source.files {
         files.push((file.display().to_string(), origin::text(file)?));
     }
-    let zone = origin::zone_of(args.tz.as_deref())?;
+    let zone = origin::zone_name(args.tz.as_deref())?;
     xxl::read(&files, &XxlOrigin { zone })
         .map_err(|error| Error::failed("the file is no dump that mysqldump wrote").detail(error.to_string()))
 }

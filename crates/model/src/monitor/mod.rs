@@ -216,24 +216,14 @@ impl Object for Monitor {
     type Refusal = MonitorRefusal;
 
     fn decide(
-        id: Uuid,
+        _id: Uuid,
         before: Option<&Monitor>,
         command: MonitorCommand,
         now: Timestamp,
     ) -> Result<Vec<MonitorEvent>, MonitorRefusal> {
         match (command, before) {
-            (MonitorCommand::Add { settings, token }, before) => {
-                settings.validate()?;
-                let due_at = settings.due_after(now);
-                Ok(match before {
-                    None => vec![MonitorEvent::MonitorAdded { settings, token, due_at }],
-                    Some(monitor) if monitor.settings == settings => Vec::new(),
-                    Some(_) => vec![MonitorEvent::MonitorUpdated { settings, due_at }],
-                })
-            }
-            (MonitorCommand::AddIfMissing { settings, token }, None) => {
-                Monitor::decide(id, None, MonitorCommand::Add { settings, token }, now)
-            }
+            (MonitorCommand::Add { settings, token }, before) => added(before, settings, token, now),
+            (MonitorCommand::AddIfMissing { settings, token }, None) => added(None, settings, token, now),
             (MonitorCommand::AddIfMissing { .. }, Some(_)) => Ok(Vec::new()),
             (_, None) => Err(MonitorRefusal::NoSuchMonitor),
             (MonitorCommand::Ping(sent), Some(monitor)) => {
@@ -308,6 +298,21 @@ impl Object for Monitor {
     fn is_over(&self) -> bool {
         self.removed
     }
+}
+
+fn added(
+    before: Option<&Monitor>,
+    settings: MonitorSettings,
+    token: String,
+    now: Timestamp,
+) -> Result<Vec<MonitorEvent>, MonitorRefusal> {
+    settings.validate()?;
+    let due_at = settings.due_after(now);
+    Ok(match before {
+        None => vec![MonitorEvent::MonitorAdded { settings, token, due_at }],
+        Some(monitor) if monitor.settings == settings => Vec::new(),
+        Some(_) => vec![MonitorEvent::MonitorUpdated { settings, due_at }],
+    })
 }
 
 fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {

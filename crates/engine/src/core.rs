@@ -62,6 +62,8 @@ pub enum Input {
 pub enum News {
     Enrolled(Offer),
     Heartbeat,
+    /// It asks for work.
+    Polling,
     /// It has fetched these attempts.
     Took(Vec<(RunId, FencingToken)>),
     Draining,
@@ -299,10 +301,8 @@ impl Core {
         match news {
             News::Enrolled(offer) => self.dispatcher.enrolled(executor, &offer, now),
             News::Heartbeat => self.dispatcher.heard(executor, now),
-            News::Took(attempts) => {
-                self.dispatcher.heard(executor, now);
-                self.dispatcher.taken(executor, &attempts);
-            }
+            News::Polling => self.dispatcher.asks_for_work(executor, now),
+            News::Took(attempts) => self.dispatcher.taken(&attempts),
             News::Draining => self.dispatcher.draining(executor),
             News::Gone => self.dispatcher.gone(executor),
         }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use ordo_model::job::{Command, Routing, SlotReservation};
+use ordo_model::job::{Command, SlotReservation};
+use ordo_model::limits::{LEASE, OFFER};
 use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
-use ordo_model::{Incarnation, JobId, Timestamp};
+use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
@@ -89,8 +90,11 @@ impl Dispatcher {
             }
             Choice::Take(place) => {
                 let executor = chosen(place);
+                // Where somebody else could have it, nobody waits for one that does not take it.
+                let has_others = candidates.len() > 1 && meant_for.is_none();
                 drop(candidates);
-                Ok(Some(self.start_at(executor, &waiting, now)))
+                let may_choose = has_others && requirements.terms.routing.may_choose();
+                Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
             }
             Choice::All => {
                 let executors = candidates.iter().map(|one| incarnation(one)).collect();
@@ -120,7 +124,7 @@ impl Dispatcher {
         there
     }
 
-    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) -> RunStart {
+    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, patience: Millis, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
         let (reservation, place) = match self.remotes.get_mut(&executor) {
@@ -141,7 +145,7 @@ impl Dispatcher {
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
-        self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
+        self.starting.insert(waiting.run_id, Starting { key, patience });
         RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
@@ -151,7 +155,7 @@ impl Dispatcher {
 
     fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &WaitingRun) -> RunStart {
         self.choices += 1;
-        self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
+        self.starting.insert(waiting.run_id, Starting { key: None, patience: LEASE });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
         RunStart { job_id: waiting.job_id, command, reservation: None }
     }

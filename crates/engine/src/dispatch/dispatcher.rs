@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Pool, Routing, SlotReservation};
-use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
-use ordo_model::{FencingToken, JobId, RunId, Timestamp};
+use ordo_model::job::{Pool, SlotReservation};
+use ordo_model::limits::{LEASE, RATE_PER_MAX};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
@@ -56,7 +56,8 @@ pub(super) struct HeldSlot {
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
-    pub(super) routing: Routing,
+    /// How long a remote executor has to take the attempt.
+    pub(super) patience: Millis,
 }
 
 #[derive(Debug)]
@@ -184,7 +185,7 @@ impl Dispatcher {
     pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
         self.known.remove(&assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
-        let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
+        let (key, patience) = starting.map_or((None, LEASE), |starting| (starting.key, starting.patience));
         let attempt = (assignment.run_id, assignment.token);
         let mut held = HeldSlot { location: assignment.location, job_id: assignment.job_id, key, offered_until: None };
         match assignment.location {
@@ -200,7 +201,7 @@ impl Dispatcher {
                 };
                 remote.reserved = remote.reserved.saturating_sub(1);
                 remote.running += 1;
-                let until = now.plus(if routing == Routing::Failover { OFFER } else { LEASE });
+                let until = now.plus(patience);
                 held.offered_until = Some(until);
                 self.offers.insert((until, attempt.0, attempt.1));
             }
@@ -267,11 +268,16 @@ impl Dispatcher {
         }
     }
 
-    /// A remote executor has fetched these attempts.
-    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, FencingToken)]) {
+    /// A remote executor asks for work: whatever it let pass before, it is there.
+    pub fn asks_for_work(&mut self, id: Uuid, now: Timestamp) {
         if let Some(remote) = self.remotes.get_mut(&id) {
+            remote.heard_at = now;
             remote.missed = 0;
         }
+    }
+
+    /// A remote executor has these attempts.
+    pub fn taken(&mut self, attempts: &[(RunId, FencingToken)]) {
         for attempt in attempts {
             let offer = self.running.get_mut(attempt).and_then(|held| held.offered_until.take());
             if let Some(until) = offer {

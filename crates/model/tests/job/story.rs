@@ -373,7 +373,7 @@ pub(crate) fn completed(started_at: Timestamp) -> AttemptReport {
 
 pub(crate) fn update(patch: Value) -> Command {
     let Value::Object(patch) = patch else { panic!("a patch is an object") };
-    Command::Update { patch, if_revision: None }
+    Command::Update { patch, if_revision: None, if_followed: None }
 }
 
 /// What a refusal says.

@@ -31,10 +31,14 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         // The wall clock may have been set; whether it was heard of is known better here.
         Presence::Alive | Presence::Draining if engine.registry().is_overdue(id) => lose(engine, id, &executor).await,
         Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
-        Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
-            ask(engine, id, ExecutorCommand::Renew).await
-        }
-        Presence::Alive | Presence::Draining => lose(engine, id, &executor).await,
+        Presence::Alive | Presence::Draining => match engine.registry().silence(id) {
+            // To the moment it was heard of: should this node die too, nobody waits longer than a lease from then.
+            Some(silence) => {
+                let heard_at = engine.clock().now().minus(silence);
+                ask(engine, id, ExecutorCommand::Renew { heard_at }).await
+            }
+            None => lose(engine, id, &executor).await,
+        },
     }
 }
 

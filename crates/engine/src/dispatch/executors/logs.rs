@@ -9,7 +9,7 @@ use ordo_model::{FencingToken, LogStream, RunId, Timestamp};
 use ordo_store::Chunk;
 
 use super::registry::RunLease;
-use super::reports::ReportError;
+use super::reports::{RemoteReport, ReportError};
 use crate::engine::Engine;
 use crate::read::change_hint::ChangeHint;
 use crate::run::log_writer::line_seq;
@@ -63,6 +63,31 @@ impl Engine {
         for run_id in runs {
             self.hint(ChangeHint::Log(run_id));
         }
+        answers
+    }
+
+    /// Takes in reports together with the last lines of their runs: both are durable in one round of the store. Lines that
+    /// cannot be stored cost no report.
+    pub async fn report_with_logs(
+        &self,
+        speaker: Speaker,
+        chunks: Vec<RemoteLogChunk>,
+        reports: Vec<RemoteReport>,
+    ) -> Vec<Result<(), ReportError>> {
+        if chunks.is_empty() {
+            return self.report(speaker, reports).await;
+        }
+        let (mut stored, mut runs) = (Vec::new(), Vec::new());
+        for (run_id, chunk) in self.covered(speaker, chunks).await {
+            stored.extend(chunk.ok().flatten());
+            runs.push(run_id);
+        }
+        // The lines reach the store first: they are polled first.
+        let (lines, answers) = tokio::join!(self.store_chunks(stored), self.report(speaker, reports));
+        if let Err(fault) = lines {
+            tracing::warn!(error = %crate::commit::batcher::chain(fault.as_ref()), "lines of runs could not be stored");
+        }
+        runs.into_iter().for_each(|run_id| self.hint(ChangeHint::Log(run_id)));
         answers
     }
 

@@ -11,5 +11,5 @@ pub(crate) mod restore;
 
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{RemoteLine, RemoteLogChunk};
-pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled};
+pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

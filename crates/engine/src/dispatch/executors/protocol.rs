@@ -11,6 +11,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
+use super::registry::Taken;
 use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
@@ -38,10 +39,23 @@ pub struct HeartbeatReply {
     pub drain: bool,
 }
 
+/// An executor asks for work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkRequest {
+    pub max: usize,
+    pub wait: Millis,
+    /// It names runs in a heartbeat before it begins them, where it is asked to.
+    pub confirms: bool,
+}
+
 /// What an executor gets when it asks for work.
 #[derive(Debug, Clone, Default)]
 pub struct Polled {
     pub handed: Vec<Handed>,
+    /// Attempts to end.
+    pub cancel: Vec<RunId>,
+    /// What is handed out is begun only after the executor has named it in a heartbeat, and only if it is not lost then.
+    pub confirm: bool,
     /// Nothing more will come: the executor should finish what it has, and leave.
     pub drain: bool,
 }
@@ -136,6 +150,9 @@ impl Engine {
         self.check_speaker(speaker, id)?;
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Heartbeat);
+        if !pulse.confirmed.is_empty() {
+            self.notify_core(id, News::Took(pulse.confirmed));
+        }
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
             match self.command::<Executor>(id, ExecutorCommand::Seen).await {
@@ -153,35 +170,44 @@ impl Engine {
         Ok(HeartbeatReply { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
     }
 
-    /// Attempts for the executor, at most `max`; waits for the first one.
-    pub async fn poll(&self, speaker: Speaker, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
+    /// Attempts for the executor, and what is to end; waits for the first of either.
+    pub async fn poll(&self, speaker: Speaker, id: Uuid, request: WorkRequest) -> Result<Polled, NotThere> {
         self.check_speaker(speaker, id)?;
-        let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
+        self.registry().hear(id, self.clock().now()).ok_or(NotThere)?;
+        self.notify_core(id, News::Polling);
+        let mut wait = request.wait.min(POLL_WAIT_MAX).to_std();
         if self.registry().is_leaving(id) {
-            tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
+            wait = wait.min(DRAINING_PAUSE);
         }
+        // Whoever leaves hears by its next poll only of what is to end.
+        let knows_that_it_leaves = self.registry().is_draining(id);
         let end = tokio::time::sleep(wait);
         tokio::pin!(end);
         loop {
-            let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
-            if !taken.is_empty() {
-                let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
-                self.notify_core(id, News::Took(attempts));
-                let mut handed = Vec::with_capacity(taken.len());
-                for assignment in taken {
-                    handed.extend(self.equip(assignment).await);
-                }
-                return Ok(Polled { handed, drain: self.registry().is_leaving(id) });
-            }
-            if self.registry().is_draining(id) {
-                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_leaving(id) });
+            let max = request.max.clamp(1, POLL_MAX);
+            let taken = self.registry().take(id, max, request.confirms, self.clock().now()).ok_or(NotThere)?;
+            if !taken.is_empty() || (self.registry().is_draining(id) && !knows_that_it_leaves) {
+                return Ok(self.hand_out(id, taken).await);
             }
             tokio::select! {
                 () = inbox_signal.notified() => {}
-                () = &mut end => return Ok(Polled::default()),
+                () = &mut end => return Ok(self.hand_out(id, Taken::default()).await),
             }
         }
+    }
+
+    async fn hand_out(&self, id: Uuid, taken: Taken) -> Polled {
+        let Taken { attempts, cancel, confirm } = taken;
+        if !attempts.is_empty() && !confirm {
+            let took = attempts.iter().map(|attempt| (attempt.run_id, attempt.token)).collect();
+            self.notify_core(id, News::Took(took));
+        }
+        let mut handed = Vec::with_capacity(attempts.len());
+        for attempt in attempts {
+            handed.extend(self.equip(attempt).await);
+        }
+        Polled { confirm: confirm && !handed.is_empty(), handed, cancel, drain: self.registry().is_leaving(id) }
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.

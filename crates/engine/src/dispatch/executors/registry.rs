@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::api_token::TokenIdentity;
 use ordo_model::executor::{Offer, Speaker};
-use ordo_model::limits::LEASE;
+use ordo_model::limits::{CONFIRM_AFTER, LEASE};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -58,7 +58,10 @@ pub(crate) struct RunLease {
     pub(crate) attempt: u32,
     pub(crate) since: Timestamp,
     renewed: Stopwatch,
+    stage: LeaseStage,
     cancelling: bool,
+    /// The executor was told so by the answer to a poll; the answers to heartbeats repeat it.
+    cancel_sent: bool,
     /// It was reported as lost; the report is under way.
     lost: bool,
     /// The last chunk of log that came, and how much text has been kept.
@@ -76,12 +79,38 @@ impl RunLease {
             attempt,
             since,
             renewed: Stopwatch::start(),
+            stage: LeaseStage::Taken,
             cancelling: false,
+            cancel_sent: false,
             lost: false,
             log_seq: None,
             log_bytes: 0,
             mask: Mask::default(),
         }
+    }
+}
+
+/// Whether the executor is known to have the attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeaseStage {
+    /// It was sent, and is begun only after the executor has confirmed it.
+    Sent,
+    Taken,
+}
+
+/// What a poll is answered.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) attempts: Vec<StartedAttempt>,
+    /// Attempts to end.
+    pub(crate) cancel: Vec<RunId>,
+    /// The attempts are begun only after the executor has named them in a heartbeat.
+    pub(crate) confirm: bool,
+}
+
+impl Taken {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.attempts.is_empty() && self.cancel.is_empty()
     }
 }
 
@@ -102,6 +131,8 @@ pub(crate) struct Pulse {
     pub(crate) drain: bool,
     /// It is time to write down that the executor is there.
     pub(crate) write: bool,
+    /// Attempts that the executor is now known to have.
+    pub(crate) confirmed: Vec<(RunId, FencingToken)>,
 }
 
 /// A run whose executor no longer speaks of it.
@@ -186,19 +217,27 @@ impl ExecutorRegistry {
         Ok(())
     }
 
-    /// Hands out what waits in the inbox. None: nobody of that name is there.
-    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<StartedAttempt>> {
+    /// The executor asks for work. None: nobody of that name is there.
+    pub(crate) fn hear(&self, id: Uuid, now: Timestamp) -> Option<()> {
+        self.lock().members.get_mut(&id).map(|member| member.hear(now))
+    }
+
+    /// Hands out what waits in the inbox, and says what is to end. An executor that `confirms` and has not been heard of
+    /// just now may be frozen: what it is sent is its own only when it says so. None: nobody of that name is there.
+    pub(crate) fn take(&self, id: Uuid, max: usize, confirms: bool, now: Timestamp) -> Option<Taken> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
-        member.hear(now);
+        let confirm = confirms && member.heard.elapsed() >= CONFIRM_AFTER;
+        let stage = if confirm { LeaseStage::Sent } else { LeaseStage::Taken };
         let count = max.min(member.inbox.len());
-        let taken: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
-        for assignment in &taken {
-            let held = RunLease::new(assignment.job_id, assignment.token, assignment.attempt, now);
-            member.leases.insert(assignment.run_id, held);
+        let attempts: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
+        for attempt in &attempts {
+            let held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, now);
+            member.leases.insert(attempt.run_id, RunLease { stage, ..held });
         }
-        inner.holders.extend(taken.iter().map(|assignment| (assignment.run_id, id)));
-        Some(taken)
+        let cancel = member.unsent_cancels();
+        inner.holders.extend(attempts.iter().map(|attempt| (attempt.run_id, id)));
+        Some(Taken { attempts, cancel, confirm })
     }
 
     /// What comes back of this attempt is covered by the mask.
@@ -226,6 +265,10 @@ impl ExecutorRegistry {
             match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
                     held.renewed = Stopwatch::start();
+                    if held.stage == LeaseStage::Sent {
+                        held.stage = LeaseStage::Taken;
+                        pulse.confirmed.push((*run_id, *token));
+                    }
                     if held.cancelling {
                         pulse.cancel.push(*run_id);
                     }
@@ -246,16 +289,27 @@ impl ExecutorRegistry {
         let member = inner.members.get_mut(&executor)?;
         if let Some(held) = member.leases.get_mut(&run_id) {
             held.cancelling = true;
+            // The open poll brings it.
+            member.inbox_signal.notify_one();
             return None;
         }
         member.take_from_inbox(|assignment| assignment.run_id == run_id)
     }
 
-    /// Whether the offer was still there; it is not any more.
-    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<StartedAttempt> {
+    /// Takes an offer back, unless the executor is known to have it. Returns the name of the executor if it was there.
+    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<String> {
+        let Overdue { executor, run_id, token, .. } = overdue;
         let mut inner = self.lock();
-        let member = inner.members.get_mut(&overdue.executor)?;
-        member.take_from_inbox(|assignment| assignment.run_id == overdue.run_id && assignment.token == overdue.token)
+        let member = inner.members.get_mut(executor)?;
+        let is_sent = |held: &RunLease| held.token == *token && held.stage == LeaseStage::Sent;
+        if member.leases.get(run_id).is_some_and(is_sent) {
+            member.leases.remove(run_id);
+            let name = member.offer.name.clone();
+            inner.holders.remove(run_id);
+            return Some(name);
+        }
+        let offered = member.take_from_inbox(|offered| offered.run_id == *run_id && offered.token == *token);
+        offered.map(|_| member.offer.name.clone())
     }
 
     /// The attempt is over.
@@ -323,9 +377,9 @@ impl ExecutorRegistry {
         Some(Doing { running: member.leases.len(), offered: member.inbox.len(), heard_at: member.heard_at })
     }
 
-    /// Whether it was heard of within its lease, by a clock that nobody sets.
-    pub(crate) fn is_fresh(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
+    /// How long ago it was heard of, by a clock that nobody sets, if that is within its lease.
+    pub(crate) fn silence(&self, id: Uuid) -> Option<Millis> {
+        self.lock().members.get(&id).map(|member| member.heard.elapsed()).filter(|silence| *silence < LEASE)
     }
 
     /// Those whose lease is over, by a clock that nobody sets.
@@ -395,6 +449,17 @@ impl RegisteredExecutor {
         if self.beaten.elapsed() < LEASE { LEASE } else { LEASE.saturating_mul(2) }
     }
 
+    /// What is to end and was not yet said by a poll.
+    fn unsent_cancels(&mut self) -> Vec<RunId> {
+        let unsent = self.leases.iter_mut().filter(|(_, held)| held.cancelling && !held.cancel_sent);
+        unsent
+            .map(|(run_id, held)| {
+                held.cancel_sent = true;
+                *run_id
+            })
+            .collect()
+    }
+
     fn hear(&mut self, now: Timestamp) {
         self.heard = Stopwatch::start();
         self.heard_at = now;
@@ -438,6 +503,68 @@ mod tests {
         member.beaten = Stopwatch::started_ago(Millis::from_secs(beaten));
         drop(inner);
         (registry, id)
+    }
+
+    fn attempt(executor: Uuid, run_id: RunId) -> StartedAttempt {
+        StartedAttempt {
+            location: crate::commit::change::SlotLocation::Remote(executor),
+            executor: ordo_model::Incarnation { executor: "a".into(), generation: executor },
+            job_id: JobId(Uuid::from_u128(3)),
+            run_id,
+            label: String::new(),
+            attempt: 1,
+            token: FencingToken(2),
+            scheduled_for: None,
+            timeout: Millis::from_secs(1),
+            delivery: None,
+            tool_name: "t".into(),
+            tool_input: serde_json::Value::Null,
+            shard: None,
+            traceparent: None,
+        }
+    }
+
+    #[test]
+    fn what_a_silent_executor_was_sent_is_taken_back_until_it_has_confirmed_it() {
+        let (registry, id) = with_one_run(4, 4, 4);
+        let (run_id, token) = (RunId(Uuid::from_u128(8)), FencingToken(2));
+        let overdue = Overdue { executor: id, job_id: JobId(Uuid::from_u128(3)), run_id, token };
+        registry.deliver(attempt(id, run_id)).unwrap();
+        assert!(registry.take(id, 9, true, NOW).unwrap().confirm);
+        assert_eq!(registry.withdraw(&overdue).as_deref(), Some("a"));
+        let pulse = registry.pulse(id, &[(run_id, token)], NOW).unwrap();
+        assert_eq!((pulse.lost, pulse.confirmed), (vec![run_id], Vec::new()), "it does not begin it");
+
+        let (registry, id) = with_one_run(4, 4, 4);
+        registry.deliver(attempt(id, run_id)).unwrap();
+        registry.take(id, 9, true, NOW).unwrap();
+        assert_eq!(registry.pulse(id, &[(run_id, token)], NOW).unwrap().confirmed, [(run_id, token)]);
+        assert_eq!(registry.withdraw(&overdue), None, "it has it");
+    }
+
+    #[test]
+    fn what_is_sent_to_one_that_was_just_heard_of_or_does_not_confirm_is_its_own() {
+        for (silence, confirms) in [(0, true), (4, false)] {
+            let (registry, id) = with_one_run(silence, silence, silence);
+            let (run_id, token) = (RunId(Uuid::from_u128(8)), FencingToken(2));
+            registry.deliver(attempt(id, run_id)).unwrap();
+            assert!(!registry.take(id, 9, confirms, NOW).unwrap().confirm);
+            let overdue = Overdue { executor: id, job_id: JobId(Uuid::from_u128(3)), run_id, token };
+            assert_eq!(registry.withdraw(&overdue), None);
+        }
+    }
+
+    #[test]
+    fn a_poll_says_once_what_is_to_end_and_is_no_sign_of_life_by_itself() {
+        let (registry, id) = with_one_run(4, 4, 4);
+        assert!(registry.recall(id, RUN).is_none(), "the executor has it");
+        assert_eq!(registry.take(id, 9, true, NOW).unwrap().cancel, [RUN]);
+        assert!(registry.take(id, 9, true, NOW).unwrap().is_empty());
+        let pulse = registry.pulse(id, &[(RUN, FencingToken(1))], NOW).unwrap();
+        assert_eq!(pulse.cancel, [RUN], "heartbeats repeat it");
+        let (registry, id) = with_one_run(15, 15, 15);
+        registry.take(id, 9, true, NOW);
+        assert!(registry.is_overdue(id), "that something was put into its open poll says nothing about the executor");
     }
 
     #[test]

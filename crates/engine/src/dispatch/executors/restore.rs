@@ -33,7 +33,7 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         if shared && listed.executor.node != engine.me().executor {
             continue;
         }
-        ask(engine, listed.id, ExecutorCommand::Renew).await?;
+        ask(engine, listed.id, ExecutorCommand::Renew { heard_at: engine.clock().now() }).await?;
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
         let owner = listed.executor.owner.map(|owner| owner.token);

@@ -14,7 +14,7 @@ use ordo_api::executors::{
 };
 use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
+use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
 use ordo_model::{FencingToken, Millis, RunId};
@@ -124,21 +124,23 @@ pub(crate) async fn poll(
     peer: Option<Extension<Peer>>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Poll { max, wait_ms } = body.parse_or_default()?;
+    let Poll { max, wait_ms, confirm } = body.parse_or_default()?;
     let max = max.unwrap_or(POLL_DEFAULT);
     if !(1..=POLL_MAX).contains(&max) {
         return Err(Problem::field(Code::InvalidBody, "max", format!("must be between 1 and {POLL_MAX}")));
     }
+    let request = WorkRequest { max, wait: Millis::from_ms(wait_ms), confirms: confirm };
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
     let pass = app.streams.open(&app.engine, &caller, closing, Counting::Free)?;
     let polled = tokio::select! {
         // Nothing is taken once the server goes down, or the token has ended: what is taken must be handed out.
         biased;
         () = pass.over() => Ok(Polled::default()),
-        polled = app.engine.poll(caller.speaker(), id, max, Millis::from_ms(wait_ms)) => polled,
+        polled = app.engine.poll(caller.speaker(), id, request) => polled,
     };
-    let Polled { handed, drain } = polled.map_err(not_there)?;
-    Ok(Json(Assignments { runs: handed.into_iter().map(assignment).collect(), drain }).into_response())
+    let Polled { handed, cancel, confirm, drain } = polled.map_err(not_there)?;
+    let runs = handed.into_iter().map(assignment).collect();
+    Ok(Json(Assignments { runs, cancel, confirm, drain }).into_response())
 }
 
 /// `POST /v1/executors/{id}/drain`: somebody else asks it to go.

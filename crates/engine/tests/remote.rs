@@ -146,8 +146,9 @@ async fn what_is_to_end_and_the_wish_that_it_leaves_reach_an_executor_by_its_ope
     let polled = world.engine.poll(Speaker::Admin, executor, long).await.unwrap();
     let token = polled.handed[0].assignment.token;
 
-    let cover = async { world.trigger(job.id).await };
-    let (polled, next) = tokio::join!(world.engine.poll(Speaker::Admin, executor, long), cover);
+    let cover = world.engine.submit(job.id, Command::Trigger { tool_input: None, traceparent: None });
+    let (polled, covered) = tokio::join!(world.engine.poll(Speaker::Admin, executor, long), cover);
+    let next = covered.unwrap().run_begun().unwrap().id;
     assert_eq!(polled.unwrap().cancel, [run], "the newer run is to have its slot");
     let report = RemoteReport { run_id: run, token, status: RemoteStatus::Cancelled };
     let polling = world.engine.poll(Speaker::Admin, executor, long);

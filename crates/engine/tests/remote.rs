@@ -175,7 +175,9 @@ async fn changes_at_once_never_chain_jobs_into_a_ring() {
     for _ in 0..30 {
         let mut jobs = Vec::new();
         for label in ["a", "b", "c"] {
-            jobs.push(world.add(json!({ "label": label, "tool_name": "noop", "trigger": { "type": "manual" } })).await.id);
+            jobs.push(
+                world.add(json!({ "label": label, "tool_name": "noop", "trigger": { "type": "manual" } })).await.id,
+            );
         }
         let chain = |job: usize, after: usize| {
             let Value::Object(patch) = json!({ "after": jobs[after] }) else { panic!("an object") };

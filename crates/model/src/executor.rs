@@ -68,7 +68,7 @@ pub struct Executor {
     /// When it was last known to be there; heartbeats in between are not written down.
     pub seen_at: Timestamp,
     pub presence: Presence,
-    /// The node that it registered with, and that hands out its work.
+    /// The node that it talks to, and that hands out its work.
     pub node: String,
 }
 
@@ -109,6 +109,10 @@ pub enum ExecutorCommand {
     Renew {
         heard_at: Timestamp,
     },
+    /// It went to this node.
+    Move {
+        node: String,
+    },
     Drain,
     Lose,
     Leave,
@@ -131,6 +135,9 @@ pub enum ExecutorEvent {
         /// When that was, if it was not just now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heard_at: Option<Timestamp>,
+    },
+    ExecutorMoved {
+        node: String,
     },
     ExecutorDraining {},
     ExecutorLost {},
@@ -247,6 +254,7 @@ impl Object for Executor {
             ExecutorCommand::Renew { heard_at } => {
                 there.map(|_| vec![ExecutorEvent::ExecutorSeen { heard_at: (heard_at < now).then_some(heard_at) }])
             }
+            ExecutorCommand::Move { node } => there.map(|_| vec![ExecutorEvent::ExecutorMoved { node }]),
             ExecutorCommand::Drain => there.map(|executor| match executor.presence {
                 Presence::Draining => Vec::new(),
                 Presence::Alive | Presence::Lost { .. } | Presence::Left => vec![ExecutorEvent::ExecutorDraining {}],
@@ -279,6 +287,9 @@ impl Object for Executor {
             (ExecutorEvent::ExecutorSeen { heard_at }, Some(executor)) => {
                 Ok(Executor { seen_at: heard_at.unwrap_or(at), ..executor })
             }
+            (ExecutorEvent::ExecutorMoved { node }, Some(executor)) => {
+                Ok(Executor { node: node.clone(), seen_at: at, ..executor })
+            }
             (ExecutorEvent::ExecutorDraining {}, Some(executor)) => {
                 Ok(Executor { presence: Presence::Draining, seen_at: at, ..executor })
             }
@@ -287,6 +298,7 @@ impl Object for Executor {
             }
             (ExecutorEvent::ExecutorLeft {}, Some(executor)) => Ok(Executor { presence: Presence::Left, ..executor }),
             (ExecutorEvent::ExecutorSeen { .. }, None) => Err(misplaced("ExecutorSeen")),
+            (ExecutorEvent::ExecutorMoved { .. }, None) => Err(misplaced("ExecutorMoved")),
             (ExecutorEvent::ExecutorDraining {}, None) => Err(misplaced("ExecutorDraining")),
             (ExecutorEvent::ExecutorLost {}, None) => Err(misplaced("ExecutorLost")),
             (ExecutorEvent::ExecutorLeft {}, None) => Err(misplaced("ExecutorLeft")),
@@ -370,6 +382,15 @@ mod tests {
         };
         assert_eq!(renewed(9_000, 15_000), Some(at(9_000).plus(LEASE)), "not a lease after somebody looked");
         assert_eq!(renewed(20_000, 15_000), Some(at(15_000).plus(LEASE)), "the clock was set back");
+    }
+
+    #[test]
+    fn one_that_goes_to_another_node_is_there_from_then_on() {
+        let moved = ExecutorCommand::Move { node: "b".into() };
+        let (executor, _) = play(&[(0, register()), (9_000, moved.clone())]).unwrap();
+        assert_eq!((executor.node.as_str(), executor.next_turn()), ("b", Some(at(9_000).plus(LEASE))));
+        let late = [(0, register()), (1, ExecutorCommand::Lose), (2, moved)];
+        assert_eq!(play(&late), Err(ExecutorRefusal::NoSuchExecutor));
     }
 
     #[test]

@@ -12,9 +12,10 @@ use tokio::sync::mpsc;
 
 use super::books::HeldRuns;
 use super::outgoing::OutgoingItem;
+use super::servers::Servers;
 use super::work::{self, Cancel};
 use super::{Handler, PAUSE, is_forgotten, is_passing, leave_server};
-use crate::{Client, Error};
+use crate::Error;
 
 /// How long a poll waits for work.
 const POLL_WAIT_MS: u64 = 20_000;
@@ -39,7 +40,7 @@ enum Drain {
 }
 
 pub(super) struct Generation<'a> {
-    pub(super) client: &'a Client,
+    pub(super) servers: &'a Servers,
     pub(super) registered: &'a Registered,
     pub(super) capacity: usize,
     pub(super) books: Arc<HeldRuns>,
@@ -60,7 +61,7 @@ impl Generation<'_> {
         };
         if let GenerationEnd::Leaving = end {
             self.leaving.fire();
-            leave_server(self.client, self.registered).await;
+            leave_server(self.servers, self.registered).await;
             if polls {
                 // The server answers the poll under way now; what it still brings is ours.
                 drop(tokio::time::timeout(LAST_POLL, polling).await);
@@ -102,7 +103,7 @@ impl Generation<'_> {
     /// Names what it has; ends what is to end.
     async fn heartbeat(&self) -> Result<HeartbeatAnswer, Error> {
         let path = format!("/v1/executors/{}/heartbeat", self.registered.id);
-        let beat: HeartbeatAnswer = self.client.post(&path, &Heartbeat { runs: self.books.held() }).await?;
+        let beat: HeartbeatAnswer = self.servers.post(&path, &Heartbeat { runs: self.books.held() }).await?;
         beat.cancel.iter().chain(&beat.lost).for_each(|run| self.books.cancel(*run));
         Ok(beat)
     }
@@ -115,7 +116,7 @@ impl Generation<'_> {
             if drain == Drain::Heeded && self.leaving.is_cancelled() {
                 return Ok(GenerationEnd::Leaving);
             }
-            match self.client.post::<Assignments, _>(&path, &wanted).await {
+            match self.servers.poll::<Assignments, _>(&path, &wanted).await {
                 Ok(polled) => {
                     polled.cancel.iter().for_each(|run| self.books.cancel(*run));
                     self.take_in(polled.runs, polled.confirm).await?;

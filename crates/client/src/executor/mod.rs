@@ -20,6 +20,7 @@
 mod books;
 mod generation;
 mod outgoing;
+mod servers;
 mod work;
 
 use std::pin::Pin;
@@ -34,6 +35,7 @@ use crate::{Client, Error};
 use books::HeldRuns;
 use generation::{Generation, GenerationEnd};
 use outgoing::OutgoingLogs;
+use servers::Servers;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
 pub use ordo_model::LogStream;
@@ -101,7 +103,7 @@ where
 /// A remote executor.
 #[derive(Debug, Clone)]
 pub struct RemoteExecutor {
-    client: Client,
+    servers: Arc<Servers>,
     offer: ExecutorOffer,
     version: Option<String>,
     grace: Duration,
@@ -110,7 +112,13 @@ pub struct RemoteExecutor {
 impl RemoteExecutor {
     /// An executor that will register with this offer.
     pub fn new(client: Client, offer: ExecutorOffer) -> RemoteExecutor {
-        RemoteExecutor { client, offer, version: None, grace: GRACE }
+        RemoteExecutor { servers: Arc::new(Servers::new(client, Vec::new())), offer, version: None, grace: GRACE }
+    }
+
+    /// An executor that talks to the first of these servers, nodes of one cluster, and goes to the next with all it has
+    /// when that one is gone.
+    pub fn of_cluster(first: Client, others: Vec<Client>, offer: ExecutorOffer) -> RemoteExecutor {
+        RemoteExecutor { servers: Arc::new(Servers::new(first, others)), offer, version: None, grace: GRACE }
     }
 
     /// How long what runs may take to finish when it leaves.
@@ -153,7 +161,7 @@ impl RemoteExecutor {
             version: self.version.clone(),
         };
         loop {
-            match self.client.post("/v1/executors", &offer).await {
+            match self.servers.post("/v1/executors", &offer).await {
                 Ok(registered) => return Ok(registered),
                 // At the beginning this is a mistake in how it was started; later it may be one of the server.
                 Err(error @ (Error::Untrusted { .. } | Error::Redirected { .. })) => return Err(error),
@@ -171,9 +179,9 @@ impl RemoteExecutor {
         mut leave: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<GenerationEnd, Error> {
         let (send, receive) = mpsc::unbounded_channel();
-        let outgoing = tokio::spawn(OutgoingLogs::new(self.client.clone(), receive).run());
+        let outgoing = tokio::spawn(OutgoingLogs::new(self.servers.clone(), receive).run());
         let generation = Generation {
-            client: &self.client,
+            servers: &self.servers,
             registered,
             capacity: self.offer.capacity,
             books: Arc::new(HeldRuns::new(self.offer.capacity)),
@@ -192,15 +200,15 @@ impl RemoteExecutor {
         // It ends when the last report was taken.
         drop(outgoing.await);
         if let GenerationEnd::Leaving = end {
-            leave_server(&self.client, registered).await;
+            leave_server(&self.servers, registered).await;
         }
         Ok(end)
     }
 }
 
-async fn leave_server(client: &Client, registered: &Registered) {
+async fn leave_server(servers: &Servers, registered: &Registered) {
     // Whoever cannot say goodbye is missed after its lease.
-    drop(client.delete::<ExecutorLeaving>(&format!("/v1/executors/{}", registered.id)).await);
+    drop(servers.delete::<ExecutorLeaving>(&format!("/v1/executors/{}", registered.id)).await);
 }
 
 fn is_forgotten(error: &Error) -> bool {

@@ -4,6 +4,7 @@
 //! server has answered it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
@@ -11,8 +12,8 @@ use ordo_model::{FencingToken, RunId};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::servers::Servers;
 use super::{PAUSE, is_passing};
-use crate::Client;
 
 /// How much goes into one batch.
 const BATCH_MAX: usize = 2_000;
@@ -38,15 +39,15 @@ impl OutgoingItem {
 }
 
 pub(super) struct OutgoingLogs {
-    client: Client,
+    servers: Arc<Servers>,
     receive: mpsc::UnboundedReceiver<OutgoingItem>,
     /// The next chunk of each attempt.
     seqs: HashMap<(RunId, FencingToken), u64>,
 }
 
 impl OutgoingLogs {
-    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<OutgoingItem>) -> OutgoingLogs {
-        OutgoingLogs { client, receive, seqs: HashMap::new() }
+    pub(super) fn new(servers: Arc<Servers>, receive: mpsc::UnboundedReceiver<OutgoingItem>) -> OutgoingLogs {
+        OutgoingLogs { servers, receive, seqs: HashMap::new() }
     }
 
     pub(super) async fn run(mut self) {
@@ -118,7 +119,7 @@ impl OutgoingLogs {
     async fn post(&self, path: &str, body: &impl Serialize, tries: Option<u32>) -> Option<ReportResults> {
         let mut tried = 0;
         loop {
-            match self.client.post(path, body).await {
+            match self.servers.post(path, body).await {
                 Ok(answer) => return Some(answer),
                 Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
                     tried += 1;
@@ -139,7 +140,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::Target;
+    use crate::{Client, Target};
 
     /// A server that gives these answers, one after the other; returns what it was asked.
     async fn server(answers: Vec<Value>) -> (Client, JoinHandle<Vec<Value>>) {
@@ -192,7 +193,7 @@ mod tests {
             send.send(OutgoingItem::Report(report(number))).unwrap();
         }
         drop(send);
-        OutgoingLogs::new(client, receive).run().await;
+        OutgoingLogs::new(Arc::new(Servers::new(client, Vec::new())), receive).run().await;
         let asked = asked.await.unwrap();
         let runs = |body: &Value| {
             let reports = body["reports"].as_array().unwrap().iter();

@@ -15,6 +15,7 @@ use super::dispatcher::{Dispatcher, Starting};
 use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
@@ -71,12 +72,22 @@ impl Dispatcher {
             }
         }
         let requirements = waiting.requirements.clone();
-        let candidates = self.candidates(&requirements.queue, now);
+        // Which one of all executors it belongs to, every node finds out for itself: the one that is elsewhere is given it
+        // there. Where any of them will do, one that is here does.
+        let is_for_one_of_all = requirements.terms.meant_for.is_some() || !requirements.terms.routing.may_choose();
+        let mut candidates = self.candidates(&requirements.queue, now);
+        if is_for_one_of_all {
+            candidates = self.with_elsewhere(candidates, &requirements.queue, now);
+        }
         let draw = ordo_model::id::mix(self.choices);
         let meant_for = requirements.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
         let choice = match meant_for {
             Some(place) if candidates[place].free > 0 => Choice::Take(place),
             Some(place) => Choice::WaitFor(place),
+            None if requirements.terms.routing.may_choose() && is_for_one_of_all => {
+                candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
+                choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw })
+            }
             None => choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw }),
         };
         let chosen = |place: usize| candidates[place].id;
@@ -121,6 +132,30 @@ impl Dispatcher {
             };
             there.insert(0, here);
         }
+        there
+    }
+
+    /// All who could run something of this queue, in an order that is the same on every node: the executors inside nodes
+    /// first, then the others, by name. One that is elsewhere is waited for: it gets the run there.
+    fn with_elsewhere<'a>(
+        &'a self,
+        mut there: Vec<Candidate<'a>>,
+        queue: &QueueName,
+        now: Timestamp,
+    ) -> Vec<Candidate<'a>> {
+        let serves = |other: &&ElsewhereExecutor| other.group == queue.group && other.tools.contains(&queue.tool);
+        there.extend(self.elsewhere.values().filter(serves).map(|other| Candidate {
+            id: other.id,
+            name: &other.name,
+            free: 0,
+            heard_at: now,
+            chosen: 0,
+            chosen_last: 0,
+            missed: 0,
+        }));
+        let me = self.me.executor.generation;
+        let is_in_process = |id: Uuid| id == me || self.elsewhere.get(&id).is_some_and(|other| other.is_in_process);
+        there.sort_by_key(|one| (!is_in_process(one.id), one.name, one.id));
         there
     }
 

@@ -18,6 +18,7 @@ use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
@@ -66,6 +67,8 @@ pub struct Dispatcher {
     pub(super) draws: Draws,
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
+    /// The executors of other nodes, by generation: they are given work there.
+    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereExecutor>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -94,6 +97,7 @@ impl Dispatcher {
             draws,
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
+            elsewhere: BTreeMap::new(),
             queues: BTreeMap::new(),
             parking: Parking::default(),
             keys: Keys::default(),
@@ -164,7 +168,9 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((SlotReservation { draw: self.draws.next(), ..self.me.clone() }, SlotLocation::Local(name)))
+        let has_others = self.elsewhere.values().any(|other| other.group == self.me.group);
+        let reservation = SlotReservation { draw: self.draws.next(), has_others, ..self.me.clone() };
+        Some((reservation, SlotLocation::Local(name)))
     }
 
     /// A reserved place was not needed.
@@ -260,6 +266,15 @@ impl Dispatcher {
     pub fn enrolled(&mut self, id: Uuid, offer: &Offer, now: Timestamp) {
         self.remotes.insert(id, RemoteSlots::new(id, offer, now));
         self.who_is_there_changed();
+    }
+
+    /// These are the executors of other nodes.
+    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
+        let elsewhere = elsewhere.into_iter().map(|other| (other.id, other)).collect();
+        if elsewhere != self.elsewhere {
+            self.elsewhere = elsewhere;
+            self.who_is_there_changed();
+        }
     }
 
     pub fn heard(&mut self, id: Uuid, now: Timestamp) {

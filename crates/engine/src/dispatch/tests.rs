@@ -36,7 +36,7 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0 };
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0, has_others: false };
     let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher

@@ -44,7 +44,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             last_token: FencingToken(0),
             history: RunHistory::default(),
             followed: false,
-        followed_times: 0,
+            followed_times: 0,
             arrived: Vec::new(),
             outbox: Outbox::default(),
             pace: Pace::default(),

@@ -30,6 +30,8 @@ pub struct SlotReservation {
     pub tools: Option<Arc<BTreeSet<String>>>,
     /// What nobody else knows: the fencing token of the attempt follows from it.
     pub draw: u64,
+    /// Executors elsewhere could run it too: what belongs to one of them is not begun by whoever comes first.
+    pub has_others: bool,
 }
 
 impl SlotReservation {

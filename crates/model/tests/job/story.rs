@@ -83,7 +83,13 @@ pub(crate) fn generation(number: u128) -> Incarnation {
 }
 
 pub(crate) fn reservation() -> Option<SlotReservation> {
-    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None, draw: 0 })
+    Some(SlotReservation {
+        executor: generation(1),
+        group: Definition::DEFAULT_GROUP.into(),
+        tools: None,
+        draw: 0,
+        has_others: false,
+    })
 }
 
 #[derive(Debug)]

@@ -25,6 +25,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The alarm of an executor rang.
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
     let Some(executor) = engine.queries().object::<Executor>(id).await? else { return Ok(()) };
+    if executor.node != engine.me().executor {
+        // Whether it is heard of, another node knows better, unless that is written down no more.
+        engine.let_move(id, &executor.node);
+    }
     match executor.presence {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),

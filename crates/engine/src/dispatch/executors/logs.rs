@@ -97,6 +97,7 @@ impl Engine {
         speaker: Speaker,
         chunks: Vec<RemoteLogChunk>,
     ) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
+        self.host_holders(speaker, chunks.iter().map(|chunk| chunk.run_id)).await;
         let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
         let engine = self.clone();
         let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(speaker, chunk))).collect();

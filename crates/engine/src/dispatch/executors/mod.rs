@@ -4,6 +4,7 @@
 
 mod lease;
 mod logs;
+mod moving;
 mod protocol;
 pub(crate) mod registry;
 mod reports;
@@ -11,5 +12,5 @@ pub(crate) mod restore;
 
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{RemoteLine, RemoteLogChunk};
-pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
+pub use protocol::{Handed, HeartbeatReply, HostError, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -18,6 +18,7 @@ use crate::commit::job_command::Request;
 use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
+use crate::maintenance::recovery;
 use crate::read::object_queries::IndexRange;
 use crate::run::tool::DeliveryPayload;
 use crate::run::trace::RunTrace;
@@ -27,6 +28,22 @@ use crate::time::clock::new_id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such executor, or its lease has expired: register again")]
 pub struct NotThere;
+
+/// Why the executor is not with this node.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum HostError {
+    #[error(transparent)]
+    NotThere(#[from] NotThere),
+    /// Whether it is there is not known.
+    #[error("{0}")]
+    Store(Arc<Fault>),
+}
+
+impl From<Fault> for HostError {
+    fn from(fault: Fault) -> HostError {
+        HostError::Store(Arc::new(fault))
+    }
+}
 
 /// What an executor hears on its heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,18 +153,14 @@ impl Engine {
         self.registry().holds_run_of(speaker, job)
     }
 
-    fn check_speaker(&self, speaker: Speaker, id: Uuid) -> Result<(), NotThere> {
-        if self.registry().is_spoken_for(speaker, id) { Ok(()) } else { Err(NotThere) }
-    }
-
     /// The executor is there and has these attempts: their leases are renewed.
     pub async fn heartbeat(
         &self,
         speaker: Speaker,
         id: Uuid,
         runs: &[(RunId, FencingToken)],
-    ) -> Result<HeartbeatReply, NotThere> {
-        self.check_speaker(speaker, id)?;
+    ) -> Result<HeartbeatReply, HostError> {
+        self.host(speaker, id).await?;
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Heartbeat);
         if !pulse.confirmed.is_empty() {
@@ -162,7 +175,7 @@ impl Engine {
                     self.notify_core(id, News::Gone);
                     let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");
-                    return Err(NotThere);
+                    return Err(NotThere.into());
                 }
                 Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
@@ -171,8 +184,8 @@ impl Engine {
     }
 
     /// Attempts for the executor, and what is to end; waits for the first of either.
-    pub async fn poll(&self, speaker: Speaker, id: Uuid, request: WorkRequest) -> Result<Polled, NotThere> {
-        self.check_speaker(speaker, id)?;
+    pub async fn poll(&self, speaker: Speaker, id: Uuid, request: WorkRequest) -> Result<Polled, HostError> {
+        self.host(speaker, id).await?;
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
         self.registry().hear(id, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Polling);
@@ -239,8 +252,8 @@ impl Engine {
     }
 
     /// The executor takes nothing new, and leaves once it has nothing left.
-    pub async fn leave(&self, speaker: Speaker, id: Uuid) -> Result<Leaving, NotThere> {
-        self.check_speaker(speaker, id)?;
+    pub async fn leave(&self, speaker: Speaker, id: Uuid) -> Result<Leaving, HostError> {
+        self.host(speaker, id).await?;
         let left = self.registry().drain(id).ok_or(NotThere)?;
         self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");
@@ -256,14 +269,27 @@ impl Engine {
 
     /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Returns how much it
     /// still has.
-    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
-        let left = self.registry().ask_to_leave(id).ok_or(NotThere)?;
+    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, HostError> {
+        let Some(left) = self.registry().ask_to_leave(id) else { return self.drain_elsewhere(id).await };
         self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "was asked to leave before it took the run");
         if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
         }
         Ok(left.running)
+    }
+
+    /// The node that the executor is with hears of the wish, and passes it on.
+    async fn drain_elsewhere(&self, id: Uuid) -> Result<usize, HostError> {
+        match self.command::<Executor>(id, ExecutorCommand::Drain).await {
+            Ok(_) => {
+                let running = recovery::attempts(self.queries()).await?;
+                Ok(running.iter().filter(|attempt| attempt.executor.generation == id).count())
+            }
+            Err(SubmitError::Refused(_)) => Err(NotThere.into()),
+            Err(SubmitError::Store(fault)) => Err(HostError::Store(fault)),
+            Err(error) => Err(Fault::unavailable("asking an executor to leave", error).into()),
+        }
     }
 
     /// All executors that are there or were lost not long ago, by group and name.

@@ -13,6 +13,7 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
@@ -29,6 +30,8 @@ struct RegistryState {
     members: HashMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
     holders: HashMap<RunId, Uuid>,
+    /// The executors of other nodes.
+    elsewhere: Vec<ElsewhereExecutor>,
 }
 
 #[derive(Debug)]
@@ -144,6 +147,15 @@ pub(crate) struct Silent {
     pub(crate) token: FencingToken,
 }
 
+/// An attempt that an executor of this node has or is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeasedAttempt {
+    pub(crate) job_id: JobId,
+    pub(crate) run_id: RunId,
+    pub(crate) token: FencingToken,
+    pub(crate) is_ending: bool,
+}
+
 /// How one executor is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Doing {
@@ -159,6 +171,19 @@ impl ExecutorRegistry {
     }
 
     pub(crate) fn enroll(&self, id: Uuid, offer: Offer, owner: Option<TokenIdentity>, draining: bool, now: Timestamp) {
+        self.enroll_with(id, offer, owner, draining, Vec::new(), now);
+    }
+
+    /// The same, with what it has since before.
+    pub(crate) fn enroll_with(
+        &self,
+        id: Uuid,
+        offer: Offer,
+        owner: Option<TokenIdentity>,
+        draining: bool,
+        leases: Vec<(RunId, RunLease)>,
+        now: Timestamp,
+    ) {
         let member = RegisteredExecutor {
             offer,
             owner,
@@ -167,12 +192,14 @@ impl ExecutorRegistry {
             beaten: Stopwatch::start(),
             written: Stopwatch::start(),
             inbox: VecDeque::new(),
-            leases: HashMap::new(),
+            leases: leases.into_iter().collect(),
             inbox_signal: Arc::default(),
             draining,
             asked: false,
         };
-        self.lock().members.insert(id, member);
+        let mut inner = self.lock();
+        inner.holders.extend(member.leases.keys().map(|run_id| (*run_id, id)));
+        inner.members.insert(id, member);
     }
 
     /// Whether the executor is there, and whoever asks may speak for it.
@@ -424,13 +451,37 @@ impl ExecutorRegistry {
         idle.map(|(id, _)| *id).collect()
     }
 
-    /// Whether anybody of the group offers the tool.
+    /// Whether anybody of the group offers the tool, here or with another node.
     pub(crate) fn offers(&self, group: &str, tool: &str) -> bool {
         let inner = self.lock();
-        inner
-            .members
-            .values()
-            .any(|member| !member.draining && member.offer.group == group && member.offer.tools.contains(tool))
+        let mut here = inner.members.values().filter(|member| !member.draining).map(|member| &member.offer);
+        here.any(|offer| offer.group == group && offer.tools.contains(tool))
+            || inner.elsewhere.iter().any(|other| other.group == group && other.tools.contains(tool))
+    }
+
+    pub(crate) fn set_elsewhere(&self, elsewhere: Vec<ElsewhereExecutor>) {
+        self.lock().elsewhere = elsewhere;
+    }
+
+    /// All attempts that executors of this node have or are offered, and whether they know that it is to end.
+    pub(crate) fn attempts(&self) -> Vec<LeasedAttempt> {
+        let inner = self.lock();
+        let leased = |member: &RegisteredExecutor| {
+            let held = member.leases.iter().map(|(run_id, held)| LeasedAttempt {
+                job_id: held.job_id,
+                run_id: *run_id,
+                token: held.token,
+                is_ending: held.cancelling,
+            });
+            let offered = member.inbox.iter().map(|offered| LeasedAttempt {
+                job_id: offered.job_id,
+                run_id: offered.run_id,
+                token: offered.token,
+                is_ending: false,
+            });
+            held.chain(offered).collect::<Vec<_>>()
+        };
+        inner.members.values().flat_map(leased).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, RegistryState> {

@@ -126,12 +126,9 @@ impl Routing {
     /// Whether another executor may have the run when the one that was chosen does not take it.
     pub fn may_choose(self) -> bool {
         match self {
-            Routing::Round
-            | Routing::Random
-            | Routing::Lfu
-            | Routing::Lru
-            | Routing::Failover
-            | Routing::Busyover => true,
+            Routing::Round | Routing::Random | Routing::Lfu | Routing::Lru | Routing::Failover | Routing::Busyover => {
+                true
+            }
             Routing::First | Routing::Last | Routing::ConsistentHash | Routing::ShardingBroadcast => false,
         }
     }

@@ -12,9 +12,9 @@ use crate::database::Database;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(90);
 
-struct Executor(Child);
+struct ExecutorProcess(Child);
 
-impl Drop for Executor {
+impl Drop for ExecutorProcess {
     fn drop(&mut self) {
         // It may have ended.
         kill_process(Pid::from_child(&self.0), Signal::KILL).unwrap_or(());
@@ -23,22 +23,22 @@ impl Drop for Executor {
 }
 
 /// Three nodes, and three executors that dial into each of them first and know of the others.
-struct Cluster {
+struct ThreeNodes {
     worlds: Vec<World>,
     daemons: Vec<Option<Daemon>>,
-    executors: Vec<Executor>,
+    executors: Vec<ExecutorProcess>,
     _database: Database,
 }
 
-impl Cluster {
-    fn start() -> Cluster {
+impl ThreeNodes {
+    fn start() -> ThreeNodes {
         let database = Database::start();
         let url = Database::url_on(database.port());
         let worlds: Vec<World> = (0..3).map(|_| World::new()).collect();
         let names = ["a", "b", "c"];
         let serve = |(world, name): (&World, &str)| Some(world.serve_with(&["--node", name, "--store", &url]));
         let daemons: Vec<Option<Daemon>> = worlds.iter().zip(names).map(serve).collect();
-        let mut cluster = Cluster { worlds, daemons, executors: Vec::new(), _database: database };
+        let mut cluster = ThreeNodes { worlds, daemons, executors: Vec::new(), _database: database };
         for number in 0..9 {
             let executor = cluster.executor(number);
             cluster.executors.push(executor);
@@ -47,13 +47,13 @@ impl Cluster {
     }
 
     /// They work in the folder of the first node, so that what they write is found.
-    fn executor(&self, number: usize) -> Executor {
+    fn executor(&self, number: usize) -> ExecutorProcess {
         let places: Vec<&str> = self.daemons.iter().flatten().map(|daemon| daemon.place.as_str()).collect();
         let servers = [places[number % 3], places[(number + 1) % 3], places[(number + 2) % 3]].join(",");
         let (name, here) = (format!("w{number}"), &self.worlds[0]);
         let mut command = here.command(&["--server", &servers, "executor", "--group", "gpu", "--name", &name]);
         command.env("ORDO_TOKEN", here.read(".ordo/token").trim()).stdout(Stdio::null()).stderr(Stdio::null());
-        Executor(command.spawn().unwrap())
+        ExecutorProcess(command.spawn().unwrap())
     }
 
     #[track_caller]
@@ -96,7 +96,7 @@ const SHARD: &str = "echo $ORDO_SHARD_INDEX/$ORDO_SHARD_TOTAL >> shards";
 
 #[test]
 fn a_routing_means_the_same_executor_whichever_node_is_asked() {
-    let cluster = Cluster::start();
+    let cluster = ThreeNodes::start();
     for which in 0..3 {
         cluster.eventually("every node knows all executors", || (cluster.alive(which) == 9).then_some(()));
     }
@@ -139,7 +139,7 @@ fn a_routing_means_the_same_executor_whichever_node_is_asked() {
 
 #[test]
 fn executors_whose_node_is_killed_go_on_with_another_and_lose_nothing() {
-    let mut cluster = Cluster::start();
+    let mut cluster = ThreeNodes::start();
     cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
     let script = "echo >> begun; sleep 5; echo $ORDO_SHARD_INDEX/$ORDO_SHARD_TOTAL >> shards";
     cluster.add("all", &["--group", "gpu", "--routing", "sharding_broadcast"], script);

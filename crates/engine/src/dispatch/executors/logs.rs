@@ -8,8 +8,8 @@ use ordo_model::text::shortened;
 use ordo_model::{FencingToken, LogStream, RunId, Timestamp};
 use ordo_store::Chunk;
 
-use super::registry::RunLease;
 use super::reports::{RemoteReport, ReportError};
+use super::run_lease::RunLease;
 use crate::engine::Engine;
 use crate::read::change_hint::ChangeHint;
 use crate::run::log_writer::line_seq;

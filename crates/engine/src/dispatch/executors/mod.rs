@@ -9,6 +9,7 @@ mod protocol;
 pub(crate) mod registry;
 mod reports;
 pub(crate) mod restore;
+mod run_lease;
 
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{RemoteLine, RemoteLogChunk};

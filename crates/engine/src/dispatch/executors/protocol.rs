@@ -11,7 +11,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
-use super::registry::Taken;
+use super::registry::HandOut;
 use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
@@ -205,13 +205,13 @@ impl Engine {
             }
             tokio::select! {
                 () = inbox_signal.notified() => {}
-                () = &mut end => return Ok(self.hand_out(id, Taken::default()).await),
+                () = &mut end => return Ok(self.hand_out(id, HandOut::default()).await),
             }
         }
     }
 
-    async fn hand_out(&self, id: Uuid, taken: Taken) -> Polled {
-        let Taken { attempts, cancel, confirm } = taken;
+    async fn hand_out(&self, id: Uuid, taken: HandOut) -> Polled {
+        let HandOut { attempts, cancel, confirm } = taken;
         if !attempts.is_empty() && !confirm {
             let took = attempts.iter().map(|attempt| (attempt.run_id, attempt.token)).collect();
             self.notify_core(id, News::Took(took));

@@ -8,7 +8,7 @@ use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::registry::RunLease;
+use super::run_lease::RunLease;
 use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;

@@ -10,7 +10,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease::ask;
-use super::registry::RunLease;
+use super::run_lease::RunLease;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::core::{Input, News};

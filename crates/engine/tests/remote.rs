@@ -159,7 +159,8 @@ async fn what_is_to_end_and_the_wish_that_it_leaves_reach_an_executor_by_its_ope
 
     let polling = world.engine.poll(Speaker::Admin, executor, long);
     let (polled, left) = tokio::join!(polling, world.engine.drain_executor(executor));
-    assert!(polled.unwrap().drain && left == Ok(1));
+    assert!(polled.unwrap().drain);
+    assert_eq!(left.unwrap(), 1);
     // One that leaves is still told what is to end.
     let cancel = Command::CancelRun { run_id: next, reason: "enough".into() };
     let polling = world.engine.poll(Speaker::Admin, executor, long);

@@ -10,7 +10,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use ordo_engine::Engine;
 use ordo_engine::clock::Stopwatch;
-use ordo_engine::executors::{Handed, RemoteLine, RemoteLogChunk, RemoteReport, RemoteStatus, ReportError};
+use ordo_engine::executors::{
+    Handed, HostError, RemoteLine, RemoteLogChunk, RemoteReport, RemoteStatus, ReportError, WorkRequest,
+};
 use ordo_model::executor::Speaker;
 use ordo_model::limits::{HEARTBEAT, LEASE};
 use ordo_model::{FencingToken, LogStream, Millis, RunId};
@@ -126,10 +128,23 @@ impl ExecutorLink {
             if !matches!(seen, Ok(LinkPresence::Answering)) {
                 break;
             }
-            let Ok(polled) = self.engine.poll(Speaker::Admin, self.id, POLL_AT_ONCE, POLL_WAIT).await else {
-                self.presence.send_replace(LinkPresence::Over);
-                break;
+            let request = WorkRequest { max: POLL_AT_ONCE, wait: POLL_WAIT, confirms: false };
+            let polled = match self.engine.poll(Speaker::Admin, self.id, request).await {
+                Ok(polled) => polled,
+                Err(HostError::NotThere(_)) => {
+                    self.become_now(LinkPresence::Over);
+                    break;
+                }
+                Err(HostError::Store(error)) => {
+                    tracing::warn!(address = self.address, %error, "there is no work to be had for an executor");
+                    tokio::time::sleep(WATCH_EVERY).await;
+                    continue;
+                }
             };
+            for run in self.runs().into_iter().filter(|run| polled.cancel.contains(&run.run_id)) {
+                let link = self.clone();
+                starting.spawn(async move { link.kill(&run).await });
+            }
             for handed in polled.handed {
                 starting.spawn(self.clone().start(handed));
             }
@@ -235,8 +250,13 @@ impl ExecutorLink {
     async fn renew(&self) {
         let runs = self.runs();
         let named: Vec<_> = runs.iter().map(|run| (run.run_id, run.token)).collect();
-        let Ok(reply) = self.engine.heartbeat(Speaker::Admin, self.id, &named).await else {
-            return self.become_now(LinkPresence::Over);
+        let reply = match self.engine.heartbeat(Speaker::Admin, self.id, &named).await {
+            Ok(reply) => reply,
+            Err(HostError::NotThere(_)) => return self.become_now(LinkPresence::Over),
+            Err(HostError::Store(error)) => {
+                tracing::warn!(address = self.address, %error, "a heartbeat of an executor could not be kept");
+                return;
+            }
         };
         if reply.drain {
             self.leave().await;

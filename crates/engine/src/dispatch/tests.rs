@@ -36,7 +36,7 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0 };
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0, has_others: false };
     let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
@@ -328,6 +328,27 @@ fn a_draining_executor_gets_nothing_new() {
 }
 
 #[test]
+fn an_offer_that_is_not_taken_goes_to_the_next_under_every_routing_that_may_choose() {
+    use Routing::{Busyover, Failover, Lfu, Lru, Random, Round};
+    for routing in [Busyover, Failover, Lfu, Lru, Random, Round] {
+        let mut dispatcher = with_executors(&["a", "b"], 9);
+        dispatcher.add_waiting(far(1, routing), now());
+        let first = carry_out(&mut dispatcher, now());
+        assert_eq!(dispatcher.next_wake(), Some(now().plus(OFFER)), "{routing:?}");
+        assert_eq!(dispatcher.overdue_offers(now().plus(OFFER)).len(), 1);
+        finish(&mut dispatcher, 1);
+        dispatcher.add_waiting(far(1, routing), now());
+        let second = carry_out(&mut dispatcher, now());
+        assert_ne!(first[0].1, second[0].1, "{routing:?}");
+        finish(&mut dispatcher, 1);
+        for name in ["a", "b"] {
+            dispatcher.asks_for_work(id(name), at(1));
+        }
+        assert!(dispatcher.remotes.values().all(|remote| remote.missed == 0), "whoever asks for work is there");
+    }
+}
+
+#[test]
 fn an_offer_under_failover_that_is_not_taken_goes_to_the_next() {
     let mut dispatcher = with_executors(&["a", "b"], 9);
     dispatcher.heard(id("a"), at(1));
@@ -347,7 +368,7 @@ fn an_offer_that_was_taken_does_not_run_out() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     carry_out(&mut dispatcher, now());
     assert_eq!(dispatcher.next_wake(), Some(now().plus(LEASE)));
-    dispatcher.taken(id("a"), &[(run(1), FencingToken(1))]);
+    dispatcher.taken(&[(run(1), FencingToken(1))]);
     assert_eq!((dispatcher.next_wake(), dispatcher.overdue_offers(at(1_000_000))), (None, Vec::new()));
 }
 

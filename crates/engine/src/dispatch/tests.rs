@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, Draws, PoolSize, PoolSizes, Restored};
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 const GROUP: &str = "default";
@@ -414,6 +415,53 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
     finish(&mut dispatcher, 4);
     let moved = carry_out(&mut dispatcher, now());
     assert_eq!((moved[0].0, names(&moved, &["a", "b"])), (5, vec!["a"]), "what was meant for a dead one is moved");
+}
+
+fn other(name: &str) -> ElsewhereExecutor {
+    ElsewhereExecutor {
+        id: id(name),
+        name: name.into(),
+        group: "gpu".into(),
+        tools: BTreeSet::from(["render".to_owned()]),
+        is_in_process: false,
+    }
+}
+
+#[test]
+fn a_run_that_belongs_to_an_executor_of_another_node_is_left_to_it() {
+    let mut dispatcher = with_executors(&["b", "d"], 9);
+    dispatcher.are_elsewhere(vec![other("a"), other("c"), other("e")]);
+    let routings = [Routing::First, Routing::Last, Routing::Round];
+    for (n, routing) in (1..).zip(routings) {
+        dispatcher.add_waiting(far(n, routing), now());
+    }
+    let begun = carry_out(&mut dispatcher, now());
+    assert_eq!(begun.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [3], "where anybody will do, one that is here does");
+    // The first of all is now one that is here.
+    dispatcher.are_elsewhere(vec![other("c"), other("e")]);
+    let begun = carry_out(&mut dispatcher, now());
+    assert_eq!((begun.len(), names(&begun, &["b", "d"])), (1, vec!["b"]));
+}
+
+#[test]
+fn a_broadcast_names_the_executors_of_other_nodes_too_and_each_node_begins_its_own_shares() {
+    let mut dispatcher = with_executors(&["b"], 9);
+    dispatcher.are_elsewhere(vec![other("a"), other("c")]);
+    dispatcher.add_waiting(far(1, Routing::ShardingBroadcast), now());
+    let starts = dispatcher.take_startable(now());
+    let [RunStart { command: Command::Broadcast { executors, .. }, .. }] = starts.as_slice() else {
+        panic!("{starts:?}")
+    };
+    let named: Vec<&str> = executors.iter().map(|executor| executor.executor.as_str()).collect();
+    assert_eq!(named, ["a", "b", "c"]);
+    for (n, name) in [(2, "a"), (3, "b")] {
+        let terms = RunTerms { meant_for: Some(id(name)), ..RunTerms::default() };
+        dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms), now());
+    }
+    assert_eq!(carry_out(&mut dispatcher, now()), [(3, SlotLocation::Remote(id("b")))]);
+    // The other one is gone: whoever is there may have its share.
+    dispatcher.are_elsewhere(vec![other("c")]);
+    assert_eq!(carry_out(&mut dispatcher, now()), [(2, SlotLocation::Remote(id("b")))]);
 }
 
 #[test]

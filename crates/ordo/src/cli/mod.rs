@@ -49,7 +49,7 @@ pub(crate) struct Common {
     /// How to print data
     #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// The daemon to talk to: https://…, http://… or unix:PATH; for an executor also several nodes of one cluster, separated by commas [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
+    /// The daemon to talk to: https://…, http://… or unix:PATH [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
     #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Trust the authority with this certificate (PEM) too when talking to a daemon over https://
@@ -73,7 +73,7 @@ pub(crate) enum OrdoCommand {
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
     Orchestrate(daemon::OrchestrateArgs),
-    /// Run the work of a daemon elsewhere: name it with --server
+    /// Run the work of a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
     Executor(executor::ExecutorArgs),
     /// Who runs the work, here and elsewhere
     Executors,

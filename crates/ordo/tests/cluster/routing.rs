@@ -152,6 +152,6 @@ fn executors_whose_node_is_killed_go_on_with_another_and_lose_nothing() {
     let ended: Vec<&Value> = runs.iter().map(|run| &run["status"]["type"]).collect();
     assert!(ended.iter().all(|status| **status == "completed"), "{runs:#?}");
     assert_eq!(lines(&cluster.worlds[0], "shards"), shards(9), "each once");
-    assert!(runs.iter().all(|run| run["attempt"].as_u64().unwrap_or(1) == 1), "{runs:#?}");
+    assert!(runs.iter().all(|run| run["attempt"].as_u64().unwrap_or(0) <= 1), "{runs:#?}");
     assert_eq!(cluster.alive(0), 9, "they are the same generations");
 }

@@ -115,7 +115,7 @@ async fn a_ping_says_what_a_wrapper_for_healthchecks_says() {
     for wrong in ["256", "stop", "3/start"] {
         call(&world, "GET", &format!("{path}/{wrong}"), "").await.refused(404, "monitor_not_found");
     }
-    call(&world, "GET", &format!("{path}?rid=7"), "").await.refused(400, "invalid_query");
+    call(&world, "GET", &format!("{path}?rid=7"), "").await.refused(422, "invalid_query");
 }
 
 #[tokio::test]

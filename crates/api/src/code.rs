@@ -63,6 +63,7 @@ codes! {
     NotificationNotFound { 404, "notification_not_found", "No such notification" }
     MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
     SlackNotConfigured { 404, "slack_not_configured", "Slack is not configured" }
+    XxlNotConfigured { 404, "xxl_not_configured", "Executors of XXL-JOB are not served" }
     SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }

@@ -6,7 +6,9 @@
 use std::sync::LazyLock;
 
 use crate::route::Route;
-use crate::routes::{access, events, executors, hooks, incidents, jobs, monitors, runs, slack, subscriptions, upkeep};
+use crate::routes::{
+    access, events, executors, hooks, incidents, jobs, monitors, runs, slack, subscriptions, upkeep, xxl,
+};
 
 /// One line each: the operation, and the function that makes its row.
 macro_rules! operations {
@@ -86,6 +88,13 @@ operations! {
     PingStartWithText => monitors::start_with_text,
     PingFail => monitors::fail,
     PingFailWithText => monitors::fail_with_text,
+    PingLog => monitors::log,
+    PingLogWithText => monitors::log_with_text,
+    PingStatusOrName => monitors::status_or_name,
+    PingStatusOrNameWithText => monitors::status_or_name_with_text,
+    PingByName => monitors::by_name,
+    PingByNameWithText => monitors::by_name_with_text,
+    ReadBadge => monitors::badge,
     ReadStream => events::stream,
     ReadEvents => events::all,
     ListSubscriptions => subscriptions::list,
@@ -96,6 +105,9 @@ operations! {
     TestSubscription => subscriptions::test,
     HearSlack => slack::events,
     PressInSlack => slack::interaction,
+    RegisterXxlExecutor => xxl::registry,
+    RemoveXxlExecutor => xxl::registry_remove,
+    CallBackFromXxl => xxl::callback,
     ListSecrets => access::list_secrets,
     PutSecret => access::put_secret,
     RemoveSecret => access::remove_secret,

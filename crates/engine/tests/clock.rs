@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use ordo_engine::executors::WorkRequest;
 use ordo_engine::testing::{World, every, manual, options};
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, RunStatus};
-use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, MonitorStatus, Signal};
+use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, MonitorStatus, SentPing, Signal};
 use ordo_model::{Kind, Millis, RunId, Timestamp};
 use serde_json::json;
 
@@ -87,7 +88,7 @@ async fn a_monitor_waits_for_as_long_as_it_was_told_to() {
     let settings: MonitorSettings = serde_json::from_value(json!({"name": "backup", "every": "1h"})).unwrap();
     let id = Monitor::id("backup");
     world.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: "t".into() }).await.unwrap();
-    world.engine.command::<Monitor>(id, MonitorCommand::Ping { signal: Signal::Success, body: None }).await.unwrap();
+    world.engine.command::<Monitor>(id, MonitorCommand::Ping(SentPing::of(Signal::Success))).await.unwrap();
     for by in [5 * HOUR, -5 * HOUR] {
         world.clock().step(by);
         world.some_ticks().await;
@@ -117,7 +118,12 @@ async fn a_restart_gives_what_runs_elsewhere_its_whole_time_again() {
     (definition["group"], definition["timeout"]) = (json!("gpu"), json!("1s"));
     let job = world.add(definition).await;
     let run = world.trigger(job.id).await;
-    let handed = world.engine.poll(Speaker::Admin, executor, 1, Millis::from_secs(5)).await.unwrap().handed;
+    let handed = world
+        .engine
+        .poll(Speaker::Admin, executor, WorkRequest { max: 1, wait: Millis::from_secs(5), confirms: false })
+        .await
+        .unwrap()
+        .handed;
     assert_eq!(handed.len(), 1);
     // The server is away for longer than the timeout and its grace.
     world.clock().step(HOUR);

@@ -10,5 +10,6 @@ mod draft;
 pub mod quartz;
 pub mod systemd;
 pub mod workflow;
+pub mod xxl;
 
 pub use draft::{Imported, JobDraft};

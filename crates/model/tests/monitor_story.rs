@@ -4,7 +4,7 @@
 
 use ordo_model::Timestamp;
 use ordo_model::monitor::{
-    Monitor, MonitorCommand, MonitorEvent, MonitorNotice, MonitorRefusal, MonitorSettings, PINGS_KEPT, Signal,
+    Monitor, MonitorCommand, MonitorEvent, MonitorNotice, MonitorRefusal, MonitorSettings, PINGS_KEPT, SentPing, Signal,
 };
 use ordo_model::object::Object;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl MonitorStory {
     }
 
     fn ping(&mut self, secs: i64, signal: Signal) {
-        self.tell(secs, MonitorCommand::Ping { signal, body: None }).unwrap();
+        self.tell(secs, MonitorCommand::Ping(SentPing::of(signal))).unwrap();
     }
 
     fn now(&self) -> &Monitor {
@@ -156,7 +156,7 @@ fn only_the_last_pings_are_kept_with_what_they_said_and_the_events_alone_give_th
     let mut story = hourly();
     for number in 0..PINGS_KEPT as u128 + 5 {
         let body = Some(Uuid::from_u128(number));
-        story.tell(number as i64, MonitorCommand::Ping { signal: Signal::Success, body }).unwrap();
+        story.tell(number as i64, MonitorCommand::Ping(SentPing { body, ..SentPing::of(Signal::Success) })).unwrap();
     }
     let owners = story.now().chunk_owners();
     assert_eq!((owners.len(), owners[0]), (PINGS_KEPT, Uuid::from_u128(5)));
@@ -166,4 +166,74 @@ fn only_the_last_pings_are_kept_with_what_they_said_and_the_events_alone_give_th
         folded = Some(Monitor::apply(Uuid::nil(), folded, &serde_json::from_str(&text).unwrap(), *at).unwrap());
     }
     assert_eq!(folded, story.monitor);
+}
+
+fn run(number: u128) -> Option<Uuid> {
+    Some(Uuid::from_u128(number))
+}
+
+#[test]
+fn runs_at_the_same_time_are_told_apart_by_their_ids() {
+    let mut story = hourly();
+    let mut ping = |secs, signal, rid| {
+        story.tell(secs, MonitorCommand::Ping(SentPing { rid, ..SentPing::of(signal) })).unwrap();
+        (story.now().next_turn(), story.now().pings.last().unwrap().took_ms)
+    };
+    assert_eq!(ping(100, Signal::Start, run(1)), (Some(at(400)), None));
+    assert_eq!(ping(200, Signal::Start, run(2)), (Some(at(400)), None), "the first has to end first");
+    assert_eq!(ping(250, Signal::Success, run(2)), (Some(at(400)), Some(50_000)), "the first still has to end");
+    assert_eq!(ping(300, Signal::Success, run(1)), (Some(at(300 + 3_900)), Some(200_000)));
+    assert_eq!(ping(310, Signal::Success, run(3)).1, None, "nobody said that it started");
+}
+
+#[test]
+fn a_run_that_never_ends_is_announced_once_and_the_others_go_on() {
+    let mut story = hourly();
+    let ping = |story: &mut MonitorStory, secs, signal, rid| {
+        story.tell(secs, MonitorCommand::Ping(SentPing { rid, ..SentPing::of(signal) })).unwrap();
+    };
+    ping(&mut story, 100, Signal::Start, run(1));
+    story.tell(400, MonitorCommand::Wake).unwrap();
+    assert_eq!(story.now().status.name(), "silent");
+    ping(&mut story, 500, Signal::Start, run(2));
+    ping(&mut story, 510, Signal::Success, run(2));
+    assert_eq!((story.now().status.name(), story.now().next_turn()), ("up", Some(at(510 + 3_900))));
+    story.ping(600, Signal::Success);
+    assert_eq!(story.now().oldest_start(), None, "an end without an id is the end of all");
+}
+
+#[test]
+fn a_log_is_written_down_and_changes_nothing_else() {
+    let mut story = hourly();
+    story.ping(10, Signal::Fail);
+    story.publish(10);
+    let before = (story.now().status, story.now().next_turn());
+    story.ping(20, Signal::Log);
+    assert_eq!((story.now().status, story.now().next_turn()), before);
+    assert_eq!(story.now().pings.last().unwrap().signal, Signal::Log);
+    assert!(story.notices().is_empty());
+}
+
+#[test]
+fn a_ping_adds_a_missing_monitor_and_leaves_the_settings_of_another_alone() {
+    let mut story = MonitorStory::default();
+    let add = || MonitorCommand::AddIfMissing { settings: MonitorSettings::of_ping("backup"), token: "t".into() };
+    assert_eq!(story.tell(0, add()), Ok(1));
+    assert_eq!(story.now().next_turn(), Some(at(25 * 3_600)), "a day and an hour");
+    assert_eq!(hourly().tell(1, add()), Ok(0));
+    let bad = MonitorCommand::AddIfMissing { settings: MonitorSettings::of_ping("no name"), token: "t".into() };
+    assert!(matches!(MonitorStory::default().tell(0, bad), Err(MonitorRefusal::Invalid(_))));
+}
+
+#[test]
+fn a_badge_is_late_within_the_grace_and_down_after_it() {
+    let mut story = hourly();
+    let badge = |story: &MonitorStory, secs| story.now().badge_status(at(secs)).name();
+    assert_eq!([badge(&story, 0), badge(&story, 3_599), badge(&story, 3_600)], ["up", "up", "late"]);
+    story.ping(3_700, Signal::Start);
+    assert_eq!(badge(&story, 3_800), "up", "it is at work");
+    story.tell(4_000, MonitorCommand::Wake).unwrap();
+    assert_eq!(badge(&story, 4_000), "down");
+    let (key, other) = (story.now().badge_key(), Monitor { token: "u".into(), ..story.now().clone() }.badge_key());
+    assert!(key.len() == 32 && key != other);
 }

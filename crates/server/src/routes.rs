@@ -14,7 +14,7 @@ use tower::Layer;
 
 use crate::api::{
     cron, events, executors, health, hooks, incidents, jobs, metrics, monitors, nodes, notifications, runs, secrets,
-    slack, status, store, subscriptions, tokens,
+    slack, status, store, subscriptions, tokens, xxl,
 };
 use crate::app::App;
 use crate::auth::{self, login};
@@ -79,12 +79,19 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::ListMonitors => get(monitors::list),
         Operation::ReadMonitor => get(monitors::show),
         Operation::RemoveMonitor => delete(monitors::remove),
-        Operation::Ping => get(monitors::succeeded),
-        Operation::PingWithText => post(monitors::succeeded),
-        Operation::PingStart => get(monitors::started),
-        Operation::PingStartWithText => post(monitors::started),
-        Operation::PingFail => get(monitors::failed),
-        Operation::PingFailWithText => post(monitors::failed),
+        Operation::Ping
+        | Operation::PingStart
+        | Operation::PingFail
+        | Operation::PingLog
+        | Operation::PingStatusOrName
+        | Operation::PingByName => get(monitors::ping::receive),
+        Operation::PingWithText
+        | Operation::PingStartWithText
+        | Operation::PingFailWithText
+        | Operation::PingLogWithText
+        | Operation::PingStatusOrNameWithText
+        | Operation::PingByNameWithText => post(monitors::ping::receive),
+        Operation::ReadBadge => get(monitors::badge::show),
         Operation::ReadStream => get(events::streams::read),
         Operation::ReadEvents => get(events::read),
         Operation::ListSubscriptions => get(subscriptions::list),
@@ -95,6 +102,9 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::TestSubscription => post(subscriptions::test),
         Operation::HearSlack => post(slack::events),
         Operation::PressInSlack => post(slack::interaction),
+        Operation::RegisterXxlExecutor => post(xxl::registry),
+        Operation::RemoveXxlExecutor => post(xxl::remove),
+        Operation::CallBackFromXxl => post(xxl::callback),
         Operation::ListSecrets => get(secrets::list),
         Operation::PutSecret => put(secrets::put),
         Operation::RemoveSecret => delete(secrets::remove),

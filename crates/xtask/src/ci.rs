@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
-use crate::{browser, clients, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
+use crate::{browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
 
-const STEPS: [CiStep; 14] = [
+const STEPS: [CiStep; 15] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -17,6 +17,7 @@ const STEPS: [CiStep; 14] = [
     CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },
     CiStep { name: "clients", work: clients::run },
     CiStep { name: "sdk", work: || sdk::run(&[]) },
+    CiStep { name: "compatibility", work: || compatibility::run(&[]) },
     CiStep { name: "browser", work: || browser::run(&[]) },
     CiStep { name: "proxies", work: browser::behind_proxies },
     CiStep { name: "deny", work: deny::check },

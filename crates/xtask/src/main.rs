@@ -7,6 +7,7 @@ mod browser;
 mod cargo;
 mod ci;
 mod clients;
+mod compatibility;
 mod daemon;
 mod deny;
 mod docs;
@@ -37,6 +38,7 @@ cargo xtask instructions                 what a standard job costs in instructio
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask sdk [ARGS]                   the packages in sdk/ against the real binary (needs python3, node, npm); --only WORD
+cargo xtask compatibility [--only WORD]  programs made for other services against the real binary (needs python3, borg)
 cargo xtask browser [ARGS]               the dashboard in a real browser (needs node and chromium)
 cargo xtask bench [ARGS]                 `ordo bench`, built for release
 cargo xtask peers [ARGS]                 Ordo beside other schedulers (needs PostgreSQL, Redis, wrk, node, npm, python3)
@@ -79,6 +81,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "browser" => browser::run(rest).map(print_note),
         "clients" => clients::run().map(print_note),
         "sdk" => sdk::run(rest).map(print_note),
+        "compatibility" => compatibility::run(rest).map(print_note),
         "schemathesis" => schemathesis::run(rest).map(print_note),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -24,6 +24,8 @@ pub struct MonitorView {
     /// Whoever knows it may ping: `GET` or `POST`. Left out for those who may only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_path: Option<String>,
+    /// Shows how it is to whoever knows the path; with `.json` or `.shields` at its end, as JSON.
+    pub badge_path: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub version: u64,
@@ -45,9 +47,10 @@ impl MonitorView {
             status: monitor.status.name().to_owned(),
             due_at: monitor.due_at,
             last_ping: monitor.pings.last().cloned(),
-            started_at: monitor.started_at,
+            started_at: monitor.oldest_start(),
             failures_in_row: monitor.failures_in_row,
             ping_path: may_ping.then(|| format!("/ping/{}", monitor.token)),
+            badge_path: format!("/badge/{}/{}.svg", monitor.settings.name, monitor.badge_key()),
             created_at: monitor.created_at,
             updated_at: monitor.updated_at,
             version: monitor.version,
@@ -63,4 +66,15 @@ pub struct PingHeard {
     pub status: String,
     #[schema(required)]
     pub due_at: Option<Timestamp>,
+}
+
+/// How a monitor is, as Healthchecks says it: one of a number of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BadgeJson {
+    /// `up`, `late` or `down`.
+    pub status: String,
+    pub total: u32,
+    /// How many are late.
+    pub grace: u32,
+    pub down: u32,
 }

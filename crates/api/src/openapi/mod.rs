@@ -68,6 +68,7 @@ fn tags() -> Value {
         ("events", "What happened, event by event."),
         ("subscriptions", "Who hears of what, by signed webhook."),
         ("slack", "What Slack calls."),
+        ("xxl", "What executors of XXL-JOB call."),
         ("access", "Who may do what, and what only the server knows."),
         ("store", "The store as a whole."),
         ("server", "The server itself."),

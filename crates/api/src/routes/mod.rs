@@ -11,6 +11,7 @@ pub(crate) mod runs;
 pub(crate) mod slack;
 pub(crate) mod subscriptions;
 pub(crate) mod upkeep;
+pub(crate) mod xxl;
 
 use ordo_model::Right;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 
-pub(super) fn translated(expression: &str) -> Result<String, String> {
+pub(crate) fn translated(expression: &str) -> Result<String, String> {
     let mut fields: Vec<String> = expression.split_whitespace().map(str::to_ascii_uppercase).collect();
     if !(6..=7).contains(&fields.len()) {
         return Err(format!("{expression:?} has {} fields; Quartz writes 6 or 7", fields.len()));

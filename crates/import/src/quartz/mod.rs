@@ -3,7 +3,7 @@
 //! Invariant: each trigger becomes one job. What a class does stays in the application: the class is the tool, offered
 //! by an executor of the group that was asked for.
 
-mod cron;
+pub(crate) mod cron;
 mod trigger;
 mod xml;
 

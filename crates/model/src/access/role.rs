@@ -21,6 +21,8 @@ pub enum Role {
     Executor,
     /// Reads, and changes hooks.
     HookManager,
+    /// Pings monitors by name and adds missing ones: it is a ping key, stands in a path, and opens nothing else.
+    Pinger,
 }
 
 /// What a request wants to do.
@@ -39,7 +41,8 @@ pub enum Right {
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Admin, Role::Operator, Role::Viewer, Role::Executor, Role::HookManager];
+    pub const ALL: [Role; 6] =
+        [Role::Admin, Role::Operator, Role::Viewer, Role::Executor, Role::HookManager, Role::Pinger];
 
     pub const fn may(self, right: Right) -> bool {
         match (self, right) {
@@ -52,6 +55,9 @@ impl Role {
             (Role::Executor, Right::Read | Right::Operate | Right::ManageHooks | Right::Administer) => false,
             (Role::HookManager, Right::Read | Right::ManageHooks) => true,
             (Role::HookManager, Right::Operate | Right::Execute | Right::Administer) => false,
+            (Role::Pinger, Right::Read | Right::Operate | Right::ManageHooks | Right::Execute | Right::Administer) => {
+                false
+            }
         }
     }
 
@@ -62,10 +68,11 @@ impl Role {
             Role::Viewer => "viewer",
             Role::Executor => "executor",
             Role::HookManager => "hook-manager",
+            Role::Pinger => "pinger",
         }
     }
 
-    /// The notification that a token of this role bears.
+    /// The letter that a token of this role bears.
     pub const fn initial(self) -> char {
         match self {
             Role::Admin => 'a',
@@ -73,6 +80,7 @@ impl Role {
             Role::Viewer => 'v',
             Role::Executor => 'e',
             Role::HookManager => 'h',
+            Role::Pinger => 'p',
         }
     }
 }
@@ -105,7 +113,7 @@ impl FromStr for Role {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a role: there are admin, operator, viewer, executor and hook-manager")]
+#[error("{0:?} is not a role: there are admin, operator, viewer, executor, hook-manager and pinger")]
 pub struct NotARole(String);
 
 #[cfg(test)]
@@ -122,6 +130,7 @@ mod tests {
         assert_eq!(rights(Role::Viewer), [Read]);
         assert_eq!(rights(Role::Executor), [Execute]);
         assert_eq!(rights(Role::HookManager), [Read, ManageHooks]);
+        assert_eq!(rights(Role::Pinger), []);
         for right in all {
             assert!(right.least().may(right));
         }

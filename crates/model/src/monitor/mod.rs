@@ -3,6 +3,8 @@
 //! Invariant: a monitor that is up has an alarm at the moment its silence would be too long; what follows from its
 //! going down or coming back stands in its outbox until it was handed on.
 
+mod badge;
+mod ping;
 mod settings;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,8 @@ use crate::outbox::Outbox;
 use crate::text::is_default;
 use crate::time::Timestamp;
 
+pub use badge::BadgeStatus;
+pub use ping::{Ping, PingTarget, RunningPing, SentPing, Signal, read_ping_path};
 pub use settings::MonitorSettings;
 
 /// How many pings are kept, each with what it said. Part of what a stream means: it never changes.
@@ -36,6 +40,9 @@ pub struct Monitor {
     /// A run said that it started and has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// The runs of which each said by an id of its own that it started; oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<RunningPing>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub failures_in_row: u32,
     pub created_at: Timestamp,
@@ -84,38 +91,6 @@ impl MonitorStatus {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PingSignal))]
-#[serde(rename_all = "snake_case")]
-pub enum Signal {
-    Success,
-    Start,
-    Fail,
-}
-
-impl Signal {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Signal::Success => "success",
-            Signal::Start => "start",
-            Signal::Fail => "fail",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Ping {
-    pub signal: Signal,
-    pub at: Timestamp,
-    /// How long the run took that this ping ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub took_ms: Option<u64>,
-    /// Which chunk holds what it said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Uuid>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MonitorNotice {
@@ -131,10 +106,12 @@ pub enum MonitorCommand {
         settings: MonitorSettings,
         token: String,
     },
-    Ping {
-        signal: Signal,
-        body: Option<Uuid>,
+    /// Adds it unless there is one of the same name.
+    AddIfMissing {
+        settings: MonitorSettings,
+        token: String,
     },
+    Ping(SentPing),
     /// The alarm rang.
     Wake,
     Remove,
@@ -161,6 +138,10 @@ pub enum MonitorEvent {
         body: Option<Uuid>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        exit_status: Option<u8>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        rid: Option<Uuid>,
     },
     MonitorSilent {
         due_at: Timestamp,
@@ -192,7 +173,38 @@ impl Monitor {
 
     /// Whether it waits for so long, and not for a time of its calendar.
     fn waits_a_length(&self) -> bool {
-        self.settings.every.is_some() || self.started_at.is_some()
+        self.settings.every.is_some() || self.is_started()
+    }
+
+    /// When the oldest run started that has not ended.
+    pub fn oldest_start(&self) -> Option<Timestamp> {
+        self.started_at.into_iter().chain(self.running.iter().map(|run| run.at)).min()
+    }
+
+    fn is_started(&self) -> bool {
+        self.oldest_start().is_some()
+    }
+
+    /// By when the next ping must have come, after this one.
+    fn due_after_ping(&self, sent: SentPing, now: Timestamp) -> Option<Timestamp> {
+        match sent.signal {
+            Signal::Log => self.due_at,
+            // Whatever started must end within the grace.
+            Signal::Start => self.others_end_by(sent.rid, now).chain([now.plus(self.settings.grace)]).min(),
+            // An end without an id is the end of all.
+            Signal::Success | Signal::Fail if sent.rid.is_none() => self.settings.due_after(now),
+            Signal::Success | Signal::Fail => {
+                self.others_end_by(sent.rid, now).chain(self.settings.due_after(now)).min()
+            }
+        }
+    }
+
+    /// By when each of the runs that started must end, without this one and those whose time is over.
+    fn others_end_by(&self, rid: Option<Uuid>, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+        let unnamed = self.started_at.map(|at| (None, at));
+        let named = self.running.iter().map(|run| (Some(run.rid), run.at));
+        let others = unnamed.into_iter().chain(named).filter(move |(other, _)| *other != rid);
+        others.map(|(_, at)| at.plus(self.settings.grace)).filter(move |end| *end > now)
     }
 }
 
@@ -210,23 +222,14 @@ impl Object for Monitor {
         now: Timestamp,
     ) -> Result<Vec<MonitorEvent>, MonitorRefusal> {
         match (command, before) {
-            (MonitorCommand::Add { settings, token }, before) => {
-                settings.validate()?;
-                let due_at = settings.due_after(now);
-                Ok(match before {
-                    None => vec![MonitorEvent::MonitorAdded { settings, token, due_at }],
-                    Some(monitor) if monitor.settings == settings => Vec::new(),
-                    Some(_) => vec![MonitorEvent::MonitorUpdated { settings, due_at }],
-                })
-            }
+            (MonitorCommand::Add { settings, token }, before) => added(before, settings, token, now),
+            (MonitorCommand::AddIfMissing { settings, token }, None) => added(None, settings, token, now),
+            (MonitorCommand::AddIfMissing { .. }, Some(_)) => Ok(Vec::new()),
             (_, None) => Err(MonitorRefusal::NoSuchMonitor),
-            (MonitorCommand::Ping { signal, body }, Some(monitor)) => {
-                let due_at = match signal {
-                    Signal::Success | Signal::Fail => monitor.settings.due_after(now),
-                    // Whatever started must end within the grace.
-                    Signal::Start => Some(now.plus(monitor.settings.grace)),
-                };
-                Ok(vec![MonitorEvent::MonitorPinged { signal, body, due_at }])
+            (MonitorCommand::Ping(sent), Some(monitor)) => {
+                let due_at = monitor.due_after_ping(sent, now);
+                let SentPing { signal, exit_status, rid, body } = sent;
+                Ok(vec![MonitorEvent::MonitorPinged { signal, body, due_at, exit_status, rid }])
             }
             (MonitorCommand::Wake, Some(monitor)) => {
                 let overdue = monitor.due_at.filter(|due_at| *due_at <= now);
@@ -249,6 +252,7 @@ impl Object for Monitor {
                 due_at: *due_at,
                 pings: Vec::new(),
                 started_at: None,
+                running: Vec::new(),
                 failures_in_row: 0,
                 created_at: at,
                 updated_at: at,
@@ -296,6 +300,21 @@ impl Object for Monitor {
     }
 }
 
+fn added(
+    before: Option<&Monitor>,
+    settings: MonitorSettings,
+    token: String,
+    now: Timestamp,
+) -> Result<Vec<MonitorEvent>, MonitorRefusal> {
+    settings.validate()?;
+    let due_at = settings.due_after(now);
+    Ok(match before {
+        None => vec![MonitorEvent::MonitorAdded { settings, token, due_at }],
+        Some(monitor) if monitor.settings == settings => Vec::new(),
+        Some(_) => vec![MonitorEvent::MonitorUpdated { settings, due_at }],
+    })
+}
+
 fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {
     match event {
         MonitorEvent::MonitorAdded { .. } => {}
@@ -304,10 +323,10 @@ fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {
             monitor.due_at = if monitor.status.is_down() { None } else { *due_at };
             monitor.updated_at = at;
         }
-        MonitorEvent::MonitorPinged { signal, body, due_at } => {
+        MonitorEvent::MonitorPinged { signal, body, due_at, exit_status, rid } => {
             monitor.updated_at = at;
             monitor.due_at = *due_at;
-            pinged(monitor, *signal, *body, at);
+            pinged(monitor, SentPing { signal: *signal, exit_status: *exit_status, rid: *rid, body: *body }, at);
         }
         MonitorEvent::MonitorSilent { due_at } => {
             monitor.due_at = None;
@@ -324,25 +343,29 @@ fn moved(monitor: &mut Monitor, event: &MonitorEvent, at: Timestamp) {
             if monitor.waits_a_length() {
                 monitor.due_at = monitor.due_at.map(|at| at.moved(*by_ms));
             }
+            monitor.running.iter_mut().for_each(|run| run.at = run.at.moved(*by_ms));
         }
     }
 }
 
-fn pinged(monitor: &mut Monitor, signal: Signal, body: Option<Uuid>, at: Timestamp) {
-    let took_ms = match signal {
+fn pinged(monitor: &mut Monitor, sent: SentPing, at: Timestamp) {
+    let SentPing { signal, exit_status, rid, body } = sent;
+    let started = match signal {
         Signal::Start => {
-            monitor.started_at = Some(at);
+            start(monitor, rid, at);
             None
         }
-        Signal::Success | Signal::Fail => monitor.started_at.take().map(|started| at.since(started).ms()),
+        Signal::Success | Signal::Fail => end(monitor, rid),
+        Signal::Log => None,
     };
+    let took_ms = started.map(|started| at.since(started).ms());
     if monitor.pings.len() == PINGS_KEPT {
         monitor.pings.remove(0);
     }
-    monitor.pings.push(Ping { signal, at, took_ms, body });
+    monitor.pings.push(Ping { signal, at, took_ms, exit_status, rid, body });
     match (signal, monitor.status) {
         // A start says nothing about how it will end.
-        (Signal::Start, _) => {}
+        (Signal::Start | Signal::Log, _) => {}
         (Signal::Fail, status) => {
             monitor.failures_in_row += 1;
             let since = match status {
@@ -360,4 +383,26 @@ fn pinged(monitor: &mut Monitor, signal: Signal, body: Option<Uuid>, at: Timesta
         }
         (Signal::Success, MonitorStatus::New | MonitorStatus::Up) => monitor.status = MonitorStatus::Up,
     }
+}
+
+fn start(monitor: &mut Monitor, rid: Option<Uuid>, at: Timestamp) {
+    let Some(rid) = rid else {
+        monitor.started_at = Some(at);
+        return;
+    };
+    monitor.running.retain(|run| run.rid != rid);
+    if monitor.running.len() == PINGS_KEPT {
+        monitor.running.remove(0);
+    }
+    monitor.running.push(RunningPing { rid, at });
+}
+
+/// When the run started that ends. An end without an id is the end of all.
+fn end(monitor: &mut Monitor, rid: Option<Uuid>) -> Option<Timestamp> {
+    let Some(rid) = rid else {
+        monitor.running.clear();
+        return monitor.started_at.take();
+    };
+    let place = monitor.running.iter().position(|run| run.rid == rid)?;
+    Some(monitor.running.remove(place).at)
 }

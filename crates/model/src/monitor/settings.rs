@@ -44,6 +44,20 @@ fn grace_default() -> Millis {
 impl MonitorSettings {
     pub const GRACE_DEFAULT: Millis = Millis::from_secs(300);
 
+    /// What is expected of a monitor that a ping brought about: once a day, with a grace of an hour.
+    pub fn of_ping(name: &str) -> MonitorSettings {
+        MonitorSettings {
+            name: name.to_owned(),
+            description: None,
+            every: Some(Millis::from_days(1)),
+            cron: None,
+            timezone: None,
+            grace: Millis::from_secs(3_600),
+            severity: Severity::default(),
+            escalation: None,
+        }
+    }
+
     pub fn validate(&self) -> Result<(), Invalid> {
         text("name", &self.name, MONITOR_NAME_MAX_BYTES)?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');

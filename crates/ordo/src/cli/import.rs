@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ordo_model::Timestamp;
+
+use crate::cli::values::named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
@@ -18,6 +21,8 @@ pub(crate) enum ImportCommand {
     GithubActions(GithubActionsArgs),
     /// Import Dkron jobs from JSON, as GET /v1/jobs of its API returns them
     Dkron(DkronArgs),
+    /// Import XXL-JOB's jobs from a dump of xxl_job_group and xxl_job_info; they are held until --cut-over
+    Xxl(XxlArgs),
     /// Import actions from JSON: label, tool_name, tool_input, trigger with next_tick_at, status, recurrence
     Actions(ActionsArgs),
 }
@@ -112,6 +117,21 @@ pub(crate) struct DkronArgs {
     pub(crate) source: ImportFiles,
     #[command(flatten)]
     pub(crate) common: ImportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct XxlArgs {
+    #[command(flatten)]
+    pub(crate) source: ImportFiles,
+    /// Only show what would be new, changed or the same
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The time zone in which XXL-JOB's admin ran [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+    /// Let the jobs that are started in the dump fire here from this time on; XXL-JOB must fire nothing from then on
+    #[arg(long, value_name = "TIME", value_parser = named::<Timestamp>)]
+    pub(crate) cut_over: Option<Timestamp>,
 }
 
 #[derive(Debug, Args)]

@@ -53,6 +53,8 @@ pub(crate) enum RoleName {
     Executor,
     /// Reads; changes hooks
     HookManager,
+    /// Pings monitors by name, in the path of a ping; nothing else
+    Pinger,
 }
 
 impl From<RoleName> for Role {
@@ -63,6 +65,7 @@ impl From<RoleName> for Role {
             RoleName::Viewer => Role::Viewer,
             RoleName::Executor => Role::Executor,
             RoleName::HookManager => Role::HookManager,
+            RoleName::Pinger => Role::Pinger,
         }
     }
 }

@@ -218,6 +218,20 @@ const ESCALATION: [(&str, ValueKind, &str); 2] = [
         "An acknowledgement ends after this time if the incident has not: the chain begins anew.",
     ),
 ];
+/// What a group of executors of XXL-JOB may say.
+const XXL_GROUP: [(&str, ValueKind, &str); 3] = [
+    (
+        "access_token",
+        ValueKind::Text,
+        "What the executors of the group and the server show each other; the group is served only with it.",
+    ),
+    (
+        "allow",
+        ValueKind::List,
+        "Networks, addresses and host names at which its executors may be called although they are not public.",
+    ),
+    ("capacity", ValueKind::Number, "How many runs one executor takes at once; 100 without it."),
+];
 const NAMED_TOOL_LIMITS: [&str; 5] = ["cpu_seconds", "file_bytes", "memory_bytes", "open_files", "processes"];
 const BUILT_IN_TOOLS: [&str; 3] = ["http", "noop", "shell"];
 
@@ -248,7 +262,8 @@ pub(super) fn described() -> impl Iterator<Item = (String, ValueKind, Option<&'s
     });
     let chains =
         ESCALATION.iter().map(|(field, kind, about)| (format!("escalation.NAME.{field}"), *kind, None, *about));
-    fixed.chain(tools).chain(limits).chain(chains)
+    let groups = XXL_GROUP.iter().map(|(field, kind, about)| (format!("xxl.groups.NAME.{field}"), *kind, None, *about));
+    fixed.chain(tools).chain(limits).chain(chains).chain(groups)
 }
 
 /// The kind of a key, or the message for whoever wrote it.
@@ -256,7 +271,7 @@ pub(super) fn kind_of(path: &Path) -> Result<ValueKind, String> {
     if let Some(kind) = named_tool_kind(path) {
         return kind;
     }
-    if let Some(kind) = escalation_kind(path) {
+    if let Some(kind) = escalation_kind(path).or_else(|| xxl_kind(path)) {
         return kind;
     }
     let written = path.to_string();
@@ -300,6 +315,19 @@ fn escalation_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     let unknown = || format!("unknown key {path}; there are steps and ack_timeout");
     Some(match rest {
         [] => Err(format!("escalation.{name} is a section, not a value: it needs steps")),
+        [field] => known(*field).ok_or_else(unknown),
+        _ => Err(unknown()),
+    })
+}
+
+/// A group of executors of XXL-JOB has the name that they give.
+fn xxl_kind(path: &Path) -> Option<Result<ValueKind, String>> {
+    let segments: Vec<&str> = path.segments().collect();
+    let ["xxl", "groups", name, rest @ ..] = segments.as_slice() else { return None };
+    let known = |field| XXL_GROUP.iter().find(|(known, ..)| *known == field).map(|(_, kind, _)| *kind);
+    let unknown = || format!("unknown key {path}; there are access_token, allow and capacity");
+    Some(match rest {
+        [] => Err(format!("xxl.groups.{name} is a section, not a value: it needs access_token")),
         [field] => known(*field).ok_or_else(unknown),
         _ => Err(unknown()),
     })

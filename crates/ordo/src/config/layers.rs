@@ -34,7 +34,8 @@ impl Path {
     /// What holds a password or a token.
     pub(crate) fn is_secret(&self) -> bool {
         const SECRET: [&str; 4] = ["sinks.kurrentdb.connection", "slack.bot_token", "slack.signing_secret", "smtp.url"];
-        self.is_a_variable_of_a_tool() || SECRET.contains(&self.to_string().as_str())
+        let is_token = self.segments().next() == Some("xxl") && self.segments().last() == Some("access_token");
+        is_token || self.is_a_variable_of_a_tool() || SECRET.contains(&self.to_string().as_str())
     }
 
     pub(super) fn segments(&self) -> impl Iterator<Item = &str> {

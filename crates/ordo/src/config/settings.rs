@@ -11,6 +11,7 @@ use ordo_model::Millis;
 use ordo_model::incident::Escalation;
 use ordo_model::limits::{OUTBOX_BEAT, OUTBOX_FLUSH_DELAY_MAX};
 use ordo_tools::{HttpOptions, NamedDefinition, ShellOptions, ToolOptions};
+use ordo_xxl::XxlOptions;
 use serde::{Deserialize, Deserializer};
 
 use crate::cli::values::seconds_or_duration;
@@ -39,6 +40,9 @@ pub(crate) struct Settings {
     pub(crate) senders: SenderSettings,
     #[serde(default)]
     pub(crate) sinks: SinkSettings,
+    /// Executors of XXL-JOB, by group.
+    #[serde(default)]
+    pub(crate) xxl: XxlOptions,
     /// Chains of escalation by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,

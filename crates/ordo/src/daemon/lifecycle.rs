@@ -93,7 +93,11 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     let node = NodeIdentity { name, tick_rate: plan.tick_rate };
     let maintenance = Arc::new(StoreMaintenance::new(store, folder.clone()));
     let mirroring = mirror.start(&engine);
-    let adapters = Adapters { mirror: mirroring.as_ref().map(|mirror| mirror.status.clone()), ..outside.adapters() };
+    let adapters = Adapters {
+        mirror: mirroring.as_ref().map(|mirror| mirror.status.clone()),
+        xxl: parts::xxl(&engine, settings).await?,
+        ..outside.adapters()
+    };
     let app = App::new(engine.clone(), Auth::token(token.text.expose()), maintenance, node)
         .below(&settings.serve.base_path)
         .limited(settings.limits.into())
@@ -136,7 +140,7 @@ fn engine_options(plan: &DaemonPlan, url: Option<String>) -> Result<EngineOption
         tick_rate: plan.tick_rate,
         flush_delay: settings.outbox.flush_delay_ms,
         pools: settings.pools.sizes(),
-        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url },
+        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url, executor: None },
         sampling: Sampling::part(settings.telemetry.sample),
         escalations: parts::escalations(settings)?,
         ..EngineOptions::default()

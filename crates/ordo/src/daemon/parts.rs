@@ -9,6 +9,7 @@ use ordo_engine::{Engine, EngineOptions};
 use ordo_model::incident::Escalation;
 use ordo_store::Store;
 use ordo_tools::{Environment, Launcher, ProcessBook, Toolbox};
+use ordo_xxl::Bridge;
 use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
@@ -90,6 +91,12 @@ pub(super) fn escalations(settings: &Settings) -> Result<BTreeMap<String, Escala
         })?;
     }
     Ok(settings.escalation.clone())
+}
+
+/// The executors of XXL-JOB that the configuration lets in.
+pub(super) async fn xxl(engine: &Engine, settings: &Settings) -> Result<Option<Bridge>> {
+    settings.xxl.check().map_err(|why| Error::misused("the configuration is refused").detail(why.to_string()))?;
+    Ok(Bridge::start(engine, &settings.xxl).await?)
 }
 
 pub(super) async fn listener(listen: &str) -> Result<TcpListener> {

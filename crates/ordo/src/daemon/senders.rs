@@ -66,7 +66,7 @@ impl ConfiguredSenders {
     }
 
     pub(super) fn adapters(&self) -> Adapters {
-        Adapters { slack: self.slack.clone(), directory: Some(self.directory.clone()), mirror: None }
+        Adapters { slack: self.slack.clone(), directory: Some(self.directory.clone()), ..Adapters::default() }
     }
 
     /// Keeps up with changes of the subscriptions. Ends when dropped.

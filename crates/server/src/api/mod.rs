@@ -19,3 +19,4 @@ pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod subscriptions;
 pub(crate) mod tokens;
+pub(crate) mod xxl;

@@ -32,7 +32,8 @@ pub(crate) async fn put_on<F: Future<Output = Response>>(
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let (is_page, is_stream) = (kind.starts_with("text/html"), kind.starts_with("text/event-stream"));
     for (name, value) in ALWAYS.into_iter().chain(PAGE.into_iter().filter(|_| is_page)) {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A badge is there for the pages of others, and says so.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     if is_stream {
         // nginx buffers an answer unless this header forbids it.

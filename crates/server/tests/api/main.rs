@@ -11,3 +11,4 @@ mod http;
 mod jobs;
 mod pages;
 mod upkeep;
+mod xxl;

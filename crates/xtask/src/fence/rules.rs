@@ -9,7 +9,7 @@ pub(super) struct CrateRule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [CrateRule; 17] = [
+pub(super) const RULES: [CrateRule; 18] = [
     rule("model", &[], &[]),
     rule("api", &["model"], &[]),
     rule("store", &["model"], &[]),
@@ -21,9 +21,10 @@ pub(super) const RULES: [CrateRule; 17] = [
     rule("adapters", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
     rule(
         "server",
-        &["model", "api", "store", "engine", "adapters"],
+        &["model", "api", "store", "engine", "adapters", "xxl"],
         &["store-redb", "tools", "client", "egress-guard"],
     ),
+    rule("xxl", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
     rule("client", &["model", "api"], &[]),
     rule("import", &["model"], &[]),
     rule("kurrentdb", &["model", "store", "engine"], &["store-redb"]),
@@ -40,6 +41,7 @@ pub(super) const RULES: [CrateRule; 17] = [
             "egress-guard",
             "tools",
             "adapters",
+            "xxl",
             "server",
             "client",
             "import",
@@ -82,6 +84,7 @@ pub(super) const GUARDED: [GuardedCrate; 6] = [
             "egress-guard",
             "tools",
             "adapters",
+            "xxl",
             "server",
             "client",
             "bench",

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn binary() -> Result<PathBuf> {
+/// The binary to try: the one of this build, unless another is named.
+pub(crate) fn binary() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("ORDO_BIN") {
         return Ok(PathBuf::from(named));
     }

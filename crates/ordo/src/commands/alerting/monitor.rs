@@ -1,5 +1,6 @@
 //! `ordo monitor add | list | show | remove`
 
+use ordo_model::Millis;
 use ordo_model::monitor::MonitorSettings;
 use serde_json::Value;
 
@@ -86,13 +87,26 @@ async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
     let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
     talk.value(&monitor, || {
         let mut pairs: Vec<(&str, String)> = Vec::new();
-        for field in ["name", "status", "description", "every", "cron", "timezone", "grace", "severity", "ping_path"] {
+        for field in [
+            "name",
+            "status",
+            "description",
+            "every",
+            "cron",
+            "timezone",
+            "grace",
+            "severity",
+            "ping_path",
+            "badge_path",
+        ] {
             pairs.extend(monitor[field].as_str().map(|text| (field, text.to_owned())));
         }
         pairs.extend(time::of(&monitor["due_at"]).map(|at| ("due", time::both(at, talk.now(), &talk.zone))));
         for ping in monitor["pings"].as_array().into_iter().flatten() {
             let at = time::of(&ping["at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
-            pairs.push(("ping", format!("{} {at}", text(ping, "signal"))));
+            let took = ping["took_ms"].as_u64().map(|ms| format!(" took {}", Millis::from_ms(ms))).unwrap_or_default();
+            let status = ping["exit_status"].as_u64().map(|code| format!(" exit status {code}")).unwrap_or_default();
+            pairs.push(("ping", format!("{} {at}{took}{status}", text(ping, "signal"))));
         }
         pairs.extend(monitor["last_said"].as_str().map(|said| ("said", said.to_owned())));
         table::fields(&pairs, talk.paint)

@@ -6,6 +6,7 @@ mod carry;
 mod compare;
 mod origin;
 mod report;
+mod xxl;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,7 @@ pub(crate) async fn run(talk: &CommandSession, command: ImportCommand) -> Result
             let reading = each(&args.source.files, "JSON", |_, text| dkron::read(text))?;
             named(talk, &args.common, &args.source.files, &reading).await
         }
+        ImportCommand::Xxl(args) => xxl::run(talk, &args).await,
         ImportCommand::Actions(args) => {
             let files = [args.source.file];
             let reading = each(&files, "JSON", |_, text| actions::read(text))?;

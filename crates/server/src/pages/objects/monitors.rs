@@ -100,6 +100,7 @@ fn strip(pings: &[Ping]) -> Html {
             Signal::Success => ("completed", 4, 12),
             Signal::Start => ("running", 7, 6),
             Signal::Fail => ("failed", 0, 20),
+            Signal::Log => ("none", 8, 4),
         };
         let x = (gap + place) * STEP;
         html = html.raw(format_args!(
@@ -184,6 +185,7 @@ fn history(ctx: &PageContext, pings: &[Ping]) -> Html {
             Signal::Success => Badge { text: "success".into(), class: "completed", icon: "completed" },
             Signal::Start => Badge { text: "start".into(), class: "running", icon: "play" },
             Signal::Fail => Badge { text: "failure".into(), class: "failed", icon: "failed" },
+            Signal::Log => Badge { text: "log".into(), class: "pending", icon: "pending" },
         };
         let took =
             ping.took_ms.map_or_else(String::new, |ms| format!("took {}", length(i64::try_from(ms).unwrap_or(0))));

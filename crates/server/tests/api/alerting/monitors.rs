@@ -88,3 +88,79 @@ async fn the_path_of_a_ping_is_for_those_who_may_ping() {
         assert!(answer.text.contains(&secret), "{path}: {}", answer.text);
     }
 }
+
+/// Like a client of Healthchecks: nothing but a path, no token of the API.
+async fn call(world: &World, method: &str, path: &str, body: &str) -> ordo_server::testing::TestResponse {
+    let request = Request::builder().method(method).uri(path).body(Body::from(body.to_owned())).unwrap();
+    world.send(request).await
+}
+
+#[tokio::test]
+async fn a_ping_says_what_a_wrapper_for_healthchecks_says() {
+    let world = World::new().await;
+    let form = json!({ "name": "backup", "every": "1h", "grace": "5m" });
+    let path = world.post("/v1/monitors", form).await.expect(201)["ping_path"].as_str().unwrap().to_owned();
+    let token = path.strip_prefix("/ping/").unwrap();
+    assert_eq!(token.parse::<uuid::Uuid>().unwrap().get_version_num(), 4, "what other services call a ping UUID");
+    assert_eq!(ping(&world, "GET", &format!("/ping/{}", token.replace('-', "")), "").await["status"], "up");
+    let rid = "0f5a6e0c-2a64-4be1-9d1f-9a3a7c7a0001";
+    ping(&world, "POST", &format!("{path}/start?rid={rid}"), "").await;
+    ping(&world, "POST", &format!("{path}/log"), "half of it").await;
+    assert_eq!(ping(&world, "POST", &format!("{path}/3?rid={rid}"), "disk full").await["status"], "failing");
+    let shown = world.get("/v1/monitors/backup").await.expect(200);
+    let last = &shown["last_ping"];
+    assert_eq!((&last["signal"], &last["exit_status"], &last["rid"]), (&json!("fail"), &json!(3), &json!(rid)));
+    assert!(last["took_ms"].is_u64() && shown["last_said"] == "disk full", "{shown}");
+    assert_eq!(ping(&world, "GET", &format!("{path}/0"), "").await["status"], "up");
+    for wrong in ["256", "stop", "3/start"] {
+        call(&world, "GET", &format!("{path}/{wrong}"), "").await.refused(404, "monitor_not_found");
+    }
+    call(&world, "GET", &format!("{path}?rid=7"), "").await.refused(422, "invalid_query");
+}
+
+#[tokio::test]
+async fn a_ping_key_pings_by_name_and_opens_nothing_else() {
+    let world = World::new().await;
+    let key = world.token("wrappers", Role::Pinger).await;
+    let path = format!("/ping/{key}/nightly");
+    call(&world, "GET", &path, "").await.refused(404, "monitor_not_found");
+    call(&world, "POST", &format!("{path}/start?create=1"), "").await.expect(201);
+    assert_eq!(call(&world, "POST", &format!("{path}?create=1"), "done").await.expect(200)["status"], "up");
+    let shown = world.get("/v1/monitors/nightly").await.expect(200);
+    assert_eq!((&shown["every"], &shown["grace"], &shown["last_said"]), (&json!("1d"), &json!("1h"), &json!("done")));
+    let stream = format!("/v1/streams/ordo-monitor-{}", ordo_model::monitor::Monitor::id("nightly"));
+    let events = world.get(&stream).await.expect(200);
+    assert_eq!(events["items"][0]["actor"]["name"], "wrappers", "{events}");
+
+    call(&world, "GET", &format!("/ping/{key}/no%20name?create=1"), "").await.refused(422, "invalid_monitor");
+    world.request_as(&key, "GET", "/v1/monitors", None).await.refused(403, "forbidden");
+    for role in [Role::Admin, Role::Operator, Role::Executor] {
+        let other = world.token(role.name(), role).await;
+        call(&world, "GET", &format!("/ping/{other}/nightly"), "").await.refused(404, "monitor_not_found");
+    }
+    world.delete(&format!("/v1/tokens/{}", ordo_model::api_token::ApiToken::id("wrappers").id)).await.expect(200);
+    call(&world, "GET", &path, "").await.refused(404, "monitor_not_found");
+}
+
+#[tokio::test]
+async fn a_badge_shows_how_a_monitor_is_to_whoever_has_its_key() {
+    let world = World::new().await;
+    let form = json!({ "name": "backup", "every": "1h", "grace": "5m" });
+    let made = world.post("/v1/monitors", form).await.expect(201);
+    let (path, badge) = (made["ping_path"].as_str().unwrap(), made["badge_path"].as_str().unwrap());
+    ping(&world, "GET", path, "").await;
+    let svg = call(&world, "GET", badge, "").await;
+    assert!(svg.status == 200 && svg.text.contains("backup: up"), "{}", svg.text);
+    assert_eq!(svg.headers["content-type"], "image/svg+xml");
+    assert_eq!(svg.headers["cross-origin-resource-policy"], "cross-origin");
+    assert!(svg.headers["cache-control"].to_str().unwrap().contains("no-cache"));
+    ping(&world, "GET", &format!("{path}/fail"), "").await;
+    let json = call(&world, "GET", &badge.replace(".svg", ".json"), "").await.expect(200);
+    assert_eq!(json, json!({ "status": "down", "total": 1, "grace": 0, "down": 1 }));
+    let shields = call(&world, "GET", &badge.replace(".svg", ".shields"), "").await.expect(200);
+    assert_eq!((&shields["schemaVersion"], &shields["message"]), (&json!(1), &json!("down")));
+    let wrong = format!("/badge/backup/{}.svg", "0".repeat(32));
+    for path in [wrong.as_str(), &badge.replace(".svg", ""), &badge.replace(".svg", ".png"), "/badge/other/x.svg"] {
+        call(&world, "GET", path, "").await.refused(404, "monitor_not_found");
+    }
+}

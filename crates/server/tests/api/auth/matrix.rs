@@ -41,7 +41,8 @@ enum What {
 impl Who {
     fn has(self, role: Role) -> bool {
         let roles: &[Role] = match self {
-            Who::Everybody | Who::ReadersAndHolders => &Role::ALL,
+            Who::Everybody => &Role::ALL,
+            Who::ReadersAndHolders => &[Role::Admin, Role::Operator, Role::Viewer, Role::HookManager, Role::Executor],
             Who::Readers => &[Role::Admin, Role::Operator, Role::Viewer, Role::HookManager],
             Who::Operators => &[Role::Admin, Role::Operator],
             Who::HookManagers => &[Role::Admin, Role::HookManager],
@@ -56,10 +57,32 @@ impl Who {
 const fn placed(operation: Operation) -> (Who, What) {
     use Operation::*;
     match operation {
-        CallHook | Ping | PingWithText | PingStart | PingStartWithText | PingFail | PingFailWithText | HearSlack
-        | PressInSlack | LoginByLink | LoginByForm | Logout | IsAlive | IsReady | ReadMetrics | ReadDescription => {
-            (Who::Everybody, What::All)
-        }
+        CallHook
+        | Ping
+        | PingWithText
+        | PingStart
+        | PingStartWithText
+        | PingFail
+        | PingFailWithText
+        | PingLog
+        | PingLogWithText
+        | PingStatusOrName
+        | PingStatusOrNameWithText
+        | PingByName
+        | PingByNameWithText
+        | ReadBadge
+        | HearSlack
+        | PressInSlack
+        | RegisterXxlExecutor
+        | RemoveXxlExecutor
+        | CallBackFromXxl
+        | LoginByLink
+        | LoginByForm
+        | Logout
+        | IsAlive
+        | IsReady
+        | ReadMetrics
+        | ReadDescription => (Who::Everybody, What::All),
         ListJobs | ReadJob | PreviewJob | ListRuns | ReadRun | ReadLogs | ListExecutors | ListHooks | ReadHook
         | ListDeliveries | ListIncidents | ReadIncident | ExportIncident | ListNotifications | ReadNotification
         | ListMonitors | ReadMonitor | ReadEvents | ListSubscriptions | ReadSubscription | ReadStatus | ExplainCron

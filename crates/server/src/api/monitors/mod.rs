@@ -1,26 +1,31 @@
-//! Monitors: what is expected, and the pings that say it happened.
+//! Monitors: what is expected, the pings that say it happened, the badges that show it.
+
+pub(crate) mod badge;
+pub(crate) mod ping;
 
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ordo_api::alerting::monitors::{MonitorView, PingHeard};
+use ordo_api::alerting::monitors::MonitorView;
 use ordo_api::{Code, Page};
-use ordo_engine::clock::new_id;
-use ordo_engine::{CommitExtras, Versioned};
-use ordo_model::limits::PING_BODY_MAX_BYTES;
-use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
-use ordo_model::{Actor, ActorSource, Kind};
-use ordo_store::Chunk;
+use ordo_engine::Versioned;
+use ordo_model::Kind;
+use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings};
+use uuid::Builder;
 
 use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::params::{Cursor, Params, next_cursor};
 use crate::http::problem::Problem;
-use crate::http::trace::request_span::RequestId;
 
-const TOKEN_BYTES: usize = 16;
+/// A token that nobody can guess: a random UUID, which clients made for other services take too.
+fn new_token() -> Result<String, Problem> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    Ok(Builder::from_random_bytes(random).into_uuid().to_string())
+}
 
 fn view(caller: &Caller, monitor: &Versioned<Monitor>) -> MonitorView {
     MonitorView::of(monitor.id, monitor, caller.sees_credentials(Kind::Monitor))
@@ -33,11 +38,8 @@ pub(crate) async fn create(
     body: Body,
 ) -> Result<Response, Problem> {
     let settings: MonitorSettings = body.parse()?;
-    let mut random = [0; TOKEN_BYTES];
-    getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let id = Monitor::id(&settings.name);
-    let committed =
-        app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: hex::encode(random) }).await?;
+    let committed = app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: new_token()? }).await?;
     let is_new = committed.state.version == 1 && !committed.events.is_empty();
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(view(&caller, &committed.state))).into_response())
@@ -89,61 +91,4 @@ pub(crate) async fn find(app: &App, name: &str) -> Result<Versioned<Monitor>, Pr
 fn none(name: &str) -> Problem {
     let shown: String = name.chars().take(60).collect();
     Problem::new(Code::MonitorNotFound, format!("there is no monitor {shown:?}"))
-}
-
-pub(crate) async fn succeeded(
-    State(app): State<App>,
-    id: RequestId,
-    token: Path<String>,
-    body: Body,
-) -> Result<Response, Problem> {
-    ping(&app, id, &token, Signal::Success, &body).await
-}
-
-pub(crate) async fn started(
-    State(app): State<App>,
-    id: RequestId,
-    token: Path<String>,
-    body: Body,
-) -> Result<Response, Problem> {
-    ping(&app, id, &token, Signal::Start, &body).await
-}
-
-pub(crate) async fn failed(
-    State(app): State<App>,
-    id: RequestId,
-    token: Path<String>,
-    body: Body,
-) -> Result<Response, Problem> {
-    ping(&app, id, &token, Signal::Fail, &body).await
-}
-
-/// The end of what is said is kept: there stands why.
-async fn ping(
-    app: &App,
-    RequestId(id): RequestId,
-    token: &str,
-    signal: Signal,
-    body: &Body,
-) -> Result<Response, Problem> {
-    let unknown = || Problem::new(Code::MonitorNotFound, "no monitor has this token");
-    // Nothing that a token cannot be is looked for.
-    let is_token = token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_token {
-        return Err(unknown());
-    }
-    let found = app.engine.queries().monitor_of_token(token).await?.ok_or_else(unknown)?;
-    let said = &body.bytes[body.bytes.len().saturating_sub(PING_BODY_MAX_BYTES)..];
-    let owner = (!said.is_empty()).then(new_id);
-    let chunks = owner.map(|owner| Chunk { owner, seq: 0, bytes: said.to_vec() }).into_iter().collect();
-    let command = MonitorCommand::Ping { signal, body: owner };
-    // Whoever pings is known by the monitor alone.
-    let pinger = Actor::new(found.settings.name.clone(), ActorSource::Ping).with_request(id);
-    let committed = app
-        .signed_by(pinger)
-        .engine
-        .command_with::<Monitor>(found.id, command, CommitExtras { chunks, ..CommitExtras::default() })
-        .await?;
-    Ok(Json(PingHeard { status: committed.state.status.name().to_owned(), due_at: committed.state.due_at })
-        .into_response())
 }

@@ -5,11 +5,12 @@ use anyhow::{Result, bail};
 use crate::step::{CiStep, StepRecord, table};
 use crate::{browser, clients, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
 
-const STEPS: [CiStep; 14] = [
+const STEPS: [CiStep; 15] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
     CiStep { name: "lint", work: || done(rust::lint()) },
+    CiStep { name: "features", work: || done(rust::check_features()) },
     CiStep { name: "test", work: || done(rust::test(&[])) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },

@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_or_wrong_is_named_by_its_key() {
         assert!(options("", "", &[]).sender().unwrap().is_none());
-        let refused = |options: SmtpOptions| options.sender().unwrap_err().to_string();
+        let refused = |options: SmtpOptions| options.sender().err().unwrap().to_string();
         assert!(refused(options("smtp://localhost", "ordo@example.com", &[])).contains("smtp.to"));
         assert!(refused(options("smtp://localhost", "nobody", &["a@example.com"])).starts_with("smtp.from"));
         assert!(

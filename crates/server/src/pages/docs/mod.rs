@@ -85,11 +85,10 @@ fn parts(ctx: &PageContext, current: &str) -> Vec<ContentsPart> {
             ContentsLine::Part(title) => parts.push(ContentsPart { title, pages: Vec::new() }),
             ContentsLine::Page { path, .. } if path.starts_with("docs/adr/0") || path.starts_with("docs/errors/") => {}
             ContentsLine::Page { title, path } => {
-                let href = ctx.link(&format!("/docs/{}", address(&path)));
-                parts
-                    .last_mut()
-                    .into_iter()
-                    .for_each(|part| part.pages.push((title.clone(), href.clone(), path == current)));
+                let (href, is_current) = (ctx.link(&format!("/docs/{}", address(&path))), path == current);
+                if let Some(part) = parts.last_mut() {
+                    part.pages.push((title, href, is_current));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod api;
 mod bare;
+mod database;
 mod fire;
 mod incidents;
 mod mass;
@@ -76,7 +77,7 @@ enum Measurement {
 pub fn run(args: &BenchArgs) -> anyhow::Result<Value> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ground = match &args.store {
-        Some(url) if ordo_store_postgres::is_url(url) => Ground::Database(url.clone()),
+        Some(url) if database::is_url(url) => Ground::Database(url.clone()),
         Some(other) => anyhow::bail!("{other} is not a database: write postgres://user@host/name, or use --dir"),
         None => Ground::Folder(args.dir.clone().unwrap_or_else(std::env::temp_dir)),
     };

@@ -9,11 +9,11 @@ use ordo_engine::rounds::batch_of;
 use ordo_model::job::Command;
 use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::Batch;
-use ordo_store_postgres::raw::PostgresRawLoop;
 use ordo_store_redb::CACHE_BYTES_DEFAULT;
 use ordo_store_redb::raw::RedbRawLoop;
 use serde_json::{Map, Value, json};
 
+use super::database;
 use super::stage::{BenchStage, Ground, Scratch, bar, one_off};
 use crate::stage::StorePlace;
 
@@ -126,11 +126,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
             per_second(count, &watch)
         }
         StorePlace::Database(url) => {
-            let mut raw = PostgresRawLoop::open(&url).await?;
-            let watch = Stopwatch::start();
-            for batch in &batches {
-                raw.write(batch).await?;
-            }
+            let watch = database::write(&url, &batches).await?;
             per_second(count, &watch)
         }
     };

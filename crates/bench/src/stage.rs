@@ -12,10 +12,10 @@ use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::job::Definition;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Store;
-use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::RedbStore;
 use serde_json::json;
 
+use super::database;
 use super::probe::Probe;
 
 /// Where throw-away stores are made: below a folder, or in schemas of a database.
@@ -36,9 +36,7 @@ impl StorePlace {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
             StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
-            StorePlace::Database(url) => {
-                Arc::new(PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await?)
-            }
+            StorePlace::Database(url) => database::open(url).await?,
         })
     }
 }
@@ -86,7 +84,7 @@ impl Scratch {
 
     pub(super) async fn remove(self) -> anyhow::Result<()> {
         if let Scratch::Schema(url) = &self {
-            ordo_store_postgres::raw::drop_schema(url).await?;
+            database::remove(url).await?;
         }
         Ok(())
     }

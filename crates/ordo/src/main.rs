@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod config;
 mod daemon;
+mod demo;
 #[cfg(test)]
 mod documented;
 mod environment;
@@ -18,6 +19,7 @@ mod output;
 mod private_file;
 mod secret_input;
 mod store_location;
+#[cfg_attr(not(feature = "otlp"), path = "telemetry/off.rs")]
 mod telemetry;
 mod zone;
 mod zone_data;

@@ -9,13 +9,12 @@ use async_trait::async_trait;
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreJournal, StoreStats};
 use ordo_engine::check;
 use ordo_server::{Maintenance, MaintenanceError};
-use ordo_store::{Fault, JournalStats, Stats, Store};
-use ordo_store_postgres::PostgresStore;
+use ordo_store::{Fault, JournalStats, Stats};
 use ordo_store_redb::{RedbOptions, RedbStore};
 use tokio::sync::Mutex;
 
 use crate::folder::StateFolder;
-use crate::store_location::OpenStore;
+use crate::store_location::{DatabaseDriver, OpenStore};
 
 /// What a check of the file and of its meaning found.
 #[derive(Debug)]
@@ -52,12 +51,12 @@ pub(crate) async fn check(store: &RedbStore, progress: &mut (dyn FnMut(u64, u64)
 
 /// As of one moment: a database goes on while it is looked at.
 pub(crate) async fn check_database(
-    store: &PostgresStore,
+    store: &dyn DatabaseDriver,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Checked, Fault> {
     let moment = store.at_this_moment()?;
     let total = moment.stats().await?.entities;
-    let report = check::check(&moment, &mut |done| progress(done, total)).await?;
+    let report = check::check(moment.as_ref(), &mut |done| progress(done, total)).await?;
     Ok(Checked { report, findings: Vec::new(), findings_omitted: 0 })
 }
 
@@ -146,7 +145,7 @@ impl Maintenance for StoreMaintenance {
         let _alone = self.checking.lock().await;
         let store = match &self.store {
             OpenStore::File(store) => store.clone(),
-            OpenStore::Database(store) => return Ok(check_database(store, &mut |_, _| {}).await?.view()),
+            OpenStore::Database(store) => return Ok(check_database(store.as_ref(), &mut |_, _| {}).await?.view()),
         };
         let copy = TemporaryCopy::at(self.folder.checking());
         self.copy_to(store, copy.0.clone()).await?;

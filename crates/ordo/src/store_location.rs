@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ordo_store::{Fault, Store, Transfer};
-use ordo_store_postgres::PostgresStore;
 use ordo_store_redb::RedbStore;
 
 use crate::error::{Error, Result};
@@ -23,13 +22,44 @@ pub(crate) enum StoreLocation {
 #[derive(Debug, Clone)]
 pub(crate) enum OpenStore {
     File(Arc<RedbStore>),
-    Database(Arc<PostgresStore>),
+    Database(Arc<dyn DatabaseDriver>),
+}
+
+/// A store in a database, whichever driver it has.
+pub(crate) trait DatabaseDriver: Transfer + std::fmt::Debug {
+    /// As of one moment: it goes on while it is read.
+    fn at_this_moment(&self) -> std::result::Result<Arc<dyn Transfer>, Fault>;
+}
+
+#[cfg(feature = "postgres")]
+impl DatabaseDriver for ordo_store_postgres::PostgresStore {
+    fn at_this_moment(&self) -> std::result::Result<Arc<dyn Transfer>, Fault> {
+        Ok(Arc::new(ordo_store_postgres::PostgresStore::at_this_moment(self)?))
+    }
+}
+
+/// Whether it names a database, also one that this build has no driver for.
+pub(crate) fn is_database(text: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+#[cfg(feature = "postgres")]
+async fn open_database(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
+    use ordo_store_postgres::{PostgresOptions, PostgresStore};
+    let store = PostgresStore::open(url, PostgresOptions::default()).await;
+    Ok(Arc::new(store.map_err(cannot_open)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn open_database(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
+    let refused = Error::misused("this Ordo was built without PostgreSQL").detail(without_password(url));
+    Err(refused.hint("name a file, or build Ordo with the feature postgres"))
 }
 
 impl StoreLocation {
     /// As a flag or a setting names it.
     pub(crate) fn of(path: &Path) -> StoreLocation {
-        match path.to_str().filter(|text| ordo_store_postgres::is_url(text)) {
+        match path.to_str().filter(|text| is_database(text)) {
             Some(url) => StoreLocation::Database(url.to_owned()),
             None => StoreLocation::File(path.to_owned()),
         }
@@ -41,10 +71,7 @@ impl StoreLocation {
                 let store = RedbStore::open(path, file_options(cache_bytes))?;
                 Ok(OpenStore::File(Arc::new(store)))
             }
-            StoreLocation::Database(url) => {
-                let store = PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await;
-                Ok(OpenStore::Database(Arc::new(store.map_err(cannot_open)?)))
-            }
+            StoreLocation::Database(url) => Ok(OpenStore::Database(open_database(url).await?)),
         }
     }
 
@@ -79,6 +106,7 @@ pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
     ordo_store_redb::RedbOptions { cache_bytes, micros, ..Default::default() }
 }
 
+#[cfg(feature = "postgres")]
 fn cannot_open(fault: Fault) -> Error {
     match fault {
         Fault::Misuse { what } => Error::misused(what),

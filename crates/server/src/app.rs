@@ -23,6 +23,7 @@ use crate::http::rate::{RateLimits, Rates};
 use crate::http::streams::OpenStreams;
 use crate::http::streams::sse::Turns;
 use crate::http::trace::request_span::request_id;
+#[cfg(feature = "dashboard")]
 use crate::pages;
 
 /// What the server says about itself.
@@ -65,6 +66,7 @@ pub struct Parts {
     pub(crate) rates: Arc<Rates>,
     /// What stands before every path: empty, or `/ordo` behind a proxy.
     pub(crate) base_path: Arc<str>,
+    #[cfg(feature = "dashboard")]
     pub(crate) kept: Arc<pages::PageCaches>,
     pub(crate) streams: OpenStreams,
     pub(crate) turns: Arc<Turns>,
@@ -102,6 +104,7 @@ impl App {
             since: Stopwatch::start(),
             rates: Arc::new(Rates::new(RateLimits::default())),
             base_path: Arc::from(""),
+            #[cfg(feature = "dashboard")]
             kept: Arc::default(),
             streams: OpenStreams::default(),
             turns: Arc::default(),

@@ -4,11 +4,14 @@
 //! `http` has what every request passes, `auth` who is calling and what they may do, `api` the handlers by resource,
 //! `pages` the dashboard.
 
+#![cfg_attr(not(feature = "dashboard"), allow(dead_code, reason = "what only pages use"))]
+
 mod adapters;
 mod api;
 mod app;
 mod auth;
 mod http;
+#[cfg(feature = "dashboard")]
 mod pages;
 mod routes;
 #[cfg(feature = "testing")]

@@ -20,8 +20,8 @@ use crate::app::App;
 use crate::auth::{self, login};
 use crate::http::problem::Problem;
 use crate::http::{compression, security_headers, trace};
-use crate::pages;
-use crate::pages::layout::frame;
+#[cfg(feature = "dashboard")]
+use crate::pages::{self, layout::frame};
 
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 const BATCH_BODY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -139,8 +139,9 @@ async fn description() -> impl IntoResponse {
 pub fn router(app: App) -> Router {
     let prefix = app.base_path.clone();
     let api = Operation::routes().iter().map(|route| (route.path, handler(route.operation())));
-    let all = api.chain(pages::table());
-    let routes = all.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    #[cfg(feature = "dashboard")]
+    let api = api.chain(pages::table());
+    let routes = api.fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     let routes = routes
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
@@ -160,8 +161,9 @@ pub fn router(app: App) -> Router {
 async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let app = &app;
     let guarded = |request| auth::guard(app, request, |request| next.run(request));
-    let framed = |request| frame::around(app, request, guarded);
-    trace::request(app, request, |request| security_headers::put_on(request, framed)).await
+    #[cfg(feature = "dashboard")]
+    let guarded = |request| frame::around(app, request, guarded);
+    trace::request(app, request, |request| security_headers::put_on(request, guarded)).await
 }
 
 /// The request as if there were no prefix.

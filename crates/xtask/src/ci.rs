@@ -10,6 +10,7 @@ const STEPS: [CiStep; 15] = [
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
     CiStep { name: "lint", work: || done(rust::lint()) },
+    CiStep { name: "features", work: || done(rust::check_features()) },
     CiStep { name: "test", work: || done(rust::test(&[])) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },

@@ -10,6 +10,7 @@ mod clients;
 mod compatibility;
 mod daemon;
 mod deny;
+mod dist;
 mod docs;
 mod fence;
 mod instructions;
@@ -29,6 +30,7 @@ const USAGE: &str = "\
 cargo xtask ci                           every check, timed: what CI runs
 cargo xtask fmt                          formats the code
 cargo xtask lint                         clippy on everything, warnings are errors
+cargo xtask features                     does the binary build without its optional parts?
 cargo xtask test                         unit, integration and documentation tests
 cargo xtask test ARGS                    those the test runner chooses by ARGS: `-p ordo-model`, a name
 cargo xtask e2e [ARGS]                   only the tests that drive the real binary
@@ -46,6 +48,8 @@ cargo xtask docs                         are the documents true?
 cargo xtask docs --play [PAGE]           types every command of the documents, or of the pages whose path has PAGE in it
 cargo xtask docs --write                 makes the reference from the code, and llms.txt
 cargo xtask docs --site                  the documents as a site, in target/site (installs mdBook below target/)
+cargo xtask dist [--try]                 what is published: archive, checksums, SBOM, Debian package, OCI image; --try installs and starts it
+cargo xtask release [--dry-run]          is this commit a release? then tags it
 cargo xtask fence                        does every crate know only what it may?
 cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
 
@@ -68,6 +72,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "ci" => ci::run(),
         "fmt" => rust::format(),
         "lint" => rust::lint(),
+        "features" => rust::check_features(),
         "test" if rest.is_empty() => rust::test(&[]).and_then(|()| rust::doc_test()),
         "test" => rust::test(rest),
         "e2e" => rust::end_to_end(rest),
@@ -76,6 +81,8 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),
         "docs" => docs::run(&tree::root(), rest),
+        "dist" => dist::run(rest),
+        "release" => dist::release(rest),
         "fence" => fence::check(&tree::root()),
         "deny" => deny::check().map(print_note),
         "browser" => browser::run(rest).map(print_note),

@@ -37,6 +37,16 @@ pub(crate) fn documents(page: Option<&str>) -> Result<()> {
     cargo_with(&["test", "--package", "ordo", "--test", "docs", "every_command"], set)
 }
 
+/// Each optional part of the binary is there once and missing once.
+const PARTS: [&str; 3] = ["", "postgres,mail", "dashboard,otlp"];
+
+/// Does the binary build without its optional parts? Only checked: what they do is tested with all of them.
+pub(crate) fn check_features() -> Result<()> {
+    PARTS.iter().try_for_each(|parts| {
+        cargo(&["check", "--package", "ordo", "--bins", "--lib", "--no-default-features", "--features", parts])
+    })
+}
+
 /// Makes the reference from the code; `write` is the variable that says so.
 pub(crate) fn reference(write: &str) -> Result<()> {
     cargo_with(&["test", "--package", "ordo", "--test", "docs", "the_reference"], Some((write, "1")))

@@ -1,2 +1,2 @@
 /** The version of this package: the one of the server that it is tested against. */
-export const VERSION = "0.1.0";
+export const VERSION = "0.2.0";

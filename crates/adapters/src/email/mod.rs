@@ -1,13 +1,21 @@
 //! E-mail: the same words as everywhere, as plain text and as simple HTML.
 
+#[cfg(feature = "mail")]
 mod html;
+#[cfg(feature = "mail")]
 pub mod sender;
 
+use std::sync::Arc;
+
+#[cfg(feature = "mail")]
 use lettre::message::Mailbox;
+#[cfg(feature = "mail")]
 use lettre::{AsyncSmtpTransport, Tokio1Executor};
+use ordo_engine::Sender;
 use ordo_model::subscription::EventPattern;
 use serde::Deserialize;
 
+#[cfg(feature = "mail")]
 use sender::{EmailSender, TIMEOUT};
 
 /// `[smtp]` of the configuration. Mail is sent when a URL is given.
@@ -41,14 +49,29 @@ pub enum SmtpUnusable {
     To { given: String, why: String },
     #[error("smtp.url is given, but smtp.to is not: who gets the mail?")]
     Nobody,
+    #[error("smtp.url: this Ordo was built without mail (the feature \"mail\")")]
+    NotBuilt,
 }
 
 impl SmtpOptions {
     /// Who sends mail, if there is a server to send it through.
-    pub fn sender(&self) -> Result<Option<EmailSender>, SmtpUnusable> {
-        if self.url.is_empty() {
-            return Ok(None);
-        }
+    pub fn sender(&self) -> Result<Option<Arc<dyn Sender>>, SmtpUnusable> {
+        if self.url.is_empty() { Ok(None) } else { self.open().map(Some) }
+    }
+
+    #[cfg(not(feature = "mail"))]
+    fn open(&self) -> Result<Arc<dyn Sender>, SmtpUnusable> {
+        Err(SmtpUnusable::NotBuilt)
+    }
+
+    #[cfg(feature = "mail")]
+    fn open(&self) -> Result<Arc<dyn Sender>, SmtpUnusable> {
+        Ok(Arc::new(self.email_sender()?))
+    }
+
+    /// The same where there must be one.
+    #[cfg(feature = "mail")]
+    pub fn email_sender(&self) -> Result<EmailSender, SmtpUnusable> {
         if self.to.is_empty() {
             return Err(SmtpUnusable::Nobody);
         }
@@ -58,15 +81,16 @@ impl SmtpOptions {
         let to =
             self.to.iter().map(|given| mailbox(given).map_err(|why| SmtpUnusable::To { given: given.clone(), why }));
         let to = to.collect::<Result<Vec<Mailbox>, SmtpUnusable>>()?;
-        Ok(Some(EmailSender { transport, from, to, events: self.events.clone() }))
+        Ok(EmailSender { transport, from, to, events: self.events.clone() })
     }
 }
 
+#[cfg(feature = "mail")]
 fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|error: lettre::address::AddressError| error.to_string())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mail"))]
 mod tests {
     use super::*;
 
@@ -78,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_or_wrong_is_named_by_its_key() {
         assert!(options("", "", &[]).sender().unwrap().is_none());
-        let refused = |options: SmtpOptions| options.sender().unwrap_err().to_string();
+        let refused = |options: SmtpOptions| options.sender().err().unwrap().to_string();
         assert!(refused(options("smtp://localhost", "ordo@example.com", &[])).contains("smtp.to"));
         assert!(refused(options("smtp://localhost", "nobody", &["a@example.com"])).starts_with("smtp.from"));
         assert!(

@@ -15,7 +15,7 @@ async fn world() -> (Smtp, World) {
         to: vec!["ops@example.com".into(), "Anna <anna@example.com>".into()],
         events: vec!["incident.*".parse().unwrap()],
     };
-    (smtp, World::notifying(options.sender().unwrap().unwrap()).await)
+    (smtp, World::notifying(options.email_sender().unwrap()).await)
 }
 
 /// Quoted-printable, as mail is written, back to text.

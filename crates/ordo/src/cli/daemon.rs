@@ -32,6 +32,13 @@ pub(crate) struct OrchestrateArgs {
     pub(crate) daemon: DaemonArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Where to listen for HTTP [default: 127.0.0.1:7070, or any free port if that one is taken]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+}
+
 /// What both kinds of daemon understand.
 #[derive(Debug, Args)]
 pub(crate) struct DaemonArgs {

@@ -22,6 +22,7 @@ use ordo_model::zones::Zones;
 
 const AFTER: &str = "\
 First steps:
+  ordo demo                                    a made-up fleet with a week of history, to look around
   ordo serve                                   the daemon; leave it running
   ordo job add hello --every 10s -- echo hi    in another terminal
   ordo run list                                what ran
@@ -73,6 +74,8 @@ pub(crate) enum OrdoCommand {
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
     Orchestrate(daemon::OrchestrateArgs),
+    /// Look around: a throw-away server with a made-up fleet and a week of history; needs nothing, leaves nothing
+    Demo(daemon::DemoArgs),
     /// Run the work of a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
     Executor(executor::ExecutorArgs),
     /// Who runs the work, here and elsewhere
@@ -135,6 +138,7 @@ pub(crate) enum OrdoCommand {
 impl OrdoCommand {
     /// Whether it stays and starts what others ask for.
     pub(crate) fn is_daemon(&self) -> bool {
-        matches!(self, OrdoCommand::Serve(_) | OrdoCommand::Orchestrate(_) | OrdoCommand::Executor(_))
+        use OrdoCommand::{Demo, Executor, Orchestrate, Serve};
+        matches!(self, Serve(_) | Orchestrate(_) | Demo(_) | Executor(_))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn keys(format: Format) -> Result<Exit> {
 fn item(path: &Path, setting: &Setting) -> Value {
     let value = if path.is_secret() {
         json!("(set)")
-    } else if let Some(url) = setting.value.as_str().filter(|text| ordo_store_postgres::is_url(text)) {
+    } else if let Some(url) = setting.value.as_str().filter(|text| crate::store_location::is_database(text)) {
         json!(without_password(url))
     } else if let Some(url) = setting.value.as_str().filter(|text| text.contains("://")) {
         json!(without_credentials(url))

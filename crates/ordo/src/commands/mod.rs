@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
     match command {
         OrdoCommand::Serve(args) => crate::daemon::serve(args, common.config.as_deref()),
         OrdoCommand::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
+        OrdoCommand::Demo(args) => crate::demo::run(args),
         OrdoCommand::Executor(args) => crate::executor::run(args, &common),
         OrdoCommand::Executors => wait(executors::run(&CommandSession::new(&common)?)),
         OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),

@@ -36,6 +36,11 @@ impl Config {
         Config::from(file, &variables, flags)
     }
 
+    /// Whatever this machine is configured with, and these flags.
+    pub(crate) fn of_nothing_but(flags: &[Flag]) -> Result<Config> {
+        Config::from(None, &BTreeMap::new(), flags)
+    }
+
     fn from(file: Option<&FilePath>, variables: &BTreeMap<String, String>, flags: &[Flag]) -> Result<Config> {
         let mut layers = ConfigLayers::defaults();
         environment::add_standard(&mut layers, variables).map_err(refused)?;

@@ -145,6 +145,7 @@ pub(crate) struct StoreSettings {
 pub(crate) struct Telemetry {
     /// Where it takes OTLP over HTTP; without it nothing is sent.
     pub(crate) otlp_endpoint: Option<String>,
+    #[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "only spans carry it"))]
     pub(crate) service_name: String,
     /// The part of traces that is sent, from 0 to 1, where the caller has not decided.
     #[serde(deserialize_with = "part")]

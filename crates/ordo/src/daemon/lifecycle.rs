@@ -22,6 +22,7 @@ use super::signals::Signals;
 use super::socket::{self, SocketFile};
 use super::{DaemonPlan, admin, logging, parts, service};
 use crate::config::Settings;
+use crate::demo::Demo;
 use crate::error::{Error, Exit, Result};
 use crate::folder::{self, StateFolder, shown};
 use crate::key_file::KeyFile;
@@ -32,7 +33,10 @@ use crate::zone_data;
 pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
     let (spans, exporter) = telemetry::prepare(&plan.settings)?.unzip();
     logging::begin(&plan.settings, spans)?;
-    if let Some(warning) = zone_data::install(plan.settings.time.zones) {
+    // The demo has made a history with them already.
+    if plan.demo.is_none()
+        && let Some(warning) = zone_data::install(plan.settings.time.zones)
+    {
         tracing::warn!("{warning}");
     }
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
@@ -76,7 +80,8 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     let url = sockets.url();
     let exporting = exporter.map(Exporter::start);
     let keys = Arc::new(KeyFile::at(&settings.secrets.key_file));
-    let outside = ConfiguredSenders::open(settings, Senders::default(), store.store(), keys.clone()).await?;
+    let senders = plan.demo.as_ref().map_or_else(Senders::default, Demo::senders);
+    let outside = ConfiguredSenders::open(settings, senders, store.store(), keys.clone()).await?;
     let name = parts::node_name(settings, &store);
     let options = EngineOptions {
         node: name.clone(),
@@ -84,7 +89,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
         senders: outside.senders.clone(),
         ..engine_options(&plan, url.clone())?
     };
-    let engine = on(work, parts::engine(store.store(), tools, options)).await?;
+    let engine = on(work, parts::engine(store.store(), tools, options, plan.demo.clone())).await?;
     // Before anybody is answered: no address is served without a token.
     let token = admin::admit(&engine, &folder, &name).await?;
     if let Some(address) = sockets.address() {
@@ -106,7 +111,8 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     let working = async {
         app.set_ready(true);
         let place = url.clone().unwrap_or_else(|| format!("unix:{}", shown(&folder.socket())));
-        ready(&place);
+        ready(&place, plan.demo.as_ref());
+        let _fleet = plan.demo.as_ref().map(|demo| demo.start_executors(&folder.socket()));
         url.iter().for_each(|url| admin::say_how_to_log_in(url, &token, settings.log.format));
         service::ready(&place);
         let _watchdog = service::watchdog(engine.clone());
@@ -124,9 +130,11 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
 }
 
 /// Other programs wait for the first line; the second is for somebody who does this for the first time.
-fn ready(place: impl std::fmt::Display) {
+fn ready(place: impl std::fmt::Display, demo: Option<&Demo>) {
     eprintln!("ordo is ready at {place}");
-    if std::io::stderr().is_terminal() {
+    if let Some(demo) = demo {
+        demo.greet();
+    } else if std::io::stderr().is_terminal() {
         eprintln!("  now, in another terminal:  ordo job add hello --every 10s -- echo hi");
         eprintln!("  stop with Ctrl-C; everything is kept in {}", shown(Path::new(folder::NAME)));
     }
@@ -142,7 +150,7 @@ fn engine_options(plan: &DaemonPlan, url: Option<String>) -> Result<EngineOption
         pools: settings.pools.sizes(),
         about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url, executor: None },
         sampling: Sampling::part(settings.telemetry.sample),
-        escalations: parts::escalations(settings)?,
+        escalations: plan.demo.as_ref().map_or_else(|| parts::escalations(settings), |demo| Ok(demo.escalations()))?,
         ..EngineOptions::default()
     })
 }

@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 
 use ordo_engine::trace::TARGET;
 use tracing::Level;
-use tracing_subscriber::filter::{Directive, ParseError, Targets};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{LogStyle, Settings};
 use crate::error::{Error, Result};
@@ -16,12 +16,12 @@ use crate::telemetry::Spans;
 /// Spans for a collector take another way than the log, whatever the log's filter says.
 pub(crate) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
     let level = &settings.log.level;
-    let filter = EnvFilter::try_new(level).map_err(|error| {
+    let filter = level.parse::<Targets>().map_err(|error| {
         Error::misused(format!("log.level: {level:?} is not a filter"))
             .detail(error.to_string())
             .hint("use error, warn, info, debug, trace, or a filter like ordo_engine=debug")
     })?;
-    let filter = filter.add_directive(not_for_the_log()?);
+    let filter = filter.with_target(TARGET, LevelFilter::OFF);
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let log = match settings.log.format {
         LogStyle::Json => log.json().flatten_event(true).with_filter(filter).boxed(),
@@ -33,9 +33,4 @@ pub(crate) fn begin(settings: &Settings, spans: Option<Spans>) -> Result<()> {
     let spans = spans.map(|spans| spans.with_filter(Targets::new().with_target(TARGET, Level::INFO)));
     let begun = tracing_subscriber::registry().with(log).with(spans).try_init();
     begun.map_err(|error| Error::failed("cannot begin to log").detail(error.to_string()))
-}
-
-fn not_for_the_log() -> Result<Directive> {
-    let directive = format!("{TARGET}=off").parse();
-    directive.map_err(|error: ParseError| Error::failed("cannot begin to log").detail(error.to_string()))
 }

@@ -18,6 +18,7 @@ use ordo_model::Millis;
 
 use crate::cli::daemon::{DaemonArgs, DaemonRole, LogFormat, OrchestrateArgs, ServeArgs};
 use crate::config::{Config, Flag, Settings};
+use crate::demo::Demo;
 use crate::error::{Error, Exit, Result};
 use crate::store_location::StoreLocation;
 
@@ -29,6 +30,8 @@ pub(crate) struct DaemonPlan {
     listen: Option<String>,
     tick_rate: Millis,
     roles: Roles,
+    /// It is the demo: its fleet only pretends.
+    demo: Option<Demo>,
 }
 
 pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
@@ -42,7 +45,7 @@ pub(crate) fn serve(args: ServeArgs, file: Option<&Path>) -> Result<Exit> {
     // A node that is not asked anything needs no port: its socket is enough.
     let listen = roles.api.then(|| settings.serve.listen.clone());
     let tick_rate = settings.serve.tick_rate;
-    lifecycle::run(DaemonPlan { settings, listen, tick_rate, roles })
+    lifecycle::run(DaemonPlan { settings, listen, tick_rate, roles, demo: None })
 }
 
 pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<Exit> {
@@ -51,7 +54,19 @@ pub(crate) fn orchestrate(args: OrchestrateArgs, file: Option<&Path>) -> Result<
     put(&mut flags, "--tick-rate", "orchestrate.tick_rate", args.tick_rate);
     let settings = Config::load(file, &flags)?.settings;
     let tick_rate = settings.orchestrate.tick_rate;
-    lifecycle::run(DaemonPlan { settings, listen: None, tick_rate, roles: Roles::default() })
+    lifecycle::run(DaemonPlan { settings, listen: None, tick_rate, roles: Roles::default(), demo: None })
+}
+
+/// The demo, in the current folder. What this machine is configured with is not for it: neither its store nor its channels.
+pub(crate) fn demo(listen: String, demo: Demo) -> Result<Exit> {
+    let flags = [
+        ("--listen", "serve.listen", listen.clone()),
+        ("--grace", "serve.grace", "0s".to_owned()),
+        ("--log-level", "log.level", "error".to_owned()),
+    ];
+    let settings = Config::of_nothing_but(&flags)?.settings;
+    let tick_rate = settings.serve.tick_rate;
+    lifecycle::run(DaemonPlan { settings, listen: Some(listen), tick_rate, roles: Roles::default(), demo: Some(demo) })
 }
 
 fn daemon_flags(args: DaemonArgs) -> Vec<Flag> {

@@ -13,6 +13,7 @@ use ordo_xxl::Bridge;
 use tokio::net::TcpListener;
 
 use crate::config::{DEFAULT_NODE, Settings};
+use crate::demo::Demo;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::folder::{self, StateFolder, shown};
@@ -125,7 +126,13 @@ pub(super) async fn listener(listen: &str) -> Result<TcpListener> {
     Ok(bound)
 }
 
-pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: EngineOptions) -> Result<Engine> {
+/// In the demo the tools that pretend stand before those of this machine.
+pub(super) async fn engine(
+    store: Arc<dyn Store>,
+    tools: Toolbox,
+    options: EngineOptions,
+    demo: Option<Demo>,
+) -> Result<Engine> {
     // Also what was started by a tool that is no longer offered.
     match tools.sweep().await {
         Ok(0) => {}
@@ -133,7 +140,9 @@ pub(super) async fn engine(store: Arc<dyn Store>, tools: Toolbox, options: Engin
         Err(error) => tracing::error!(%error, "could not search for processes that a former generation left running"),
     }
     let (node, tick_rate) = (options.node.clone(), options.tick_rate);
-    let engine = Engine::start(store, tools.into_tools(), clock(), options).await?;
+    let tools = tools.into_tools();
+    let tools = demo.map_or_else(|| tools.clone(), |demo| demo.tools(tools.clone()));
+    let engine = Engine::start(store, tools, clock(), options).await?;
     tracing::info!(%node, %tick_rate, "engine started");
     Ok(engine)
 }

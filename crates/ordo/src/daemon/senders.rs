@@ -45,8 +45,8 @@ impl ConfiguredSenders {
             senders.register(Arc::new(sender));
         }
         if let Some(sender) = settings.smtp.sender().map_err(|error| refused(error.to_string()))? {
-            tracing::info!(recipients = sender.to.len(), "mail is sent");
-            senders.register(Arc::new(sender));
+            tracing::info!(recipients = settings.smtp.to.len(), "mail is sent");
+            senders.register(sender);
         }
         if let Some(path) = &settings.senders.file.path {
             senders.register(Arc::new(NotificationFile { path: path.clone() }));

@@ -15,12 +15,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-pub(super) struct ToolHandler {
+pub(crate) struct ToolHandler {
     tools: Arc<Tools>,
 }
 
 impl ToolHandler {
-    pub(super) fn new(tools: Tools) -> ToolHandler {
+    pub(crate) fn new(tools: Tools) -> ToolHandler {
         ToolHandler { tools: Arc::new(tools) }
     }
 }

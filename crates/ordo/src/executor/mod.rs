@@ -14,7 +14,7 @@ use crate::daemon::{logging, parts};
 use crate::error::{Error, Exit, Result};
 use crate::folder::StateFolder;
 use crate::locate;
-use handler::ToolHandler;
+pub(crate) use handler::ToolHandler;
 
 pub(crate) fn run(args: ExecutorArgs, common: &Common) -> Result<Exit> {
     let settings = Config::load(common.config.as_deref(), &[])?.settings;

@@ -177,21 +177,32 @@ impl Transcript {
     /// Waits until something was said that `find` recognises.
     #[track_caller]
     fn wait_for<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        self.wait_within(PATIENCE, what, find)
+    }
+
+    #[track_caller]
+    fn wait_within<T>(&self, patience: Duration, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let unheard = |(said, ended): &mut (String, bool)| find(said).is_none() && !*ended;
-        let (said, _) = self.more.wait_timeout_while(self.said.lock().unwrap(), PATIENCE, unheard).unwrap();
+        let (said, _) = self.more.wait_timeout_while(self.said.lock().unwrap(), patience, unheard).unwrap();
         find(&said.0).unwrap_or_else(|| panic!("the daemon never said {what}:\n{}", said.0))
     }
 }
 
 impl Daemon {
     #[track_caller]
-    pub(crate) fn start(mut command: Command) -> Daemon {
+    pub(crate) fn start(command: Command) -> Daemon {
+        Daemon::start_within(PATIENCE, command)
+    }
+
+    /// The same for one that has much to do before it is ready.
+    #[track_caller]
+    pub(crate) fn start_within(patience: Duration, mut command: Command) -> Daemon {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = Arc::new(Transcript::default());
         let (stderr, transcript) = (child.stderr.take().unwrap(), said.clone());
         let reader = std::thread::spawn(move || transcript.read(stderr));
         let mut daemon = Daemon { child, said, reader: Some(reader), place: String::new() };
-        daemon.place = daemon.said.wait_for("that it is ready", |said| {
+        daemon.place = daemon.said.wait_within(patience, "that it is ready", |said| {
             said.lines().find_map(|line| line.strip_prefix("ordo is ready at ")).map(str::to_owned)
         });
         daemon

@@ -64,6 +64,8 @@ const PAGES: &[PageRights] = &[
     ("/executors", &[("GET", READ)]),
     ("/executors/{id}/drain", &[("POST", OPERATE)]),
     ("/nodes", &[("GET", READ)]),
+    ("/docs", &[("GET", READ)]),
+    ("/docs/{*page}", &[("GET", READ)]),
     ("/notifications", &[("GET", READ)]),
     ("/subscriptions", &[("GET", READ)]),
     ("/subscriptions/new", &[("GET", ADMIN), ("POST", ADMIN)]),

@@ -4,6 +4,7 @@
 //! addresses go through [`layout::context::PageContext::link`] or [`layout::shell::PageShell::link`], so that a path prefix holds everywhere.
 
 mod charts;
+mod docs;
 mod executors;
 mod home;
 mod incidents;
@@ -65,6 +66,8 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/executors", get(executors::show)),
         ("/executors/{id}/drain", post(executors::drain)),
         ("/nodes", get(nodes::nodes)),
+        ("/docs", get(docs::front)),
+        ("/docs/{*page}", get(docs::page)),
         ("/notifications", get(notifications::show)),
         ("/notifications/replay", post(notifications::replay_all)),
         ("/notifications/{id}/replay", post(notifications::replay)),

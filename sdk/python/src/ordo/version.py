@@ -1,3 +1,3 @@
 """The version of this package: the one of the server that it is tested against."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -47,7 +47,7 @@ pub(super) async fn run(talk: &CommandSession, args: &CopyArgs) -> Result<Exit> 
 /// A database goes on while it is read: it is read as of one moment.
 async fn open_database(from: &StoreLocation) -> Result<Arc<dyn Transfer>> {
     match from.open(CACHE_BYTES).await? {
-        OpenStore::Database(store) => Ok(Arc::new(store.at_this_moment()?)),
+        OpenStore::Database(store) => Ok(store.at_this_moment()?),
         opened @ OpenStore::File(_) => Ok(opened.moving()),
     }
 }

@@ -27,7 +27,7 @@ impl DatabaseStore {
         let progress = Progress::counted("checking");
         let mut report = |done, total| progress.at(done, total);
         let checked = match self.open().await? {
-            OpenStore::Database(store) => maintenance::check_database(&store, &mut report).await?,
+            OpenStore::Database(store) => maintenance::check_database(store.as_ref(), &mut report).await?,
             OpenStore::File(store) => maintenance::check(&store, &mut report).await?,
         };
         Ok(wire(&checked.view()))

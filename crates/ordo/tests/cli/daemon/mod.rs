@@ -1,6 +1,7 @@
 //! The daemon: who holds the store, how it ends, what it leaves behind.
 
 mod configuration;
+mod demo;
 mod log_lines;
 mod readers;
 mod service;

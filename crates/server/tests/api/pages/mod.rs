@@ -45,8 +45,21 @@ async fn every_page_allows_nothing_inline_and_nothing_from_elsewhere() {
     let router = router(world.app.clone());
     let own =
         [format!("/jobs/{}", text(&job["id"])), format!("/jobs/{}/edit", text(&job["id"])), format!("/runs/{run}")];
-    let plain =
-        ["/", "/jobs", "/jobs/new", "/runs", "/incidents", "/hooks", "/executors", "/nodes", "/monitors", "/tokens"];
+    let plain = [
+        "/",
+        "/jobs",
+        "/jobs/new",
+        "/runs",
+        "/incidents",
+        "/hooks",
+        "/executors",
+        "/nodes",
+        "/monitors",
+        "/tokens",
+        "/docs",
+        "/docs/benchmarks",
+        "/docs?q=backup",
+    ];
     for path in plain.into_iter().chain(own.iter().map(String::as_str)) {
         let (answer, page) = see(&router, path).await;
         assert_eq!(answer.status(), 200, "{path}: {page}");
@@ -122,4 +135,19 @@ async fn below_a_prefix_every_address_has_it_and_both_kinds_of_proxy_are_answere
     assert_eq!(of(&answer, "location"), "/ops/ordo/jobs");
     let (answer, _) = see(&router, "/ops/ordo/v1/jobs").await;
     assert_eq!(of(&answer, "content-type"), "application/json");
+}
+
+#[tokio::test]
+async fn the_documentation_is_there_without_a_network() {
+    let world = World::new().await;
+    let router = router(world.app.clone());
+    let (answer, page) = see(&router, "/docs/guides/upgrade").await;
+    assert_eq!(answer.status(), 200);
+    assert!(page.contains("<h2 id=\"to-020\">") && page.contains("href=\"/docs/changelog\""), "{page}");
+    let (_, found) = see(&router, "/docs?q=dead-lettered").await;
+    assert!(found.contains("href=\"/docs/notifications\""), "{found}");
+    let (answer, _) = see(&router, "/docs/pictures/dst.svg").await;
+    assert_eq!((answer.status().as_u16(), of(&answer, "content-type")), (200, "image/svg+xml"));
+    let (answer, _) = see(&router, "/docs/nowhere").await;
+    assert_eq!(answer.status(), 404);
 }

@@ -4,7 +4,7 @@ mod handler;
 
 use std::path::Path;
 
-use ordo_client::executor::{ExecutorOffer, RemoteExecutor};
+use ordo_client::executor::{ConnectionNotice, ExecutorOffer, RemoteExecutor};
 use ordo_engine::Tools;
 
 use crate::cli::Common;
@@ -36,9 +36,11 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     };
     let server = locate::server(common)?.client;
     tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
-    eprintln!("ordo executor {name} works for {}", server.target());
-    let executor =
-        RemoteExecutor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let notice = ConnectionAnnouncer { name: name.clone(), server: server.target().to_string() };
+    let executor = RemoteExecutor::new(server, offer)
+        .with_grace(args.grace.to_std())
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .with_notice(notice);
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");
@@ -46,6 +48,24 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     executor.run(ToolHandler::new(tools), leave).await?;
     tracing::info!("left");
     Ok(Exit::Done)
+}
+
+/// Says on standard error how the connection stands.
+#[derive(Debug)]
+struct ConnectionAnnouncer {
+    name: String,
+    server: String,
+}
+
+impl ConnectionNotice for ConnectionAnnouncer {
+    fn registered(&self) {
+        eprintln!("ordo executor {} works for {}", self.name, self.server);
+    }
+
+    fn away(&self, error: &ordo_client::Error) {
+        let why = crate::error::chain(error);
+        eprintln!("ordo executor {} cannot connect to {}: {why}; trying again until it can", self.name, self.server);
+    }
 }
 
 /// The tools on offer. What a former generation of this executor left running is ended first.

@@ -28,8 +28,8 @@ pub use jobs::Ensured;
 pub use key::ToolKey;
 pub use layer::Call;
 pub use new_job::JobBuilder;
+use opening::HostStore;
 pub use opening::Opening;
-use opening::StorePlace;
 
 /// How many runs of a job are listed.
 const RUNS_LISTED: usize = 200;
@@ -44,18 +44,18 @@ pub struct Ordo {
 impl Ordo {
     /// Begins to open the store at this path; it is made on first use.
     pub fn open(path: impl Into<std::path::PathBuf>) -> Opening {
-        Opening::on(StorePlace::File(path.into()))
+        Opening::on(HostStore::File(path.into()))
     }
 
     /// The same in memory: for tests.
     pub fn in_memory() -> Opening {
-        Opening::on(StorePlace::Memory)
+        Opening::on(HostStore::Memory)
     }
 
     /// Begins to open a PostgreSQL database (`postgres://user@host/name`). Several programs, and `ordo serve`, may share
     /// it: give each a [node name](Opening::node) of its own.
     pub fn postgres(url: impl Into<String>) -> Opening {
-        Opening::on(StorePlace::Database(url.into()))
+        Opening::on(HostStore::Database(url.into()))
     }
 
     /// Adds a job and returns it once it is durable. Called twice it adds two: see [`Ordo::ensure`].

@@ -23,19 +23,19 @@ use super::{Call, Context, Error, Ordo, ToolKey};
 const PROGRAM: &str = "program";
 
 /// Where the store is.
-pub(super) enum StorePlace {
+pub(super) enum HostStore {
     File(PathBuf),
     Memory,
     Database(String),
 }
 
-impl StorePlace {
+impl HostStore {
     /// A URL may hold a password: it is not shown.
     const fn kind(&self) -> &'static str {
         match self {
-            StorePlace::File(_) => "file",
-            StorePlace::Memory => "memory",
-            StorePlace::Database(_) => "database",
+            HostStore::File(_) => "file",
+            HostStore::Memory => "memory",
+            HostStore::Database(_) => "database",
         }
     }
 }
@@ -43,7 +43,7 @@ impl StorePlace {
 /// An Ordo that is about to start.
 #[must_use = "nothing is opened before start"]
 pub struct Opening {
-    place: StorePlace,
+    place: HostStore,
     layers: Vec<Layer>,
     tools: Tools,
     clock: Option<Arc<SetClock>>,
@@ -52,12 +52,15 @@ pub struct Opening {
 
 impl std::fmt::Debug for Opening {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opening").field("store", &self.place.kind()).field("tools", &self.tools.keys()).finish_non_exhaustive()
+        f.debug_struct("Opening")
+            .field("store", &self.place.kind())
+            .field("tools", &self.tools.keys())
+            .finish_non_exhaustive()
     }
 }
 
 impl Opening {
-    pub(super) fn on(place: StorePlace) -> Opening {
+    pub(super) fn on(place: HostStore) -> Opening {
         Opening { place, layers: Vec::new(), tools: Tools::new(), clock: None, options: EngineOptions::default() }
     }
 
@@ -145,9 +148,9 @@ impl Opening {
     /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
         let store: Arc<dyn Store> = match &self.place {
-            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
-            StorePlace::Memory => Arc::new(RedbStore::in_memory()?),
-            StorePlace::Database(url) => Arc::new(PostgresStore::open(url, PostgresOptions::default()).await?),
+            HostStore::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
+            HostStore::Memory => Arc::new(RedbStore::in_memory()?),
+            HostStore::Database(url) => Arc::new(PostgresStore::open(url, PostgresOptions::default()).await?),
         };
         let tools = layered(self.tools, &self.layers.into());
         let clock: SharedClock = match &self.clock {

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 mod actor;
 mod alerting;
+mod confirm;
 mod cron;
 mod executors;
 mod find;

@@ -3,7 +3,6 @@
 //! Invariant: data goes to standard output, everything else to standard error. A reader that has seen enough
 //! (`| head`) ends the command quietly.
 
-pub(crate) mod confirm;
 pub(crate) mod progress;
 pub(crate) mod short_id;
 pub(crate) mod style;

@@ -74,7 +74,7 @@ fn a_cancel_is_asked_for_on_a_terminal_and_many_are_counted() {
     }
     let state = |label: &str| world.json(&["job", "show", label])["state"].as_str().unwrap().to_owned();
     let asked = on_a_terminal(&world, &["job", "cancel", "new"], "n\n");
-    assert!(asked.contains("Cancel new for good?") && asked.contains("nothing was cancelled"), "{asked}");
+    assert!(asked.contains("Cancel new (") && asked.contains("nothing was changed"), "{asked}");
     assert_eq!(state("new"), "active");
     assert!(on_a_terminal(&world, &["job", "cancel", "new"], "y\n").contains("cancelled new"));
     assert_eq!(state("new"), "cancelled");

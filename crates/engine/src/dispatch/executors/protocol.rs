@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer, Owner, Speaker, check_room};
-use ordo_model::job::{AttemptReport, Command, Definition, Job, Stage};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp, TraceParent};
 use ordo_store::Fault;
@@ -260,35 +260,9 @@ impl Engine {
         }
     }
 
-    /// What a pending run waits for, in words; None if it only waits for its time.
-    pub fn waits_for(&self, job: &Job, run_id: RunId) -> Option<String> {
-        let run = job.active_run(run_id)?;
-        let (group, tool) = (&job.definition.group, &job.definition.tool_name);
-        match &run.stage {
-            Stage::Backoff { .. } | Stage::Running(_) | Stage::Broadcast { .. } => None,
-            Stage::Queued if !job.startable().any(|startable| startable.id == run_id) => {
-                Some("earlier runs of the job".to_owned())
-            }
-            Stage::Queued if !self.offers(group, tool) => {
-                Some(format!("an executor of group {group} with tool {tool}"))
-            }
-            Stage::Queued => Some(format!("a free slot in group {group}{}", within(&job.definition))),
-        }
-    }
-
     /// Whether anybody could run this tool for the group.
     pub fn offers(&self, group: &str, tool: &str) -> bool {
         let here = group == self.group() && self.tools().contains_key(tool);
         here || self.registry().offers(group, tool)
-    }
-}
-
-/// The limits that a free slot alone does not satisfy.
-fn within(definition: &Definition) -> &'static str {
-    match (&definition.concurrency_key, &definition.rate_limit) {
-        (None, None) => "",
-        (Some(_), None) => ", within its concurrency key",
-        (None, Some(_)) => ", within its rate limit",
-        (Some(_), Some(_)) => ", within its concurrency key and its rate limit",
     }
 }

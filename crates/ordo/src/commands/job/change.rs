@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 
 use super::words;
 use crate::cli::job::ChangeArgs;
+use crate::commands::confirm;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
 use crate::locate::query;
-use crate::output::confirm::{self, counted};
 use crate::output::progress::Progress;
 
 /// Requests under way at once: the daemon commits them together.
@@ -68,12 +68,9 @@ pub(crate) async fn run(talk: &CommandSession, change: JobChange, args: &ChangeA
 
 async fn one(talk: &CommandSession, change: JobChange, name: &str, args: &ChangeArgs) -> Result<Exit> {
     let id = find::job(talk, name).await?;
-    if change == JobChange::Cancel && !args.yes && confirm::is_possible() {
-        let job = talk.get(&format!("/v1/jobs/{id}")).await?;
-        let question = format!("Cancel {} for good? Its running work is cancelled too.", text(&job, "label"));
-        if !confirm::agreed(&question) {
-            return Err(Error::failed("nothing was cancelled"));
-        }
+    if change == JobChange::Cancel && !args.yes && confirm::is_asked() {
+        let label = text(&talk.get(&format!("/v1/jobs/{id}")).await?, "label");
+        confirm::or_leave(&format!("Cancel {label} ({id}) for good? Its running work is cancelled too."))?;
     }
     let answer = send(talk.client.clone(), change, id.clone(), args.reason.clone()).await?;
     report(talk, change.done(), &id, answer).await
@@ -110,17 +107,19 @@ fn agree(change: JobChange, jobs: &[Value], args: &ChangeArgs) -> Result<()> {
         return Ok(());
     }
     let count = counted(jobs.len(), "job");
-    if !confirm::is_possible() {
+    if !confirm::is_asked() {
         return Err(Error::misused(format!("{count} would be {}", change.done())).hint("add --yes to go ahead"));
     }
     let examples: Vec<String> = jobs.iter().take(5).map(|job| text(job, "label")).collect();
     let more = if jobs.len() > examples.len() { ", …" } else { "" };
     let verb = change.verb();
     let question = format!("{}{} {count} ({}{more})?", verb[..1].to_uppercase(), &verb[1..], examples.join(", "));
-    match confirm::agreed(&question) {
-        true => Ok(()),
-        false => Err(Error::failed(format!("nothing was {}", change.done()))),
-    }
+    confirm::or_leave(&question)
+}
+
+/// `1 job`, `3 jobs`.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[derive(Default)]

@@ -97,7 +97,7 @@ pub(crate) enum OrdoCommand {
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
     Orchestrate(daemon::OrchestrateArgs),
-    /// Run an executor for a daemon on another machine: name the daemon with --server
+    /// Run an executor for a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
     Executor(executor::ExecutorArgs),
     /// List the executors, here and elsewhere
     Executors(RefreshArgs),

@@ -34,13 +34,14 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
         tools: tools.keys().cloned().collect(),
         capacity: args.capacity as usize,
     };
-    let server = locate::server(common)?.client;
-    tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
-    let notice = ConnectionAnnouncer { name: name.clone(), server: server.target().to_string() };
-    let executor = RemoteExecutor::new(server, offer)
+    let (server, others) = locate::servers(common)?;
+    let targets: Vec<String> = std::iter::once(&server).chain(&others).map(|one| one.target().to_string()).collect();
+    let targets = targets.join(", ");
+    tracing::info!(name, group = args.group, capacity = args.capacity, server = targets, "executor started");
+    let executor = RemoteExecutor::of_cluster(server, others, offer)
         .with_grace(args.grace.to_std())
         .with_version(env!("CARGO_PKG_VERSION"))
-        .with_notice(notice);
+        .with_notice(ConnectionAnnouncer { name: name.clone(), server: targets });
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");

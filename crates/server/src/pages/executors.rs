@@ -11,7 +11,7 @@ use ordo_engine::executors::ListedExecutor;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
-use crate::api::executors::{ExecutorId, not_there};
+use crate::api::executors::{ExecutorId, not_hosted};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
@@ -161,7 +161,7 @@ pub(crate) async fn drain(
 
 async fn drained(ctx: &PageContext, id: uuid::Uuid) -> Result<String, Problem> {
     ctx.operator()?;
-    Ok(match ctx.app.engine.drain_executor(id).await.map_err(not_there)? {
+    Ok(match ctx.app.engine.drain_executor(id).await.map_err(not_hosted)? {
         0 => "Asked it to leave".to_owned(),
         1 => "Asked it to leave: it finishes one run first".to_owned(),
         running => format!("Asked it to leave: it finishes {running} runs first"),

@@ -305,7 +305,7 @@ async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Optio
     }
     let definition = job.definition.patched(&patch)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
-    ctx.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
+    ctx.app.engine.submit(job.id, Command::Update { patch, if_revision: revision, if_followed: None }).await?;
     Ok(())
 }
 

@@ -4,19 +4,26 @@
 
 use std::time::Duration;
 
-use ordo::{Context, Error, JobBuilder, Ordo, SetClock};
+use ordo::{Context, Error, Ordo, SetClock, ToolKey};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 #[derive(Serialize, Deserialize)]
 struct Email {
     to: String,
 }
 
-async fn send(email: Email, context: Context) -> Result<serde_json::Value, String> {
+#[derive(Debug, Serialize, Deserialize)]
+struct Receipt {
+    sent_to: String,
+}
+
+/// Ties the handler, its jobs and their results by type.
+const EMAIL: ToolKey<Email, Receipt> = ToolKey::new("email");
+
+async fn send(email: Email, context: Context) -> Result<Receipt, String> {
     context.log(&format!("attempt {} for {}", context.attempt(), email.to));
     match email.to.contains('@') {
-        true => Ok(json!({ "sent_to": email.to })),
+        true => Ok(Receipt { sent_to: email.to }),
         false => Err(format!("{} is no address", email.to)),
     }
 }
@@ -31,11 +38,12 @@ async fn main() -> Result<(), Error> {
 async fn in_production() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("ordo-embedded-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Error::Invalid(error.to_string()))?;
-    let ordo = Ordo::open(folder.join("app.db")).tool("email", send).start().await?;
-    let welcome = JobBuilder::new("welcome", "email").input(&Email { to: "ada@example.org".into() });
-    let job = ordo.schedule(welcome).await?;
-    let run = ordo.ended(ordo.trigger(job.id).await?).await?;
-    println!("{} {}: {}", run.label, run.status.name(), json!(run.status)["result"]);
+    let ordo = Ordo::open(folder.join("app.db")).handle(EMAIL, send).start().await?;
+    // At every start: the job is there once, and as it is written here.
+    let welcome = EMAIL.job("welcome", &Email { to: "ada@example.org".into() }).cron("0 9 * * *", "Europe/Berlin");
+    let job = ordo.ensure(welcome).await?.job().id;
+    let receipt = ordo.result(EMAIL, ordo.trigger(job).await?).await?;
+    println!("welcome completed: {receipt:?}");
     ordo.shutdown(Duration::from_secs(5)).await;
     std::fs::remove_dir_all(&folder).map_err(|error| Error::Invalid(error.to_string()))
 }
@@ -43,8 +51,8 @@ async fn in_production() -> Result<(), Error> {
 /// A clock that is set by hand shows what a schedule does.
 async fn in_a_test() -> Result<(), Error> {
     let clock = SetClock::new("2027-03-01T00:00:00Z".parse().map_err(|_| Error::Invalid("a time".into()))?);
-    let ordo = Ordo::in_memory().with_clock(clock).tool("email", send).start().await?;
-    let digest = JobBuilder::new("digest", "email").input(&Email { to: "all@example.org".into() });
+    let ordo = Ordo::in_memory().with_clock(clock).handle(EMAIL, send).start().await?;
+    let digest = EMAIL.job("digest", &Email { to: "all@example.org".into() });
     let job = ordo.schedule(digest.cron("0 9 * * MON", "Europe/Berlin")).await?;
     ordo.advance(Duration::from_secs(31 * 86_400)).await?;
     for run in ordo.runs(job.id).await?.iter().rev() {

@@ -56,6 +56,8 @@ pub enum Error {
         detail: String,
         /// The fields of the request that were refused, if it was about fields.
         errors: Vec<FieldError>,
+        /// The server that refused: its socket or address.
+        server: String,
     },
     /// The connection broke, or what answered is not an Ordo server.
     #[error("{0}")]
@@ -105,7 +107,7 @@ impl Error {
         match serde_json::from_slice::<ProblemForm>(body) {
             Ok(ProblemForm { code, title, detail, errors }) => {
                 let detail = if detail.is_empty() { title.clone() } else { detail };
-                Error::Problem { status, code, title, detail, errors }
+                Error::Problem { status, code, title, detail, errors, server: target.to_string() }
             }
             Err(_) => {
                 Error::Protocol(format!("{target} is no Ordo server: it answers {status} with {}", beginning(body)))

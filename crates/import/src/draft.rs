@@ -3,6 +3,7 @@
 use ordo_model::Timestamp;
 use ordo_model::job::Definition;
 use ordo_model::limits::NOTE_MAX_BYTES;
+use ordo_model::strict;
 use ordo_model::text::shortened;
 use serde_json::{Map, Value};
 
@@ -43,7 +44,7 @@ impl JobDraft {
     pub fn normal(&self, now: Timestamp) -> Result<Map<String, Value>, String> {
         let mut form = self.fields.clone();
         form.insert("label".to_owned(), Value::from(self.label.clone()));
-        let definition: Definition = serde_json::from_value(Value::Object(form)).map_err(|error| error.to_string())?;
+        let definition: Definition = strict::from_value(Value::Object(form)).map_err(|misread| misread.to_string())?;
         let definition = definition.prepared(now).map_err(|invalid| invalid.to_string())?;
         match serde_json::to_value(definition) {
             Ok(Value::Object(fields)) => Ok(fields),

@@ -54,6 +54,7 @@ struct Said {
     fields: Vec<(String, String)>,
     hint: Option<String>,
     code: Option<String>,
+    server: Option<String>,
 }
 
 impl Error {
@@ -101,8 +102,41 @@ impl Error {
         &self.said.title
     }
 
+    /// In one line, without what to do.
+    pub(crate) fn summary(&self) -> String {
+        match &self.said.detail {
+            Some(detail) => format!("{}: {detail}", self.said.title),
+            None => self.said.title.clone(),
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
+    }
+
+    /// The server that refused.
+    pub(crate) fn by(mut self, server: impl Into<String>) -> Error {
+        self.said.server = Some(server.into());
+        self
+    }
+
+    /// The same for programs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let said = &self.said;
+        let fields: Vec<serde_json::Value> = said
+            .fields
+            .iter()
+            .map(|(field, message)| serde_json::json!({ "field": field, "message": message }))
+            .collect();
+        let mut error = serde_json::json!({ "title": said.title, "exit_code": self.exit.code() });
+        let texts = [("code", &said.code), ("detail", &said.detail), ("hint", &said.hint), ("server", &said.server)];
+        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
+            error[name] = serde_json::json!(text);
+        }
+        if !fields.is_empty() {
+            error["errors"] = serde_json::json!(fields);
+        }
+        serde_json::json!({ "error": error })
     }
 
     pub(crate) fn render(&self, paint: Paint) -> String {
@@ -117,6 +151,9 @@ impl Error {
         text.push('\n');
         for (field, message) in &said.fields {
             let _ = writeln!(text, "  {field}: {message}");
+        }
+        if let Some(server) = &said.server {
+            let _ = writeln!(text, "{} {server}", paint.dim("server:"));
         }
         if let Some(hint) = &said.hint {
             let _ = writeln!(text, "{} {hint}", paint.dim("hint:"));

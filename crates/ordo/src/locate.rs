@@ -104,7 +104,7 @@ impl From<ordo_client::Error> for Error {
         match error {
             Failed::Unusable(what) => Error::misused(what),
             Failed::Unreachable { target, source } => Error::unreachable("no daemon is running")
-                .detail(format!("nobody answers at {target} ({source})"))
+                .detail(format!("nothing answers at {target} ({source})"))
                 .hint(if target.starts_with("https://") {
                     "see whether the server runs, and whether this is its address"
                 } else {
@@ -116,12 +116,12 @@ impl From<ordo_client::Error> for Error {
             Failed::Redirected { target, location } => Error::failed(format!("{target} is not the server itself"))
                 .detail(format!("it redirects to {location}; nothing was sent there"))
                 .hint("if that is your server, name it with --server"),
-            Failed::Problem { code, title, detail, errors, .. } => {
+            Failed::Problem { code, title, detail, errors, server, .. } => {
                 let fields = errors.into_iter().map(|error| (error.field, error.message)).collect();
-                let problem = Error::problem(&code, &title, &detail, fields);
+                let problem = Error::problem(&code, &title, &detail, fields).by(server);
                 match code.as_str() {
                     "store_unavailable" => problem.hint("the daemon's log says more"),
-                    "unauthorized" => problem.hint("give the token of this server in ORDO_TOKEN"),
+                    "unauthorized" => problem.hint("set ORDO_TOKEN to a token of this server"),
                     _ => problem,
                 }
             }

@@ -35,18 +35,41 @@ fn main() -> std::process::ExitCode {
         return exit;
     }
     silence_caught_panics();
-    let cli = cli::Cli::parse();
-    let paint = output::style::Paint::for_stderr();
+    clap_complete::CompleteEnv::with_factory(<cli::Cli as clap::CommandFactory>::command).complete();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
+    let (paint, format) = (output::style::Paint::for_stderr(), cli.common.output);
     if cli.command.is_daemon() {
         environment::shed();
     }
     match commands::run(cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprint!("{}", error.render(paint));
+            match format {
+                cli::Format::Table => eprint!("{}", error.render(paint)),
+                cli::Format::Json | cli::Format::Ndjson => eprintln!("{}", error.to_json()),
+            }
             error.exit().into()
         }
     }
+}
+
+/// What was typed cannot be read. Programs that asked for JSON get it for this too.
+fn misused(error: &clap::Error) -> std::process::ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).take_while(|word| word != "--").collect();
+    let is_json = |word: &str| ["json", "ndjson"].contains(&word);
+    let asked = words.windows(2).any(|pair| ["-o", "--output"].contains(&pair[0].as_str()) && is_json(&pair[1]))
+        || words.iter().any(|word| word.strip_prefix("--output=").or(word.strip_prefix("-o")).is_some_and(is_json));
+    if !asked || !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let title = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let said = error::Error::misused(title);
+    eprintln!("{}", said.to_json());
+    said.exit().into()
 }
 
 /// What redb says of a damaged file is reported as a fault, with what to do; a panic beside it would only frighten.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ordo::{Context, Error, JobBuilder, Ordo, SetClock, Timestamp};
+use ordo::{Block, Call, Context, Ensured, Error, Failure, JobBuilder, JobState, Ordo, SetClock, Timestamp, ToolKey};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -92,6 +92,103 @@ async fn a_failing_handler_is_tried_again_after_its_backoff() {
     ordo.shutdown(Duration::from_secs(1)).await;
 }
 
+const DOUBLE: ToolKey<u32, u32> = ToolKey::new("double");
+
+async fn double(n: u32, _context: Context) -> Result<u32, String> {
+    n.checked_mul(2).ok_or_else(|| "too large".to_owned())
+}
+
+#[tokio::test]
+async fn a_key_ties_a_handler_to_its_input_and_its_result() {
+    let ordo = Ordo::in_memory().handle(DOUBLE, double).start().await.unwrap();
+    let job = ordo.schedule(DOUBLE.job("double-21", &21)).await.unwrap();
+    let run = ordo.trigger(job.id).await.unwrap();
+    assert_eq!(ordo.result(DOUBLE, run).await.unwrap(), 42);
+    let job = ordo.schedule(DOUBLE.job("double-too-much", &u32::MAX)).await.unwrap();
+    let run = ordo.trigger(job.id).await.unwrap();
+    assert!(matches!(ordo.result(DOUBLE, run).await, Err(Error::Failed(why)) if why.contains("too large")));
+    ordo.shutdown(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_program_that_ensures_its_jobs_has_each_of_them_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let daily = |hour: u32| DOUBLE.job("daily", &1).cron(&format!("0 {hour} * * *"), "Europe/Berlin");
+    let often = || DOUBLE.job("often", &2).every(Duration::from_secs(60)).block(Block::Discard);
+    for start in 0..3 {
+        let ordo = Ordo::open(&path).handle(DOUBLE, double).start().await.unwrap();
+        let ensured = ordo.ensure(daily(9)).await.unwrap();
+        assert_eq!(matches!(ensured, Ensured::Created(_)), start == 0, "{ensured:?}");
+        let ensured = ordo.ensure(often()).await.unwrap();
+        assert_eq!(matches!(ensured, Ensured::Unchanged(_)), start > 0, "{ensured:?}");
+        assert_eq!(ordo.list(None).await.unwrap().len(), 2);
+        ordo.shutdown(Duration::from_secs(1)).await;
+    }
+    let ordo = Ordo::open(&path).handle(DOUBLE, double).start().await.unwrap();
+    let before = ordo.find("daily").await.unwrap().unwrap();
+    ordo.pause(before.id).await.unwrap();
+    let Ensured::Updated(after) = ordo.ensure(daily(10).description("now at ten")).await.unwrap() else {
+        panic!("not updated")
+    };
+    assert_eq!(
+        (after.id, after.state(), after.definition.description.as_deref()),
+        (before.id, JobState::Paused, Some("now at ten"))
+    );
+    // What is no longer written goes back to its default.
+    assert!(
+        matches!(ordo.ensure(daily(10)).await.unwrap(), Ensured::Updated(job) if job.definition.description.is_none())
+    );
+    assert_eq!(ordo.list(Some(JobState::Paused)).await.unwrap().len(), 1);
+    assert!(ordo.find("nothing").await.unwrap().is_none());
+    ordo.cancel(before.id).await.unwrap();
+    assert!(matches!(ordo.ensure(daily(9)).await.unwrap(), Ensured::Created(_)), "one that is over does not count");
+    ordo.shutdown(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn layers_are_passed_in_order_and_may_refuse() {
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let note = |name: &'static str| {
+        let seen = seen.clone();
+        move |call: Call| {
+            let seen = seen.clone();
+            async move {
+                seen.lock().unwrap().push(format!("{name} in {}", call.tool_name()));
+                let done = call.proceed().await;
+                seen.lock().unwrap().push(format!("{name} out"));
+                done
+            }
+        }
+    };
+    let gate = |call: Call| async move {
+        if call.label() == "forbidden" { Err(Failure::new("not today")) } else { call.proceed().await }
+    };
+    let opening = Ordo::in_memory().handle(DOUBLE, double).layer(note("first")).layer(note("second")).layer(gate);
+    let ordo = opening.start().await.unwrap();
+    let job = ordo.schedule(DOUBLE.job("fine", &1)).await.unwrap();
+    assert_eq!(ordo.result(DOUBLE, ordo.trigger(job.id).await.unwrap()).await.unwrap(), 2);
+    assert_eq!(*seen.lock().unwrap(), ["first in double", "second in double", "second out", "first out"]);
+    let job = ordo.schedule(DOUBLE.job("forbidden", &1)).await.unwrap();
+    let refused = ordo.result(DOUBLE, ordo.trigger(job.id).await.unwrap()).await;
+    assert!(matches!(refused, Err(Error::Failed(why)) if why.contains("not today")));
+    ordo.shutdown(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn two_programs_share_a_database() {
+    let server = ordo_store_postgres::testing::TestServer::join();
+    let url = server.fresh_url();
+    let open = |node: &str| Ordo::postgres(&url).node(node).handle(DOUBLE, double).start();
+    let (first, second) = (open("one").await.unwrap(), open("two").await.unwrap());
+    let job = first.ensure(DOUBLE.job("shared", &4)).await.unwrap().job().clone();
+    assert_eq!(second.find("shared").await.unwrap().unwrap().id, job.id);
+    let run = second.trigger(job.id).await.unwrap();
+    assert_eq!(first.result(DOUBLE, run).await.unwrap(), 8);
+    first.shutdown(Duration::from_secs(1)).await;
+    second.shutdown(Duration::from_secs(1)).await;
+}
+
 #[test]
 fn the_example_runs() {
     // Examples are built beside the tests.
@@ -101,5 +198,15 @@ fn the_example_runs() {
     assert!(
         ran.status.success() && said.contains("welcome completed") && said.contains("completed at 2027-03-29T07"),
         "{said}"
+    );
+}
+
+#[test]
+fn the_example_with_axum_runs() {
+    let program = std::env::current_exe().unwrap().parent().unwrap().join("../examples/axum_app");
+    let ran = std::process::Command::new(program).arg("--play").output().unwrap();
+    assert!(
+        ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("welcome, ada@example.org"),
+        "{ran:?}"
     );
 }

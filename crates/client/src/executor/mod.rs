@@ -107,18 +107,28 @@ pub struct RemoteExecutor {
     offer: ExecutorOffer,
     version: Option<String>,
     grace: Duration,
+    notice: Option<Arc<dyn ConnectionNotice>>,
+}
+
+/// Told when the server is reached, and when it is not.
+pub trait ConnectionNotice: Send + Sync + std::fmt::Debug {
+    /// The server took the offer.
+    fn registered(&self);
+    /// The server cannot be reached, or not used yet; it is tried again. Called once for each time it is away.
+    fn away(&self, error: &Error);
 }
 
 impl RemoteExecutor {
     /// An executor that will register with this offer.
     pub fn new(client: Client, offer: ExecutorOffer) -> RemoteExecutor {
-        RemoteExecutor { servers: Arc::new(Servers::new(client, Vec::new())), offer, version: None, grace: GRACE }
+        RemoteExecutor::of_cluster(client, Vec::new(), offer)
     }
 
     /// An executor that talks to the first of these servers, nodes of one cluster, and goes to the next with all it has
     /// when that one is gone.
     pub fn of_cluster(first: Client, others: Vec<Client>, offer: ExecutorOffer) -> RemoteExecutor {
-        RemoteExecutor { servers: Arc::new(Servers::new(first, others)), offer, version: None, grace: GRACE }
+        let servers = Arc::new(Servers::new(first, others));
+        RemoteExecutor { servers, offer, version: None, grace: GRACE, notice: None }
     }
 
     /// How long what runs may take to finish when it leaves.
@@ -131,6 +141,12 @@ impl RemoteExecutor {
     #[must_use]
     pub fn with_version(self, version: impl Into<String>) -> RemoteExecutor {
         RemoteExecutor { version: Some(version.into()), ..self }
+    }
+
+    /// Who is told when the server is reached, and when it is not.
+    #[must_use]
+    pub fn with_notice(self, notice: impl ConnectionNotice + 'static) -> RemoteExecutor {
+        RemoteExecutor { notice: Some(Arc::new(notice)), ..self }
     }
 
     /// Works until `leave` is ready, or the server asks it to leave; then takes nothing new, finishes what it has, and leaves.
@@ -160,12 +176,21 @@ impl RemoteExecutor {
             capacity: u32::try_from(self.offer.capacity).unwrap_or(u32::MAX),
             version: self.version.clone(),
         };
+        let mut is_away = false;
         loop {
             match self.servers.post("/v1/executors", &offer).await {
-                Ok(registered) => return Ok(registered),
+                Ok(registered) => {
+                    self.notice.iter().for_each(|notice| notice.registered());
+                    return Ok(registered);
+                }
                 // At the beginning this is a mistake in how it was started; later it may be one of the server.
                 Err(error @ (Error::Untrusted { .. } | Error::Redirected { .. })) => return Err(error),
-                Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
+                Err(error) if is_passing(&error) => {
+                    if !std::mem::replace(&mut is_away, true) {
+                        self.notice.iter().for_each(|notice| notice.away(&error));
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
                 Err(error) => return Err(error),
             }
         }

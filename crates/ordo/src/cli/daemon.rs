@@ -4,16 +4,16 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen for HTTP [default: 127.0.0.1:7070]
+    /// The address to listen on for HTTP [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// The file or the PostgreSQL database (postgres://user@host/name) that keeps everything [default: .ordo/orchestrator.db]
+    /// The store: a file, or a PostgreSQL database (postgres://user@host/name) [default: .ordo/orchestrator.db]
     #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<String>,
     /// How often to scan for due jobs; a job due before the next scan still fires on time [default: 1s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
-    /// What this node does; less than all three only where nodes share a database
+    /// The roles of this node; fewer than all three only where nodes share a database
     #[arg(long, value_name = "ROLES", value_delimiter = ',', value_enum, default_values_t = DaemonRole::ALL)]
     pub(crate) roles: Vec<DaemonRole>,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct OrchestrateArgs {
     /// How often to scan for due jobs; a bare number is seconds [default: 60s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) tick_rate: Option<String>,
-    /// The file that keeps everything [default: .ordo/orchestrator.db]
+    /// The store file [default: .ordo/orchestrator.db]
     #[arg(long, value_name = "PATH")]
     pub(crate) db: Option<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct DaemonArgs {
     /// What to log: error, warn, info, debug, trace, or a filter like ordo_engine=debug [default: ORDO_LOG, then info]
     #[arg(long, value_name = "FILTER")]
     pub(crate) log_level: Option<String>,
-    /// How to log [default: pretty]
+    /// The log format [default: pretty]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 }

@@ -7,16 +7,16 @@ use super::values::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecutorArgs {
-    /// Jobs of this group are its own
+    /// The group whose jobs it runs
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) group: String,
-    /// How people know it [default: the machine's name and the process]
+    /// The name of the executor [default: the host name and the process id]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// How many runs it takes at once
+    /// How many runs it accepts at once
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) capacity: u32,
-    /// Which of its tools it offers [default: all: the built-in ones and those of its configuration]
+    /// The tools it offers [default: all: the built-in ones and those of its configuration]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// How long running work may take to finish when the executor is stopped

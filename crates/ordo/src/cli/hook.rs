@@ -11,27 +11,27 @@ use super::values;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HookSubcommand {
-    /// Add a hook: an address that others call, and jobs listen to
+    /// Add a hook: a URL that others call and that starts jobs
     Add(HookArgs),
-    /// Change how a hook verifies and filters; what is not given stays
+    /// Change how a hook verifies and filters; options that are not given stay as they are
     Update(HookUpdateArgs),
     /// List hooks
     #[command(visible_alias = "ls")]
     List(Pages),
     /// Show one hook in full
     Show(SlugArg),
-    /// Remove a hook; jobs that listen to it stay
+    /// Remove a hook; the jobs it starts stay
     #[command(visible_alias = "rm")]
     Remove(SlugArg),
-    /// What came in, newest first, and what became of it
+    /// List deliveries, newest first, and what they started
     Deliveries(DeliveriesArgs),
-    /// Bring a delivery to every job that listens now, once more
+    /// Replay a delivery to every job that listens now
     Replay(ReplayArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SlugArg {
-    /// The end of the hook's address: /hooks/SLUG
+    /// The last part of the hook's URL: /hooks/SLUG
     pub(crate) slug: String,
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct SlugArg {
 pub(crate) struct HookUpdateArgs {
     #[command(flatten)]
     pub(crate) terms: HookArgs,
-    /// Verify callers no more: whoever knows the address may call it then
+    /// Stop verifying callers: anyone who knows the URL may call it
     #[arg(long, conflicts_with = "verify")]
     pub(crate) no_verify: bool,
-    /// Let every payload pass
+    /// Remove the filter
     #[arg(long, conflicts_with = "filter")]
     pub(crate) no_filter: bool,
 }
@@ -57,16 +57,16 @@ pub(crate) struct HookArgs {
     /// The secret shared with the sender; @FILE reads it from a file, @- from standard input
     #[arg(long, value_name = "SECRET", value_parser = secret, group = "any_secret", requires = "verify")]
     pub(crate) secret: Option<String>,
-    /// The name of a secret that is kept already (ordo secret set)
+    /// The name of a stored secret (ordo secret set)
     #[arg(long, value_name = "NAME", group = "any_secret", requires = "verify")]
     pub(crate) secret_name: Option<String>,
     /// For hmac: the header with the signature [default: X-Signature-256, then X-Signature]
     #[arg(long, value_name = "NAME", requires = "verify")]
     pub(crate) header: Option<String>,
-    /// Only payloads of which this is true: /ref=refs/heads/main, /action!=closed, /pull_request, or JSON
+    /// Accept only payloads that match: /ref=refs/heads/main, /action!=closed, /pull_request, or JSON
     #[arg(long, value_name = "FILTER", value_parser = filter)]
     pub(crate) filter: Option<Filter>,
-    /// Payloads larger than this are refused [default: 1048576]
+    /// The largest payload in bytes [default: 1048576]
     #[arg(long, value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
 }

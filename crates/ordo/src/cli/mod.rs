@@ -26,15 +26,15 @@ First steps:
   ordo serve                                   the daemon; leave it running
   ordo job add hello --every 10s -- echo hi    in another terminal
   ordo run list                                what ran
-  ordo run logs -f hello                       what it says
+  ordo run logs -f hello                       what it prints
 
-Exit codes: 0 done, 1 refused or failed, 2 misused, 3 no server.";
+Exit codes: 0 success, 1 refused or failed, 2 usage error, 3 server unreachable.";
 
 /// What `--version` says; `-V` says only the first line.
 static LONG_VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zones::bundled()));
 
-/// Runs jobs on time and lets people know when it could not.
+/// Runs jobs on time, and alerts people when it could not.
 #[derive(Debug, Parser)]
 #[command(name = "ordo", version, long_version = LONG_VERSION.as_str(), after_help = AFTER, propagate_version = true, subcommand_required = true)]
 pub(crate) struct Cli {
@@ -47,18 +47,42 @@ pub(crate) struct Cli {
 /// Understood by every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
-    /// How to print data
+    /// The output format
     #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(crate) output: Format,
     /// The daemon to talk to: https://…, http://… or unix:PATH [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
     #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<String>,
-    /// Trust the authority with this certificate (PEM) too when talking to a daemon over https://
+    /// Also trust the certificate authority in this PEM file for https://
     #[arg(long, global = true, env = "ORDO_CA_FILE", value_name = "FILE", hide_env_values = true)]
     pub(crate) ca_file: Option<PathBuf>,
-    /// Another configuration file than ./ordo.toml
+    /// The configuration file [default: ./ordo.toml]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+/// Shown again and again.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct RefreshArgs {
+    /// Refresh until interrupted, every 2 seconds or as often as given
+    #[arg(long, value_name = "INTERVAL", num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_parser = values::duration)]
+    pub(crate) watch: Option<ordo_model::Millis>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TopArgs {
+    /// How often to refresh
+    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = values::duration)]
+    pub(crate) every: ordo_model::Millis,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    /// A job (label or id), a run id, or a page: jobs, runs, incidents, hooks, executors, nodes [default: the home page]
+    pub(crate) object: Option<String>,
+    /// Only print the URL
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -76,62 +100,76 @@ pub(crate) enum OrdoCommand {
     Orchestrate(daemon::OrchestrateArgs),
     /// Look around: a throw-away server with a made-up fleet and a week of history; needs nothing, leaves nothing
     Demo(daemon::DemoArgs),
-    /// Run the work of a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
+    /// Run an executor for a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
     Executor(executor::ExecutorArgs),
-    /// Who runs the work, here and elsewhere
-    Executors,
-    /// Add, look at and change jobs
+    /// List the executors, here and elsewhere
+    Executors(RefreshArgs),
+    /// Add, inspect and change jobs
     #[command(subcommand, visible_alias = "jobs")]
     Job(job::JobSubcommand),
-    /// Look at runs, their logs, cancel or repeat them
+    /// Inspect runs and their logs; cancel or retry them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
     /// Import jobs from cron, systemd, Kubernetes, Quartz, GitHub Actions or Dkron
     #[command(subcommand)]
     Import(import::ImportCommand),
-    /// Let others start jobs: addresses for webhooks, and what came in
+    /// Manage inbound webhooks and their deliveries
     #[command(subcommand, visible_alias = "hooks")]
     Hook(hook::HookSubcommand),
-    /// Start and work on incidents
+    /// Open, update and export incidents
     #[command(subcommand, visible_alias = "incidents")]
     Incident(alerting::incident::IncidentSubcommand),
-    /// See which notifications were sent, and replay those that could not be delivered
+    /// List notifications, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
     Notification(alerting::notification::NotificationSubcommand),
-    /// Expect a sign of life from work that runs elsewhere
+    /// Monitor work that runs elsewhere by its heartbeat
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(alerting::monitor::MonitorSubcommand),
     /// Run a command and ping a monitor with its outcome: ordo watch --monitor backup -- ./backup.sh
     Watch(alerting::monitor::WatchArgs),
-    /// Understand cron expressions; needs no daemon
+    /// Explain cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
-    /// Keep values that jobs refer to and nobody sees
+    /// Manage secrets: values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
     Secret(secret::SecretSubcommand),
-    /// Say who is let in, and as what
+    /// Manage API tokens and their roles
     #[command(subcommand, visible_alias = "tokens")]
     Token(token::TokenCommand),
     /// Check, back up and repair the store
     #[command(subcommand)]
     Store(store::StoreCommand),
-    /// The nodes that share a store
+    /// List and drain the nodes that share a store
     #[command(subcommand, visible_alias = "nodes")]
     Node(node::NodeCommand),
-    /// Send events to URLs, as signed webhooks
+    /// Manage subscriptions: events sent to URLs as signed webhooks
     #[command(subcommand, visible_alias = "subscriptions")]
     Subscription(alerting::subscription::SubscriptionSubcommand),
-    /// How the daemon is doing
-    Status,
-    /// The effective configuration, and where each value came from
+    /// Show how the daemon is doing
+    Status(RefreshArgs),
+    /// Watch the daemon live: what runs, what waits, what fires next
+    Top(TopArgs),
+    /// Check this installation: configuration, permissions, clock, disk, port, store, time zone data
+    Doctor,
+    /// Open the dashboard in a browser: ordo open, ordo open nightly-report
+    Open(OpenArgs),
+    /// Show the version of this program and of the daemon
+    Version,
+    /// Show the effective configuration, and where each value came from
     Config {
-        /// Every key there is instead, with its default, its variable and what it is for
+        /// List every key instead, with its default, its variable and its meaning
         #[arg(long)]
         keys: bool,
     },
-    /// Print the completions for a shell
+    /// Print the completions for a shell; job labels are completed from the daemon
     Completions { shell: clap_complete::Shell },
-    /// Measure this machine
+    /// Write the manual pages: ordo man --dir /usr/local/share/man/man1
+    Man {
+        /// Where to write them [default: the page of ordo itself to standard output]
+        #[arg(long, value_name = "FOLDER")]
+        dir: Option<PathBuf>,
+    },
+    /// Benchmark Ordo on this machine
     Bench(ordo_bench::BenchArgs),
 }
 

@@ -4,14 +4,14 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NodeCommand {
-    /// The nodes that share the store
+    /// List the nodes that share the store
     #[command(visible_alias = "ls")]
     List,
-    /// Have a node leave new work to the others, before it is stopped or upgraded
+    /// Drain a node before it is stopped or upgraded: others take over new work
     Drain {
         /// The name of the node
         name: String,
-        /// Undo: let the node take work again
+        /// Undo: let the node accept work again
         #[arg(long)]
         undo: bool,
     },

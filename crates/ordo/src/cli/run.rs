@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::job::Pages;
+use super::RefreshArgs;
+use super::job::{Pages, labels};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunCommand {
@@ -11,7 +12,7 @@ pub(crate) enum RunCommand {
     List(RunListArgs),
     /// Show one run in full
     Show(RunArg),
-    /// What a run printed
+    /// Print what a run wrote
     Logs(LogsArgs),
     /// Stop a run
     Cancel(RunArg),
@@ -21,14 +22,15 @@ pub(crate) enum RunCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArg {
-    /// A run's id, or a job's label or id for its newest run
+    /// A run's id (its beginning will do), or a job's label or id for its newest run
+    #[arg(add = labels())]
     pub(crate) run: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunListArgs {
-    /// Only runs of this job, by id or label
-    #[arg(long, value_name = "JOB")]
+    /// Only runs of this job, by label or id
+    #[arg(long, value_name = "JOB", add = labels())]
     pub(crate) job: Option<String>,
     /// Only runs with this status: pending, running, completed, failed, cancelled or skipped
     #[arg(long, value_name = "STATUS")]
@@ -38,16 +40,18 @@ pub(crate) struct RunListArgs {
     pub(crate) since: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
+    #[command(flatten)]
+    pub(crate) watch: RefreshArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// Go on until the run is over
+    /// Follow the run to its end; with the label of a job that fires by itself, go on with its next run
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Begin each line with its time
+    /// Print the time of each line before it
     #[arg(long, short)]
     pub(crate) timestamps: bool,
 }

@@ -6,21 +6,21 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretSubcommand {
-    /// Keep a value under a name; jobs refer to it by {"secret": "NAME"}
+    /// Store a secret; jobs refer to it by {"secret": "NAME"}
     Set(SetArgs),
-    /// The names of all secrets
+    /// List the names of all secrets
     #[command(visible_alias = "ls")]
     List,
-    /// Forget a secret
+    /// Remove a secret
     #[command(visible_alias = "rm")]
     Remove(NameArg),
-    /// Seal all secrets with the first key of the key file, after a new one was put there
+    /// Re-encrypt all secrets with the first key of the key file
     Reseal,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct NameArg {
-    /// Letters, digits, '.', '_' and '-'
+    /// The name: letters, digits, '.', '_' and '-'
     pub(crate) name: String,
 }
 
@@ -32,7 +32,7 @@ not shown. The newline behind a value of one line does not belong to it."
 pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) name: NameArg,
-    /// The file that holds the value; `-` is standard input
+    /// The file with the value; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) value_file: Option<PathBuf>,
 }

@@ -6,19 +6,19 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Prove that everything stored agrees with the events
+    /// Check that everything stored agrees with the events
     Check(StoreArg),
-    /// Rebuild everything that follows from the events; stop the daemon first
+    /// Rebuild everything derived from the events; stop the daemon first
     Reindex(StoreArg),
-    /// How much is stored
+    /// Show how much is stored
     Stats(StoreArg),
-    /// Copy one moment of the store to a new file
+    /// Back up the store to a new file, as of one moment
     Backup(BackupArgs),
-    /// Give unused space back to the disk; stop the daemon first
+    /// Return unused space to the disk; stop the daemon first
     Compact(StoreArg),
-    /// Put a backup in the store's place; stop the daemon first
+    /// Restore a backup; stop the daemon first
     Restore(RestoreArgs),
-    /// Move everything to another store, from a file to a database or back; stop the daemon first
+    /// Copy everything to another store, from a file to a database or back; stop the daemon first
     Copy(CopyArgs),
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct CopyArgs {
     /// The store to read: a file or a database's URL
     #[arg(value_name = "FROM")]
     pub(crate) from: PathBuf,
-    /// The store to make: a file or a database's URL; a copy that was broken off goes on
+    /// The store to create: a file or a database's URL; an interrupted copy is resumed
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
 }
@@ -41,7 +41,7 @@ pub(crate) struct StoreArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file to make; it must not exist yet
+    /// The file to create; it must not exist yet
     pub(crate) to: PathBuf,
     #[command(flatten)]
     pub(crate) store: StoreArg,
@@ -53,7 +53,7 @@ pub(crate) struct RestoreArgs {
     pub(crate) from: PathBuf,
     #[command(flatten)]
     pub(crate) store: StoreArg,
-    /// Replace a store that is there; it is kept beside it as PATH.before-restore
+    /// Replace an existing store; it is kept as PATH.before-restore
     #[arg(long)]
     pub(crate) replace: bool,
 }

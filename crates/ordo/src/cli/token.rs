@@ -7,24 +7,24 @@ use super::values::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token; it is shown this once
+    /// Create a token; it is shown only once
     Add(TokenAddArgs),
-    /// All tokens, without their text
+    /// List tokens, without their text
     #[command(visible_alias = "ls")]
     List,
-    /// Let nobody in with this token any more
+    /// Revoke a token
     #[command(visible_alias = "remove")]
     Revoke(RevokeArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenAddArgs {
-    /// What it is for: letters, digits, '.', '_', '-' and '@'
+    /// The name: letters, digits, '.', '_', '-' and '@'
     pub(crate) name: String,
-    /// What its holder may do
+    /// The role of its holder
     #[arg(long, value_enum, value_name = "ROLE")]
     pub(crate) role: RoleName,
-    /// When it ends by itself: 90d, 12h [default: never]
+    /// When it expires: 90d, 12h [default: never]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) expires: Option<Millis>,
     /// A group that executors with this token may serve; may be repeated [default: any]
@@ -43,15 +43,15 @@ pub(crate) struct RevokeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleName {
-    /// Everything
+    /// May do everything
     Admin,
-    /// Reads; changes jobs, runs and incidents
+    /// May read, and change jobs, runs and incidents
     Operator,
-    /// Reads
+    /// May read
     Viewer,
-    /// Speaks the protocol of executors
+    /// May act as an executor
     Executor,
-    /// Reads; changes hooks
+    /// May read, and change hooks
     HookManager,
     /// Pings monitors by name, in the path of a ping; nothing else
     Pinger,

@@ -33,7 +33,21 @@ pub(crate) fn json(text: &str) -> Result<Value, String> {
         Some("-") => std::io::read_to_string(std::io::stdin()).map_err(|error| format!("standard input: {error}"))?,
         Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
     };
-    serde_json::from_str(&read).map_err(|error| format!("not JSON: {error}"))
+    serde_json::from_str(&read).map_err(|error| not_json(&error))
+}
+
+/// What is wrong with a text that should be JSON, and where.
+fn not_json(error: &serde_json::Error) -> String {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    match error.classify() {
+        serde_json::error::Category::Eof => format!("not JSON: it ends too early ({place})"),
+        serde_json::error::Category::Syntax => {
+            format!(
+                "not JSON ({place}): names and texts stand in double quotes; for a shell put single quotes around it all"
+            )
+        }
+        serde_json::error::Category::Data | serde_json::error::Category::Io => format!("not JSON ({place}): {error}"),
+    }
 }
 
 /// One of the names that a type has.
@@ -71,7 +85,8 @@ mod tests {
 
     #[test]
     fn broken_json_is_said_to_be_broken() {
-        assert!(json("{oops").unwrap_err().starts_with("not JSON"));
+        assert!(json("{oops").unwrap_err().contains("line 1, column 2): names and texts stand in double quotes"));
+        assert!(json("{\"a\": ").unwrap_err().contains("ends too early"));
         assert!(json("@/nowhere/x.json").unwrap_err().contains("/nowhere/x.json"));
     }
 }

@@ -1,4 +1,6 @@
-//! Jobs and runs by the names people have for them: an id, or a label.
+//! Jobs, runs and incidents by the names people have for them: a label, an id, or the beginning of an id.
+//!
+//! Invariant: a beginning that more than one thing has is refused with what it could mean, and never guessed.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -6,9 +8,12 @@ use uuid::Uuid;
 use super::pages;
 use super::talk::CommandSession;
 use crate::error::{Error, Result};
+use crate::output::short_id;
 
 /// How many jobs of one label are listed.
 const SAME_LABEL_MAX: usize = 20;
+/// The beginning of an id is looked for among so many: what a table has shown is among the newest.
+const LOOKED_THROUGH: usize = 2_000;
 
 /// The id of a job. Of several with the label, the only one that is not over is meant.
 pub(crate) async fn job(talk: &CommandSession, name: &str) -> Result<String> {
@@ -20,7 +25,10 @@ pub(crate) async fn job(talk: &CommandSession, name: &str) -> Result<String> {
     match (alive.as_slice(), found.as_slice()) {
         ([one], _) => Ok(text(one, "id")),
         ([], [one]) => Ok(text(one, "id")),
-        ([], []) => Err(Error::failed(format!("no job is called {name:?}")).hint("see: ordo job list")),
+        ([], []) => match beginning(talk, "/v1/jobs", "job", name).await? {
+            Some(id) => Ok(id),
+            None => Err(Error::failed(format!("no job is called {name:?}")).hint("see: ordo job list")),
+        },
         ([], many) => Err(ambiguous(name, many.iter())),
         (many, _) => Err(ambiguous(name, many.iter().copied())),
     }
@@ -31,23 +39,62 @@ fn is_over(job: &Value) -> bool {
 }
 
 fn ambiguous<'a>(name: &str, jobs: impl Iterator<Item = &'a Value>) -> Error {
-    let line = |job: &Value| (text(job, "id"), format!("{}, made {}", text(job, "state"), text(job, "created_at")));
-    Error::failed(format!("several jobs are called {name:?}"))
-        .fields(jobs.map(line).collect())
-        .hint("name it by its id")
+    let line = |job: &Value| (text(job, "id"), format!("{}, created {}", text(job, "state"), text(job, "created_at")));
+    Error::failed(format!("several jobs are called {name:?}")).fields(jobs.map(line).collect()).hint("use the id")
+}
+
+/// The id that begins so, if it is the only one.
+pub(crate) async fn beginning(talk: &CommandSession, path: &str, noun: &str, name: &str) -> Result<Option<String>> {
+    if !short_id::is_short(name) {
+        return Ok(None);
+    }
+    let wanted = name.to_ascii_lowercase();
+    let items = pages::items(talk, path, &[], LOOKED_THROUGH).await?.items;
+    let found: Vec<&Value> = items.iter().filter(|item| text(item, "id").starts_with(&wanted)).collect();
+    match found.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(text(one, "id"))),
+        many => {
+            let name_of =
+                |item: &Value| if item["title"].is_string() { text(item, "title") } else { text(item, "label") };
+            let lines = many.iter().take(SAME_LABEL_MAX).map(|item| (text(item, "id"), name_of(item))).collect();
+            Err(Error::failed(format!("several {noun} ids begin with {name}")).fields(lines).hint("use more of the id"))
+        }
+    }
+}
+
+/// A run, and whether it was named by its job.
+#[derive(Debug)]
+pub(crate) struct FoundRun {
+    pub(crate) id: String,
+    /// The job, if the name was the job's.
+    pub(crate) of_job: Option<String>,
 }
 
 /// The id of a run: its own, or that of a job's newest run.
 pub(crate) async fn run(talk: &CommandSession, name: &str) -> Result<String> {
-    if name.parse::<Uuid>().is_ok() && is_run(talk, name).await? {
-        return Ok(name.to_owned());
+    run_or_newest(talk, name).await.map(|found| found.id)
+}
+
+pub(crate) async fn run_or_newest(talk: &CommandSession, name: &str) -> Result<FoundRun> {
+    if name.parse::<Uuid>().is_ok() {
+        if is_run(talk, name).await? {
+            return Ok(FoundRun { id: name.to_owned(), of_job: None });
+        }
+    } else if let Some(id) = beginning(talk, "/v1/runs", "run", name).await? {
+        return Ok(FoundRun { id, of_job: None });
     }
     let job = job(talk, name).await?;
-    let newest = pages::items(talk, "/v1/runs", &[("job_id", Some(job))], 1).await?.items;
-    match newest.first() {
-        Some(run) => Ok(text(run, "id")),
+    match newest(talk, &job).await? {
+        Some(id) => Ok(FoundRun { id, of_job: Some(job) }),
         None => Err(Error::failed(format!("{name} has not run yet")).hint("see when it will: ordo job preview")),
     }
+}
+
+/// The newest run of a job.
+pub(crate) async fn newest(talk: &CommandSession, job: &str) -> Result<Option<String>> {
+    let newest = pages::items(talk, "/v1/runs", &[("job_id", Some(job.to_owned()))], 1).await?.items;
+    Ok(newest.first().map(|run| text(run, "id")))
 }
 
 /// An id may also be a job's.

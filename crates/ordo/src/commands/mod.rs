@@ -1,9 +1,8 @@
 //! What each command does, one file per family.
 
+pub(crate) mod about;
 mod actor;
 mod alerting;
-mod completions;
-mod config;
 mod confirm;
 mod cron;
 mod executors;
@@ -11,11 +10,11 @@ mod find;
 mod hook;
 mod import;
 mod job;
+mod live;
 mod node;
 mod pages;
 mod run;
 mod secret;
-mod status;
 mod store;
 mod talk;
 mod token;
@@ -31,7 +30,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         OrdoCommand::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
         OrdoCommand::Demo(args) => crate::demo::run(args),
         OrdoCommand::Executor(args) => crate::executor::run(args, &common),
-        OrdoCommand::Executors => wait(executors::run(&CommandSession::new(&common)?)),
+        OrdoCommand::Executors(watch) => wait(executors::run(&CommandSession::new(&common)?, watch)),
         OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Run(command) => wait(run::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Incident(command) => wait(alerting::incident::run(&CommandSession::new(&common)?, command)),
@@ -50,10 +49,15 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
             wait(alerting::subscription::run(&CommandSession::new(&common)?, command))
         }
         OrdoCommand::Token(command) => wait(token::run(&CommandSession::new(&common)?, command)),
-        OrdoCommand::Status => wait(status::run(&CommandSession::new(&common)?)),
-        OrdoCommand::Config { keys: true } => config::keys(common.output),
-        OrdoCommand::Config { keys: false } => config::run(common.config.as_deref(), common.output),
-        OrdoCommand::Completions { shell } => completions::run(shell),
+        OrdoCommand::Status(watch) => wait(live::status::run(&CommandSession::new(&common)?, watch)),
+        OrdoCommand::Top(args) => wait(live::top::run(&CommandSession::new(&common)?, &args)),
+        OrdoCommand::Open(args) => wait(live::open::run(&CommandSession::new(&common)?, &args)),
+        OrdoCommand::Doctor => wait(about::doctor::run(&common)),
+        OrdoCommand::Version => wait(about::version::run(&CommandSession::new(&common)?)),
+        OrdoCommand::Man { dir } => about::man::run(dir.as_deref()),
+        OrdoCommand::Config { keys: true } => about::config::keys(common.output),
+        OrdoCommand::Config { keys: false } => about::config::run(common.config.as_deref(), common.output),
+        OrdoCommand::Completions { shell } => about::completions::run(shell),
         OrdoCommand::Bench(args) => bench(&args),
     }
 }

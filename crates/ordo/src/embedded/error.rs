@@ -8,7 +8,9 @@ use ordo_store::Fault;
 pub enum Error {
     /// The job can never work as it is written; says what to do.
     Invalid(String),
-    /// The order was refused, or could not be carried out.
+    /// The run did not complete; says why.
+    Failed(String),
+    /// The command was refused, or could not be carried out.
     Refused(SubmitError),
     /// The store failed.
     Store(Fault),
@@ -21,7 +23,7 @@ pub enum Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Error::Invalid(message) => f.write_str(message),
+            Error::Invalid(message) | Error::Failed(message) => f.write_str(message),
             Error::Refused(error) => error.fmt(f),
             Error::Store(fault) => fault.fmt(f),
             Error::NotSettable => f.write_str("the clock of this Ordo cannot be set: open it with_clock"),
@@ -35,7 +37,7 @@ impl std::error::Error for Error {
         match self {
             Error::Refused(error) => Some(error),
             Error::Store(fault) => Some(fault),
-            Error::Invalid(_) | Error::NotSettable | Error::NotQuiet => None,
+            Error::Invalid(_) | Error::Failed(_) | Error::NotSettable | Error::NotQuiet => None,
         }
     }
 }

@@ -20,6 +20,15 @@ pub struct Context {
 }
 
 impl Context {
+    pub(super) fn of(work: Work) -> Context {
+        Context { work }
+    }
+
+    /// The label of the job.
+    pub fn label(&self) -> &str {
+        &self.work.label
+    }
+
     /// The job.
     pub fn job_id(&self) -> JobId {
         self.work.job_id
@@ -84,7 +93,7 @@ where
     async fn run(&self, work: Work) -> Result<Value, Failure> {
         let input = I::deserialize(&work.input).map_err(|error| Failure::new(format!("input: {error}")))?;
         let cancel = work.cancel.clone();
-        let working = (self.function)(input, Context { work });
+        let working = (self.function)(input, Context::of(work));
         let done = tokio::select! {
             done = working => done,
             () = cancel.cancelled() => return Err(Failure::new("stopped")),

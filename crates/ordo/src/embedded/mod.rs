@@ -4,6 +4,9 @@
 
 mod error;
 mod handler;
+mod jobs;
+mod key;
+mod layer;
 mod new_job;
 mod opening;
 mod stepping;
@@ -15,13 +18,17 @@ use ordo_engine::change_hint::ChangeHint;
 use ordo_engine::clock::SetClock;
 use ordo_engine::run_list::RunFilter;
 use ordo_engine::{Engine, SubmitError};
-use ordo_model::job::{Command, Definition, Job, Run};
+use ordo_model::job::{Command, Definition, Job, Run, RunStatus};
 use ordo_model::{JobId, RunId, Timestamp};
 use tokio::sync::broadcast::error::RecvError;
 
 pub use error::Error;
 pub use handler::Context;
+pub use jobs::Ensured;
+pub use key::ToolKey;
+pub use layer::Call;
 pub use new_job::JobBuilder;
+use opening::HostStore;
 pub use opening::Opening;
 
 /// How many runs of a job are listed.
@@ -37,16 +44,28 @@ pub struct Ordo {
 impl Ordo {
     /// Begins to open the store at this path; it is made on first use.
     pub fn open(path: impl Into<std::path::PathBuf>) -> Opening {
-        Opening::at(Some(path.into()))
+        Opening::on(HostStore::File(path.into()))
     }
 
     /// The same in memory: for tests.
     pub fn in_memory() -> Opening {
-        Opening::at(None)
+        Opening::on(HostStore::Memory)
     }
 
-    /// Adds a job. Answers when it is durable.
+    /// Begins to open a PostgreSQL database (`postgres://user@host/name`). Several programs, and `ordo serve`, may share
+    /// it: give each a [node name](Opening::node) of its own.
+    pub fn postgres(url: impl Into<String>) -> Opening {
+        Opening::on(HostStore::Database(url.into()))
+    }
+
+    /// Adds a job and returns it once it is durable. Called twice it adds two: see [`Ordo::ensure`].
     pub async fn schedule(&self, job: JobBuilder) -> Result<Job, Error> {
+        let accepted = self.engine.schedule(self.checked(job)?, false).await?;
+        Ok(Job::clone(&accepted.job))
+    }
+
+    /// A definition whose tool is there and takes its input.
+    fn checked(&self, job: JobBuilder) -> Result<Definition, Error> {
         let definition: Definition = job.try_into()?;
         let Some(tool) = self.engine.tools().get(&definition.tool_name) else {
             return Err(Error::Invalid(format!(
@@ -55,11 +74,10 @@ impl Ordo {
             )));
         };
         tool.check(&definition.tool_input).map_err(|message| Error::Invalid(format!("input: {message}")))?;
-        let accepted = self.engine.schedule(definition, false).await?;
-        Ok(Job::clone(&accepted.job))
+        Ok(definition)
     }
 
-    /// Runs a job once, now. Answers when that is durable.
+    /// Runs a job once, now. Returns when that is durable.
     pub async fn trigger(&self, job: JobId) -> Result<RunId, Error> {
         let accepted = self.engine.submit(job, Command::Trigger { tool_input: None, traceparent: None }).await?;
         let begun = accepted.run_begun().map(|run| run.id);
@@ -123,6 +141,22 @@ impl Ordo {
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err(Error::Refused(SubmitError::Stopped)),
             }
+        }
+    }
+
+    /// Waits for the end of a run and returns what its handler returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Failed`] if the run did not complete; [`Error::Invalid`] if its result is not of the key's type.
+    pub async fn result<I, O: serde::de::DeserializeOwned>(&self, key: ToolKey<I, O>, id: RunId) -> Result<O, Error> {
+        match self.ended(id).await?.status {
+            RunStatus::Completed { result, .. } => O::deserialize(&result).map_err(|error| {
+                Error::Invalid(format!("the result of {} is not what its key says: {error}", key.name()))
+            }),
+            RunStatus::Failed { reason } | RunStatus::Cancelled { reason } => Err(Error::Failed(reason)),
+            RunStatus::Skipped { reason, .. } => Err(Error::Failed(format!("skipped: {reason:?}"))),
+            RunStatus::Pending { .. } | RunStatus::Running { .. } => Err(Error::NotQuiet),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ordo_model::job::Definition;
-use ordo_model::{Millis, Timestamp};
+use ordo_model::job::{Block, Definition, Misfire};
+use ordo_model::{JobId, Millis, Timestamp, strict};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -40,8 +40,7 @@ impl JobBuilder {
     /// Fires again and again, the first time after one interval.
     #[must_use]
     pub fn every(self, interval: Duration) -> JobBuilder {
-        let interval = Millis::from_ms(u64::try_from(interval.as_millis()).unwrap_or(u64::MAX));
-        self.with("trigger", json!({ "type": "scheduled", "every": interval }))
+        self.with("trigger", json!({ "type": "scheduled", "every": millis(interval) }))
     }
 
     /// Fires once.
@@ -56,11 +55,58 @@ impl JobBuilder {
         self.with("trigger", json!({ "type": "scheduled", "cron": expression, "timezone": timezone }))
     }
 
+    /// A description for people.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> JobBuilder {
+        self.with("description", json!(text.into()))
+    }
+
+    /// How long one attempt may take; an hour without it.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> JobBuilder {
+        self.with("timeout", json!(millis(timeout)))
+    }
+
+    /// 0 to 9: among waiting runs the highest goes first.
+    #[must_use]
+    pub fn priority(self, priority: u8) -> JobBuilder {
+        self.with("priority", json!(priority))
+    }
+
+    /// What to do when it is due while it still runs.
+    #[must_use]
+    pub fn block(self, block: Block) -> JobBuilder {
+        self.with("block", json!(block))
+    }
+
+    /// What to do about occurrences that were missed.
+    #[must_use]
+    pub fn misfire(self, misfire: Misfire) -> JobBuilder {
+        self.with("misfire", json!(misfire))
+    }
+
+    /// Running it twice does no harm: an attempt that a crash cut off is tried again.
+    #[must_use]
+    pub fn idempotent(self) -> JobBuilder {
+        self.with("idempotent", json!(true))
+    }
+
+    /// Runs when this job has completed; the outcome is the field `after` of its input.
+    #[must_use]
+    pub fn after(self, job: JobId) -> JobBuilder {
+        self.with("after", json!({ "jobs": [job] }))
+    }
+
+    /// How many finished runs are kept, and for how long.
+    #[must_use]
+    pub fn keep(self, runs: u32, age: Duration) -> JobBuilder {
+        self.with("retention", json!({ "runs": runs, "age": millis(age) }))
+    }
+
     /// Failed runs are tried so often in all, with this wait before the second try.
     #[must_use]
     pub fn attempts(self, attempts: u32, backoff: Duration) -> JobBuilder {
-        let backoff = Millis::from_ms(u64::try_from(backoff.as_millis()).unwrap_or(u64::MAX));
-        self.with("retry", json!({ "max_attempts": attempts, "backoff": backoff }))
+        self.with("retry", json!({ "max_attempts": attempts, "backoff": millis(backoff) }))
     }
 
     /// Any other field of a job, as in the HTTP API.
@@ -71,6 +117,10 @@ impl JobBuilder {
     }
 }
 
+fn millis(length: Duration) -> Millis {
+    Millis::from_ms(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
+}
+
 impl TryFrom<JobBuilder> for Definition {
     type Error = Error;
 
@@ -78,7 +128,7 @@ impl TryFrom<JobBuilder> for Definition {
         match job.wrong {
             Some(wrong) => Err(Error::Invalid(wrong)),
             None => {
-                serde_json::from_value(Value::Object(job.fields)).map_err(|error| Error::Invalid(error.to_string()))
+                strict::from_value(Value::Object(job.fields)).map_err(|misread| Error::Invalid(misread.to_string()))
             }
         }
     }

@@ -4,7 +4,7 @@ mod handler;
 
 use std::path::Path;
 
-use ordo_client::executor::{ExecutorOffer, RemoteExecutor};
+use ordo_client::executor::{ConnectionNotice, ExecutorOffer, RemoteExecutor};
 use ordo_engine::Tools;
 
 use crate::cli::Common;
@@ -38,9 +38,10 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     let targets: Vec<String> = std::iter::once(&server).chain(&others).map(|one| one.target().to_string()).collect();
     let targets = targets.join(", ");
     tracing::info!(name, group = args.group, capacity = args.capacity, server = targets, "executor started");
-    eprintln!("ordo executor {name} works for {targets}");
-    let executor = RemoteExecutor::of_cluster(server, others, offer);
-    let executor = executor.with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let executor = RemoteExecutor::of_cluster(server, others, offer)
+        .with_grace(args.grace.to_std())
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .with_notice(ConnectionAnnouncer { name: name.clone(), server: targets });
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");
@@ -48,6 +49,24 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
     executor.run(ToolHandler::new(tools), leave).await?;
     tracing::info!("left");
     Ok(Exit::Done)
+}
+
+/// Says on standard error how the connection stands.
+#[derive(Debug)]
+struct ConnectionAnnouncer {
+    name: String,
+    server: String,
+}
+
+impl ConnectionNotice for ConnectionAnnouncer {
+    fn registered(&self) {
+        eprintln!("ordo executor {} works for {}", self.name, self.server);
+    }
+
+    fn away(&self, error: &ordo_client::Error) {
+        let why = crate::error::chain(error);
+        eprintln!("ordo executor {} cannot connect to {}: {why}; trying again until it can", self.name, self.server);
+    }
 }
 
 /// The tools on offer. What a former generation of this executor left running is ended first.

@@ -4,6 +4,7 @@
 //! (`| head`) ends the command quietly.
 
 pub(crate) mod progress;
+pub(crate) mod short_id;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod time;

@@ -119,7 +119,11 @@ fn a_cron_expression_is_explained_without_a_daemon() {
 fn completions_and_help_exist_for_everything() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(world.ordo(&["completions", shell]).done().out.contains("orchestrate"), "{shell}");
+        assert!(world.ordo(&["completions", shell]).done().out.contains("COMPLETE"), "{shell}");
+        // The script asks the program itself.
+        let mut asked = world.command(&["--", "ordo", "orch"]);
+        let asked = asked.env("COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", "1").output().unwrap();
+        assert!(String::from_utf8_lossy(&asked.stdout).contains("orchestrate"), "{shell}: {asked:?}");
     }
     for words in [&["--help"][..], &["job", "add", "--help"], &["run", "--help"], &["store", "restore", "--help"]] {
         world.ordo(words).done();

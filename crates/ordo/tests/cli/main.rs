@@ -22,3 +22,4 @@ mod hooks;
 mod jobs;
 mod refusals;
 mod store;
+mod terminal;

@@ -15,17 +15,17 @@ pub(crate) enum IncidentSubcommand {
     List(IncidentListArgs),
     /// Show one incident with its timeline
     Show(IncidentArg),
-    /// Say how bad it is: sev1 (worst) to sev5, or high, medium, low
+    /// Set the severity: sev1 (worst) to sev5, or high, medium, low
     Severity(SeverityArgs),
-    /// Assign it to somebody; without a name to nobody
+    /// Assign an incident; without a name, unassign it
     Assign(AssignArgs),
-    /// Say how far it is: open, mitigating, resolved or declined
+    /// Set the status: open, mitigating, resolved or declined
     Status(StatusArgs),
-    /// Acknowledge: somebody is working on it, so nobody else is notified
+    /// Acknowledge an incident, which stops its escalation
     Ack(ActArg),
     /// Add a note to the timeline; one that begins with "Action:" becomes an action item of the export
     Note(NoteArgs),
-    /// Write it down as a Markdown document
+    /// Export an incident as a Markdown document
     Export(ExportArgs),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct IncidentArg {
 /// Who does it.
 #[derive(Debug, Args)]
 pub(crate) struct ActorArg {
-    /// On whose behalf, for the timeline: it is kept beside the name of the token
+    /// The person on whose behalf you act, shown in the timeline beside the token's name
     #[arg(long = "as", value_name = "NAME", env = "USER", hide_env_values = true)]
     pub(crate) actor: Option<String>,
 }
@@ -53,17 +53,17 @@ pub(crate) struct ActArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
-    /// What is wrong, in one line
+    /// The title: what is wrong, in one line
     pub(crate) title: String,
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// sev1 (worst) to sev5, or high, medium, low [default: sev3]
+    /// The severity: sev1 (worst) to sev5, or high, medium, low [default: sev3]
     #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>)]
     pub(crate) severity: Option<Severity>,
-    /// What it is about: of one identifier at most one incident is being worked on
+    /// An identifier of the cause: at most one incident with it is open at a time
     #[arg(long, value_name = "TEXT")]
     pub(crate) identifier: Option<String>,
-    /// A chain of escalation of the daemon's configuration
+    /// The escalation chain, by its name in the daemon's configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) escalation: Option<String>,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct SeverityArgs {
 pub(crate) struct AssignArgs {
     #[command(flatten)]
     pub(crate) incident: IncidentArg,
-    /// To whom
+    /// The assignee
     pub(crate) assignee: Option<String>,
     #[command(flatten)]
     pub(crate) actor: ActorArg,
@@ -119,7 +119,7 @@ pub(crate) struct StatusArgs {
     /// open, mitigating, resolved or declined
     #[arg(value_parser = named::<IncidentStatus>)]
     pub(crate) status: IncidentStatus,
-    /// Why, or how
+    /// A comment on the change
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(crate) struct NoteArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) incident: IncidentArg,
-    /// The zone in which times are shown [default: UTC]
+    /// The time zone of the times shown [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
     /// The file to write instead of standard output

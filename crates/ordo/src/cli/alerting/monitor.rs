@@ -19,7 +19,7 @@ pub(crate) enum MonitorSubcommand {
         /// The monitor's name
         name: String,
     },
-    /// Forget a monitor and its pings
+    /// Remove a monitor and its pings
     Remove {
         /// The monitor's name
         name: String,
@@ -29,24 +29,24 @@ pub(crate) enum MonitorSubcommand {
 #[derive(Debug, Args)]
 pub(crate) struct AddMonitorArgs {
     pub(crate) name: String,
-    /// A ping at least this often
+    /// The longest time between two pings
     #[arg(long, value_name = "DURATION", value_parser = duration, group = "rule", required = true)]
     pub(crate) every: Option<Millis>,
-    /// A ping after each of these times: "0 2 * * *"
+    /// When a ping is expected, as a cron expression: "0 2 * * *"
     #[arg(long, value_name = "EXPR", group = "rule")]
     pub(crate) cron: Option<String>,
-    /// The zone of --cron [default: UTC]
+    /// The time zone of --cron [default: UTC]
     #[arg(long, value_name = "ZONE", requires = "cron")]
     pub(crate) tz: Option<String>,
-    /// How much later a ping may come, and how long a run may take [default: 5m]
+    /// How late a ping may be, and how long a run may take [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) grace: Option<Millis>,
-    /// Of the incident that its silence opens: sev1 (worst) to sev5, or high, medium, low [default: sev3]
+    /// The severity of the incident opened when pings stop: sev1 (worst) to sev5, or high, medium, low [default: sev3]
     #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>)]
     pub(crate) severity: Option<Severity>,
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// A chain of escalation of the daemon's configuration
+    /// The escalation chain, by its name in the daemon's configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) escalation: Option<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct WatchArgs {
     /// The monitor to ping
     #[arg(long, value_name = "NAME")]
     pub(crate) monitor: String,
-    /// The command and its arguments, as they are: no shell reads them
+    /// The command and its arguments; no shell interprets them
     #[arg(last = true, value_name = "COMMAND", required = true)]
     pub(crate) command: Vec<String>,
 }

@@ -6,10 +6,10 @@ use crate::cli::job::Pages;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NotificationSubcommand {
-    /// List notifications, by default those that were given up
+    /// List notifications; by default the dead-lettered ones
     #[command(visible_alias = "ls")]
     List(NotificationListArgs),
-    /// Send a notification once more that was given up or delivered
+    /// Send a delivered or dead-lettered notification again
     Replay {
         /// The notification's id
         notification: String,
@@ -18,7 +18,7 @@ pub(crate) enum NotificationSubcommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct NotificationListArgs {
-    /// waiting, delivered or dead-lettered
+    /// The state: waiting, delivered or dead-lettered
     #[arg(long, value_name = "STATE", default_value = "dead_lettered")]
     pub(crate) state: String,
     #[command(flatten)]

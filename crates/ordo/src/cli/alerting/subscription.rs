@@ -8,7 +8,7 @@ use crate::cli::values::named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionSubcommand {
-    /// Send events to a URL, as signed webhooks
+    /// Add a subscription: events go to a URL as signed webhooks
     Add(SubscriptionAddArgs),
     /// List subscriptions
     #[command(visible_alias = "ls")]
@@ -18,7 +18,7 @@ pub(crate) enum SubscriptionSubcommand {
     /// Remove a subscription
     #[command(visible_alias = "rm")]
     Remove(SubscriptionArg),
-    /// Send one message now, and see what the receiver says
+    /// Send a test message now and show the response
     Test(SubscriptionArg),
 }
 
@@ -31,18 +31,18 @@ pub(crate) struct SubscriptionArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct SubscriptionAddArgs {
-    /// Where messages go
+    /// The URL that receives the messages
     pub(crate) url: String,
-    /// Which events: incident.*, job.failed, …; may be given several times
+    /// The events to send: incident.*, job.failed, …; may be given several times
     #[arg(long = "event", value_name = "PATTERN", required = true, value_parser = named::<EventPattern>)]
     pub(crate) events: Vec<EventPattern>,
-    /// Only what concerns jobs with such a label: nightly-*
+    /// Only events of jobs whose label matches: nightly-*
     #[arg(long, value_name = "PATTERN", value_parser = named::<EventPattern>)]
     pub(crate) label: Option<EventPattern>,
-    /// What it is for
+    /// A description
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// A signing secret (whsec_…); one is made and shown if it is left out
+    /// The signing secret (whsec_…) [default: a new one, shown once]
     #[arg(long, value_name = "SECRET", env = "ORDO_WEBHOOK_SECRET", hide_env_values = true)]
     pub(crate) secret: Option<String>,
 }
@@ -57,22 +57,22 @@ pub(crate) struct SubscriptionListArgs {
 pub(crate) struct SubscriptionUpdateArgs {
     #[command(flatten)]
     pub(crate) subscription: SubscriptionArg,
-    /// Where messages go
+    /// The URL that receives the messages
     #[arg(long)]
     pub(crate) url: Option<String>,
-    /// Which events, in the place of those before; may be given several times
+    /// The events to send, replacing the previous ones; may be repeated
     #[arg(long = "event", value_name = "PATTERN", value_parser = named::<EventPattern>)]
     pub(crate) events: Vec<EventPattern>,
-    /// Only what concerns jobs with such a label
+    /// Only events of jobs whose label matches
     #[arg(long, value_name = "PATTERN", value_parser = named::<EventPattern>)]
     pub(crate) label: Option<EventPattern>,
-    /// Sign with a new secret; the one before signs too for a day
+    /// Sign with a new secret; the previous one stays valid for a day
     #[arg(long)]
     pub(crate) new_secret: bool,
-    /// Send nothing until it is enabled again
+    /// Disable the subscription
     #[arg(long, conflicts_with = "enable")]
     pub(crate) disable: bool,
-    /// Send again
+    /// Enable the subscription
     #[arg(long)]
     pub(crate) enable: bool,
 }

@@ -16,40 +16,40 @@ use crate::cli::values::{duration, json, name_or_json, named, typed, variable};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "When")]
 pub(crate) struct TriggerArgs {
-    /// Once, at this time: 2026-12-24T18:00:00Z, "2026-12-24 18:00" or 18:00 in --tz
+    /// Run once, at this time: 2026-12-24T18:00:00Z, "2026-12-24 18:00" or 18:00 in --tz
     #[arg(long, value_name = "TIME", group = "rule")]
     pub(crate) at: Option<String>,
-    /// Once, this much from now: 5m
+    /// Run once, after this delay: 5m
     #[arg(long = "in", value_name = "DURATION", group = "rule", value_parser = duration)]
     pub(crate) after: Option<Millis>,
-    /// Again and again: 10s, 1h30m
+    /// Run at this interval: 10s, 1h30m
     #[arg(long, value_name = "DURATION", group = "rule", value_parser = duration)]
     pub(crate) every: Option<Millis>,
-    /// By a cron expression of 5, 6 or 7 fields: "0 2 * * *"
+    /// Run by a cron expression of 5, 6 or 7 fields: "0 2 * * *"
     #[arg(long, value_name = "EXPR", group = "rule")]
     pub(crate) cron: Option<String>,
-    /// When this hook is called
+    /// Run when this hook is called
     #[arg(long, value_name = "SLUG", group = "rule")]
     pub(crate) on_hook: Option<String>,
-    /// The zone of --cron [default: UTC] and of times without an offset [default: this machine's]
+    /// The time zone of --cron [default: UTC] and of times without an offset [default: this machine's]
     #[arg(long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
-    /// No occurrence before this time
+    /// Do not fire before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) start: Option<String>,
-    /// No occurrence from this time on
+    /// Do not fire at or after this time
     #[arg(long, value_name = "TIME")]
     pub(crate) end: Option<String>,
-    /// Each occurrence up to this much later, always by the same amount
+    /// Delay each occurrence by up to this much; the delay of an occurrence never changes
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) jitter: Option<Millis>,
-    /// A window without occurrences, as JSON: {"days": ["sat", "sun"]}; may be repeated
+    /// A window in which the job does not fire, as JSON: {"days": ["sat", "sun"]}; may be repeated
     #[arg(long, value_name = "JSON", value_parser = typed::<Exclusion>)]
     pub(crate) exclude: Vec<Exclusion>,
-    /// When the clock skips a time of --cron, run at the shift, or not that day: shift or skip [default: shift]
+    /// What to do when the clock skips a time of --cron: run at the shift, or skip that day: shift or skip [default: shift]
     #[arg(long, value_name = "RULE", value_parser = named::<Skipped>, requires = "cron")]
     pub(crate) dst_skipped: Option<Skipped>,
-    /// When the clock repeats a time of --cron, which of the two: first, last or both [default: first]
+    /// When to run if the clock repeats a time of --cron: first, last or both [default: first]
     #[arg(long, value_name = "RULE", value_parser = named::<Repeated>, requires = "cron")]
     pub(crate) dst_repeated: Option<Repeated>,
 }
@@ -64,13 +64,13 @@ pub(crate) struct ActionArgs {
     /// The tool's input: JSON, @file or @- for standard input
     #[arg(long, value_name = "JSON", value_parser = json, conflicts_with = "command")]
     pub(crate) input: Option<Value>,
-    /// A variable for the command; may be repeated
+    /// An environment variable for the command; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "command")]
     pub(crate) env: Vec<(String, String)>,
-    /// The folder the command runs in [default: the daemon's]
+    /// The working directory of the command [default: the daemon's]
     #[arg(long, value_name = "FOLDER", requires = "command")]
     pub(crate) cwd: Option<String>,
-    /// The command and its arguments, as they are: no shell reads them
+    /// The command and its arguments; no shell interprets them
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
@@ -80,87 +80,87 @@ pub(crate) struct ActionArgs {
 #[derive(Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "How")]
 pub(crate) struct PolicyArgs {
-    /// For people
+    /// A description of the job
     #[arg(long, value_name = "TEXT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
-    /// Where people read what to do about it: https://wiki.example.com/runbook
+    /// The runbook: https://wiki.example.com/runbook
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description_url: Option<String>,
-    /// When occurrences were missed: fire_once_now, do_nothing, fire_all, or JSON with cap and window
+    /// What to do about missed occurrences: fire_once_now, do_nothing, fire_all, or JSON with cap and window
     #[arg(long, value_name = "RULE", value_parser = misfire)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) misfire: Option<Misfire>,
-    /// When it is due while it still runs: serial, discard, cover or concurrent
+    /// What to do when the job is due while it still runs: serial, discard, cover or concurrent
     #[arg(long, value_name = "RULE", value_parser = name_or_json::<Block>, conflicts_with = "concurrent")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) block: Option<Block>,
-    /// Up to so many runs side by side
+    /// Allow this many concurrent runs
     #[arg(long, value_name = "N")]
     #[serde(skip)]
     pub(crate) concurrent: Option<u32>,
-    /// Which executor of the group gets a run
+    /// How the executor of a run is chosen
     #[arg(long, value_name = "RULE", value_parser = named::<Routing>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) routing: Option<Routing>,
-    /// The group of executors that may run it [default: default]
+    /// The group of executors that run the job [default: default]
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
-    /// 0 to 9; among jobs due in the same moment the highest goes first [default: 5]
+    /// The priority, 0 to 9; among waiting runs the highest goes first [default: 5]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priority: Option<u8>,
-    /// How long one attempt may take [default: 1h]
+    /// The timeout of one attempt [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Millis>,
-    /// How often a failed run is tried again [default: 0]
+    /// How many times to retry a failed run [default: 0]
     #[arg(long, value_name = "N")]
     #[serde(skip)]
     pub(crate) retry: Option<u32>,
-    /// How long to wait before the first retry; doubled for each one after [default: 2s]
+    /// The delay before the first retry; it doubles with each further one [default: 2s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     #[serde(skip)]
     pub(crate) backoff: Option<Millis>,
-    /// Running it twice does no harm: also retry what a crash of the daemon interrupted
+    /// The job is idempotent: also retry attempts that a crash interrupted
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idempotent: Option<bool>,
-    /// Give a run up that found no executor in this time [default: it waits]
+    /// Give up a run that found no executor within this time [default: wait]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expire_after: Option<Millis>,
-    /// At most so many runs with the same key at once: label:3, or a place in the input: /tenant:3
+    /// The most concurrent runs with the same key: label:3, or by a field of the input: /tenant:3
     #[arg(long, value_name = "KEY:MAX", value_parser = concurrency_key)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) concurrency_key: Option<ConcurrencyKey>,
-    /// At most so many runs with the same key begin in a time: /tenant:10/1m
+    /// The most runs with the same key started in a period: /tenant:10/1m
     #[arg(long, value_name = "KEY:LIMIT/TIME", value_parser = rate_limit)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate_limit: Option<RateLimit>,
-    /// One job, and one triggered run, with the same key in a time: label:1h; with :merge the first one is answered
+    /// Allow one job, and one triggered run, with the same key in a period: label:1h; with :merge a duplicate returns the first one
     #[arg(long, value_name = "KEY:TIME[:merge]", value_parser = unique_key)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unique_key: Option<UniqueKey>,
-    /// Run when this job has ended, by its id or label; may be repeated. What came of it is the input
+    /// Run when this job (label or id) has ended; may be repeated. Its outcome becomes part of the input
     #[arg(long = "after", value_name = "JOB")]
     #[serde(skip)]
     pub(crate) after_jobs: Vec<String>,
-    /// With several --after: when all of them have ended, or at each end of any [default: all]
+    /// With several --after: run when all of them have ended, or whenever one has [default: all]
     #[arg(long, value_name = "all|any", value_parser = named::<AfterMode>, requires = "after_jobs")]
     #[serde(skip)]
     pub(crate) after_mode: Option<AfterMode>,
-    /// Which ends count: success, failure or either [default: success]
+    /// Which outcomes count: success, failure or either [default: success]
     #[arg(long, value_name = "END", value_parser = named::<AfterOn>, requires = "after_jobs")]
     #[serde(skip)]
     pub(crate) after_on: Option<AfterOn>,
-    /// Keep at most so many finished runs [default: 1000]
+    /// How many finished runs to keep [default: 1000]
     #[arg(long, value_name = "N")]
     #[serde(skip)]
     pub(crate) retain_runs: Option<u32>,
-    /// Keep finished runs at most so long [default: 30d]
+    /// How long to keep finished runs [default: 30d]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     #[serde(skip)]
     pub(crate) retain_age: Option<Millis>,
@@ -176,16 +176,16 @@ pub(crate) struct ReactionArgs {
     /// When a run fails for good, open an incident of this severity: sev1 (worst) to sev5, or high, medium, low
     #[arg(long, value_name = "SEVERITY")]
     pub(crate) on_failure_incident: Option<Severity>,
-    /// Only after so many failures in a row [default: 1]
+    /// How many failures in a row open the incident [default: 1]
     #[arg(long, value_name = "N", requires = "on_failure_incident")]
     pub(crate) on_failure_after: Option<u32>,
-    /// When it does not run when it should, open an incident of this severity
+    /// When an occurrence is missed, open an incident of this severity
     #[arg(long, value_name = "SEVERITY")]
     pub(crate) on_missed_incident: Option<Severity>,
-    /// The next completed run resolves the incident; otherwise it leaves a note
+    /// Resolve the incident with the next completed run; without this, the run only adds a note
     #[arg(long)]
     pub(crate) resolve_on_recovery: bool,
-    /// The chain of escalation of these incidents, by its name in the daemon's configuration
+    /// The escalation chain of these incidents, by its name in the daemon's configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) escalation: Option<String>,
 }

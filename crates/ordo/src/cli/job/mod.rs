@@ -3,8 +3,10 @@
 pub(crate) mod definition;
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use serde_json::Value;
 
+use crate::cli::RefreshArgs;
 use crate::cli::values::{count, json};
 use definition::{ActionArgs, PolicyArgs, TriggerArgs};
 
@@ -17,33 +19,39 @@ pub(crate) enum JobSubcommand {
     List(JobListArgs),
     /// Show one job in full
     Show(JobArg),
-    /// What happened to a job, event by event
+    /// Show the history of a job, event by event
     History(HistoryArgs),
-    /// Stop firing until resumed
-    Pause(ReasonArgs),
-    /// Go on firing
-    Resume(JobArg),
-    /// End a job for good; what runs is cancelled too
-    Cancel(CancelJobArgs),
+    /// Stop a job, or all that match a filter, from firing until resumed
+    Pause(ChangeArgs),
+    /// Let a job, or all that match a filter, fire again: ordo job resume --state held
+    Resume(ChangeArgs),
+    /// End a job, or all that match a filter, for good; running work is cancelled too
+    Cancel(ChangeArgs),
     /// Run a job now
     Trigger(TriggerNowArgs),
-    /// Change a job; what is not named stays as it is
+    /// Change a job; fields that are not given stay as they are
     Update(Box<JobUpdateArgs>),
-    /// Run the occurrences of a time that has passed once more
+    /// Run the occurrences of a past period again
     Backfill(BackfillArgs),
-    /// When a job fires next
+    /// Show when a job fires next
     Preview(PreviewArgs),
+}
+
+/// Labels of the daemon's jobs, for the completions of a shell.
+pub(crate) fn labels() -> ArgValueCompleter {
+    ArgValueCompleter::new(crate::commands::about::completions::labels)
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct JobArg {
-    /// A job's id, or its label
+    /// A job's label or id; the beginning of an id will do
+    #[arg(add = labels())]
     pub(crate) job: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct JobAddArgs {
-    /// What people call it
+    /// The name of the job
     pub(crate) label: String,
     #[command(flatten)]
     pub(crate) trigger: TriggerArgs,
@@ -51,7 +59,7 @@ pub(crate) struct JobAddArgs {
     pub(crate) action: ActionArgs,
     #[command(flatten)]
     pub(crate) policies: PolicyArgs,
-    /// Create it, but do not start it until it is resumed
+    /// Create the job held: it does not fire until resumed
     #[arg(long)]
     pub(crate) held: bool,
 }
@@ -65,7 +73,7 @@ pub(crate) struct JobUpdateArgs {
     pub(crate) label: Option<String>,
     #[command(flatten)]
     pub(crate) trigger: TriggerArgs,
-    /// Only when triggered by hand from now on
+    /// Fire only when triggered by hand from now on
     #[arg(long, group = "rule")]
     pub(crate) manual: bool,
     #[command(flatten)]
@@ -93,15 +101,17 @@ pub(crate) struct JobListArgs {
     pub(crate) search: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
+    #[command(flatten)]
+    pub(crate) watch: RefreshArgs,
 }
 
 /// How much of a list.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Pages {
-    /// At most so many
+    /// The most items to show
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = count)]
     pub(crate) limit: usize,
-    /// All of them
+    /// Show all items
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
 }
@@ -120,29 +130,37 @@ pub(crate) struct HistoryArgs {
     pub(crate) pages: Pages,
 }
 
+/// One job, or all that match.
 #[derive(Debug, Args)]
-pub(crate) struct CancelJobArgs {
-    #[command(flatten)]
-    pub(crate) order: ReasonArgs,
-    /// Do not ask; on a terminal it is asked otherwise
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReasonArgs {
-    #[command(flatten)]
-    pub(crate) job: JobArg,
-    /// Why, for those who come after
+pub(crate) struct ChangeArgs {
+    /// A job's label or id
+    #[arg(required_unless_present_any = ["state", "trigger", "search", "label_prefix"], add = labels())]
+    pub(crate) job: Option<String>,
+    /// All jobs in this state: active, paused or held
+    #[arg(long, value_name = "STATE", conflicts_with = "job")]
+    pub(crate) state: Option<String>,
+    /// All jobs with this trigger: scheduled, webhook or manual
+    #[arg(long, value_name = "TYPE", conflicts_with = "job")]
+    pub(crate) trigger: Option<String>,
+    /// All jobs whose label contains this, ignoring case
+    #[arg(long, value_name = "TEXT", conflicts_with = "job")]
+    pub(crate) search: Option<String>,
+    /// All jobs whose label begins with this
+    #[arg(long, value_name = "TEXT", conflicts_with = "job")]
+    pub(crate) label_prefix: Option<String>,
+    /// The reason, kept in the history of the job
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TriggerNowArgs {
     #[command(flatten)]
     pub(crate) job: JobArg,
-    /// Another input for this run: JSON, @file or @-
+    /// The input for this run instead of the job's own: JSON, @file or @-
     #[arg(long, value_name = "JSON", value_parser = json)]
     pub(crate) input: Option<Value>,
     /// Follow the run to its end and exit with its outcome
@@ -154,13 +172,13 @@ pub(crate) struct TriggerNowArgs {
 pub(crate) struct BackfillArgs {
     #[command(flatten)]
     pub(crate) job: JobArg,
-    /// The first time to run again: 2026-11-01T00:00:00Z or "2026-11-01 00:00" in --tz
+    /// The start of the period: 2026-11-01T00:00:00Z or "2026-11-01 00:00" in --tz
     #[arg(long, value_name = "TIME")]
     pub(crate) from: String,
-    /// Up to, but not including
+    /// The end of the period, not included
     #[arg(long, value_name = "TIME")]
     pub(crate) to: String,
-    /// The zone of times without an offset [default: this machine's]
+    /// The time zone of times without an offset [default: this machine's]
     #[arg(long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
     /// Only show what would run
@@ -175,7 +193,7 @@ pub(crate) struct PreviewArgs {
     /// How many times to show
     #[arg(long, short, value_name = "N", default_value_t = 10, value_parser = count)]
     pub(crate) next: usize,
-    /// Those after this time, in the job's zone if it names none [default: now]
+    /// Show times after this one; in the job's time zone unless it has an offset [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
 }

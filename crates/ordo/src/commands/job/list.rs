@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::words;
 use crate::cli::job::JobListArgs;
 use crate::commands::find::text;
+use crate::commands::live::watch;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::output::{self, short_id, table, time};
 
 const TRIGGER_SHOWN: usize = 48;
 
@@ -19,18 +20,25 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobListArgs) -> Result<Exi
         ("trigger", args.trigger.clone()),
         ("search", args.search.clone()),
     ];
-    let listed = pages::items(talk, "/v1/jobs", &filters, args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: ordo job list --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
+    watch::repeated(talk, args.watch, async || {
+        let listed = pages::items(talk, "/v1/jobs", &filters, args.pages.wanted()).await?;
+        talk.list(&listed.items, || human(talk, &listed.items))?;
+        if listed.more {
+            output::note(&format!(
+                "… and more: ordo job list --all, or --limit {}",
+                args.pages.limit.saturating_mul(4)
+            ));
+        }
+        Ok(())
+    })
+    .await
 }
 
 fn human(talk: &CommandSession, jobs: &[Value]) -> String {
     if jobs.is_empty() {
         return "No jobs. Add one: ordo job add hello --every 10s -- echo hi\n".to_owned();
     }
+    let id = short_id::shortened(jobs);
     let row = |job: &Value| {
         let next = time::of(&job["next_tick_at"]).map(|at| time::relative(at, talk.now()));
         vec![
@@ -39,7 +47,7 @@ fn human(talk: &CommandSession, jobs: &[Value]) -> String {
             table::short(&words::trigger(job), TRIGGER_SHOWN),
             next.unwrap_or_else(|| "-".to_owned()),
             last(talk, job),
-            text(job, "id"),
+            id(job),
         ]
     };
     table::rows(&["LABEL", "STATE", "RUNS", "NEXT", "LAST", "ID"], jobs.iter().map(row).collect(), talk.paint)

@@ -16,6 +16,7 @@ pub(crate) mod words;
 use super::talk::CommandSession;
 use crate::cli::job::JobSubcommand;
 use crate::error::{Exit, Result};
+use change::JobChange;
 
 pub(crate) async fn run(talk: &CommandSession, command: JobSubcommand) -> Result<Exit> {
     match command {
@@ -23,9 +24,9 @@ pub(crate) async fn run(talk: &CommandSession, command: JobSubcommand) -> Result
         JobSubcommand::List(args) => list::run(talk, &args).await,
         JobSubcommand::Show(args) => show::run(talk, &args.job).await,
         JobSubcommand::History(args) => history::run(talk, &args).await,
-        JobSubcommand::Pause(args) => change::pause(talk, &args).await,
-        JobSubcommand::Resume(args) => change::resume(talk, &args.job).await,
-        JobSubcommand::Cancel(args) => change::cancel(talk, &args).await,
+        JobSubcommand::Pause(args) => change::run(talk, JobChange::Pause, &args).await,
+        JobSubcommand::Resume(args) => change::run(talk, JobChange::Resume, &args).await,
+        JobSubcommand::Cancel(args) => change::run(talk, JobChange::Cancel, &args).await,
         JobSubcommand::Trigger(args) => trigger::run(talk, &args).await,
         JobSubcommand::Update(args) => update::run(talk, &args).await,
         JobSubcommand::Backfill(args) => backfill::run(talk, &args).await,

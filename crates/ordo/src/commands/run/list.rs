@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::words;
 use crate::cli::run::RunListArgs;
 use crate::commands::find::{self, text};
+use crate::commands::live::watch;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::output::{self, short_id, table, time};
 use crate::zone;
 
 const REASON_SHOWN: usize = 50;
@@ -20,18 +21,22 @@ pub(crate) async fn run(talk: &CommandSession, args: &RunListArgs) -> Result<Exi
     };
     let since = args.since.as_deref().map(|text| zone::since("--since", text, talk.now())).transpose()?;
     let filters = [("job_id", job), ("status", args.status.clone()), ("since", since.map(|since| since.to_string()))];
-    let listed = pages::items(talk, "/v1/runs", &filters, args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
+    watch::repeated(talk, args.watch, async || {
+        let listed = pages::items(talk, "/v1/runs", &filters, args.pages.wanted()).await?;
+        talk.list(&listed.items, || human(talk, &listed.items))?;
+        if listed.more {
+            output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
+        }
+        Ok(())
+    })
+    .await
 }
 
 fn human(talk: &CommandSession, runs: &[Value]) -> String {
     if runs.is_empty() {
         return "No runs yet.\n".to_owned();
     }
+    let id = short_id::shortened(runs);
     let row = |run: &Value| {
         let fired = time::of(&run["fired_at"]).map(|at| time::relative(at, talk.now()));
         vec![
@@ -40,7 +45,7 @@ fn human(talk: &CommandSession, runs: &[Value]) -> String {
             fired.unwrap_or_default(),
             words::took(run).unwrap_or_else(|| "-".to_owned()),
             words::lateness(run).unwrap_or_else(|| "-".to_owned()),
-            text(run, "id"),
+            id(run),
             words::reason(run).map(|why| table::short(&why, REASON_SHOWN)).unwrap_or_default(),
         ]
     };

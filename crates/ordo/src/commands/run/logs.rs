@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cli::Format;
 use crate::cli::run::LogsArgs;
-use crate::commands::find::{self, text};
+use crate::commands::find::{self, FoundRun, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
@@ -18,22 +18,63 @@ use crate::output::{self, time};
 
 /// How often a broken stream is taken up again without a line in between.
 const TRIES_MAX: u32 = 3;
+/// How often a job is asked for its next run: nobody can say when somebody triggers it.
+const NEXT_RUN_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
 /// How often a run is looked at whose log has ended before it.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
 pub(crate) async fn run(talk: &CommandSession, args: &LogsArgs) -> Result<Exit> {
-    let id = find::run(talk, &args.run.run).await?;
+    let FoundRun { id, of_job } = find::run_or_newest(talk, &args.run.run).await?;
     let show = |line: &Value| match talk.format {
         Format::Table => print(line, args.timestamps),
         Format::Json | Format::Ndjson => output::print(&output::line(line)),
     };
     if args.follow {
         follow(talk, &id, show).await?;
+        if let Some(job) = of_job {
+            follow_next(talk, &job, id, show).await?;
+        }
     } else {
         let lines = pages::items(talk, &format!("/v1/runs/{id}/logs"), &[], usize::MAX).await?.items;
         lines.iter().try_for_each(show)?;
     }
     Ok(Exit::Done)
+}
+
+/// Goes on with the next runs of a job for as long as there can be one.
+async fn follow_next(
+    talk: &CommandSession,
+    job: &str,
+    mut last: String,
+    show: impl Fn(&Value) -> Result<()>,
+) -> Result<()> {
+    while let Some(next) = next_run(talk, job, &last).await? {
+        output::note(&talk.paint.dim(&format!("--- run {next} ---")));
+        follow(talk, &next, &show).await?;
+        last = next;
+    }
+    Ok(())
+}
+
+/// By itself: nobody waits for somebody to trigger a job by hand.
+fn may_run_again(job: &Value) -> bool {
+    let by_itself = job["trigger"]["type"] != "manual" || job["after"].is_object();
+    by_itself && !matches!(job["state"].as_str(), Some("finished" | "cancelled"))
+}
+
+/// Waits for a run after this one; none when the job will not run again by itself.
+async fn next_run(talk: &CommandSession, job: &str, last: &str) -> Result<Option<String>> {
+    loop {
+        let newest = find::newest(talk, job).await?;
+        if newest.as_deref().is_some_and(|newest| newest != last) {
+            return Ok(newest);
+        }
+        let found = talk.get(&format!("/v1/jobs/{job}")).await?;
+        if !may_run_again(&found) {
+            return Ok(None);
+        }
+        tokio::time::sleep(NEXT_RUN_EVERY).await;
+    }
 }
 
 /// Every line of a run, until it is over.

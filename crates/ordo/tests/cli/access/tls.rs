@@ -76,7 +76,7 @@ fn a_server_that_cannot_prove_who_it_is_is_refused_with_advice() {
     stage.ordo(&old.url("localhost"), &["status", "--ca-file", "ours.pem"]).refused(1, &["expired", "renew"]);
     let stopped = stage.daemon.place.replace("http://", "https://");
     stage.ordo(&stopped, &["status", "--ca-file", "ours.pem"]).refused(1, &["does not speak TLS", "http://"]);
-    stage.ordo("https://127.0.0.1:9", &["status"]).refused(3, &["nobody answers at https://127.0.0.1:9"]);
+    stage.ordo("https://127.0.0.1:9", &["status"]).refused(3, &["nothing answers at https://127.0.0.1:9"]);
 }
 
 #[test]

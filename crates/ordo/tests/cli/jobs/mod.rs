@@ -257,7 +257,7 @@ fn a_label_that_several_jobs_have_is_refused_with_their_ids() {
     let _daemon = world.serve();
     let add = || world.json(&["job", "add", "twin", "--every", "1h", "--", "true"])["id"].as_str().unwrap().to_owned();
     let (first, second) = (add(), add());
-    world.ordo(&["job", "show", "twin"]).refused(1, &["several jobs", &first, &second, "its id"]);
+    world.ordo(&["job", "show", "twin"]).refused(1, &["several jobs", &first, &second, "use the id"]);
     world.ordo(&["job", "show", &first]).done();
     // The one that is not over is meant.
     world.ordo(&["job", "cancel", &first]).done();

@@ -7,7 +7,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::output::{self, short_id, table, time};
 use crate::zone;
 
 const TITLE_SHOWN: usize = 50;
@@ -33,6 +33,7 @@ fn human(talk: &CommandSession, incidents: &[Value]) -> String {
     if incidents.is_empty() {
         return "No incidents.\n".to_owned();
     }
+    let id = short_id::shortened(incidents);
     let row = |incident: &Value| {
         let started = time::of(&incident["created_at"]).map(|at| time::relative(at, talk.now()));
         let assignee = text(incident, "assignee");
@@ -42,7 +43,7 @@ fn human(talk: &CommandSession, incidents: &[Value]) -> String {
             table::short(&text(incident, "title"), TITLE_SHOWN),
             started.unwrap_or_default(),
             if assignee.is_empty() { "-".to_owned() } else { assignee },
-            text(incident, "id"),
+            id(incident),
         ]
     };
     let names = ["STATUS", "SEVERITY", "TITLE", "STARTED", "ASSIGNEE", "ID"];

@@ -8,7 +8,7 @@ mod show;
 use uuid::Uuid;
 
 use crate::cli::alerting::incident::IncidentSubcommand;
-use crate::commands::find::text;
+use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
@@ -37,6 +37,11 @@ async fn find(talk: &CommandSession, name: &str) -> Result<String> {
     }
     let found = pages::items(talk, "/v1/incidents", &[], LOOKED_AT).await?.items;
     let newest = found.iter().find(|incident| incident["identifier"] == name);
-    let none = || Error::failed(format!("no incident is called {name:?}")).hint("see: ordo incident list");
-    newest.map(|incident| text(incident, "id")).ok_or_else(none)
+    if let Some(incident) = newest {
+        return Ok(text(incident, "id"));
+    }
+    match find::beginning(talk, "/v1/incidents", "incident", name).await? {
+        Some(id) => Ok(id),
+        None => Err(Error::failed(format!("no incident is called {name:?}")).hint("see: ordo incident list")),
+    }
 }

@@ -2,15 +2,19 @@
 
 use serde_json::Value;
 
-use super::find::text;
-use super::talk::CommandSession;
+use super::watch;
+use crate::cli::RefreshArgs;
+use crate::commands::find::text;
+use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
 use crate::output::{table, time};
 
-pub(crate) async fn run(talk: &CommandSession) -> Result<Exit> {
-    let status = talk.get("/v1/status").await?;
-    talk.value(&status, || human(talk, &status))?;
-    Ok(Exit::Done)
+pub(crate) async fn run(talk: &CommandSession, every: RefreshArgs) -> Result<Exit> {
+    watch::repeated(talk, every, async || {
+        let status = talk.get("/v1/status").await?;
+        talk.value(&status, || human(talk, &status))
+    })
+    .await
 }
 
 fn human(talk: &CommandSession, status: &Value) -> String {
@@ -33,7 +37,7 @@ fn human(talk: &CommandSession, status: &Value) -> String {
                 counters["completed"], counters["failed"], counters["cancelled"]
             ),
         ),
-        ("soon", format!("{} jobs in the ring", status["ring"])),
+        ("soon", format!("{} due within the horizon", status["ring"])),
     ];
     for pool in status["pools"].as_array().into_iter().flatten() {
         pairs.push((

@@ -1,0 +1,52 @@
+//! What the screen shows, as of one moment.
+
+use serde_json::Value;
+
+use crate::commands::talk::CommandSession;
+use crate::error::Result;
+
+/// As many as a tall terminal shows.
+const LISTED: usize = 60;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct TopSnapshot {
+    pub(super) status: Value,
+    pub(super) running: Vec<Value>,
+    pub(super) pending: Vec<Value>,
+    pub(super) latest: Vec<Value>,
+    /// Active jobs, the next to fire first.
+    pub(super) next: Vec<Value>,
+    pub(super) incidents: Vec<Value>,
+    /// Why the daemon could not be asked.
+    pub(super) away: Option<String>,
+}
+
+impl TopSnapshot {
+    pub(super) async fn take(talk: &CommandSession) -> Result<TopSnapshot> {
+        let list = async |path: &str| -> Result<Vec<Value>> {
+            let page = talk.get(path).await?;
+            Ok(page["items"].as_array().cloned().unwrap_or_default())
+        };
+        let mut next = list("/v1/jobs?state=active&limit=200").await?;
+        next.retain(|job| job["next_tick_at"].is_string());
+        next.sort_by(|a, b| a["next_tick_at"].as_str().cmp(&b["next_tick_at"].as_str()));
+        next.truncate(LISTED);
+        Ok(TopSnapshot {
+            status: talk.get("/v1/status").await?,
+            running: list(&format!("/v1/runs?status=running&limit={LISTED}")).await?,
+            pending: list(&format!("/v1/runs?status=pending&limit={LISTED}")).await?,
+            latest: list(&format!("/v1/runs?limit={LISTED}")).await?,
+            next,
+            incidents: list("/v1/incidents?status=open&limit=20").await?,
+            away: None,
+        })
+    }
+
+    /// Anew, or as it was with what stands in the way.
+    pub(super) async fn renewed(self, talk: &CommandSession) -> TopSnapshot {
+        match TopSnapshot::take(talk).await {
+            Ok(snapshot) => snapshot,
+            Err(error) => TopSnapshot { away: Some(error.summary()), ..self },
+        }
+    }
+}

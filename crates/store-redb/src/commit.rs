@@ -79,7 +79,7 @@ impl<'m> Writing<'m> {
             Disposition::Keep { snapshot, alarm } => {
                 self.expect_end_of_stream(item.entity, before.version)?;
                 let version = self.append(item.entity, before.version, &item.events);
-                self.put_snapshot(item.entity, before.alarm, Header { version, alarm: *alarm }, snapshot);
+                self.put_snapshot(item.entity, before.alarm, Header { version, alarm: stored(item.entity, *alarm) }, snapshot);
                 if let Some(trim) = &item.trim {
                     self.trim(item.entity, trim)?;
                 }
@@ -95,6 +95,7 @@ impl<'m> Writing<'m> {
         };
         self.put_rows(&item.rows);
         for entry in &item.dedup {
+            ordo_model::planted!(DedupForgotten, break);
             self.put_dedup(entry)?;
         }
         for owner in &item.forget_chunks {
@@ -239,4 +240,10 @@ impl<'m> Writing<'m> {
         })?;
         Ok(keys)
     }
+}
+
+/// The alarm that is stored with an entity.
+fn stored(_entity: EntityId, alarm: Option<Alarm>) -> Option<Alarm> {
+    ordo_model::planted!(AlarmForgotten, return alarm.filter(|_| _entity.kind == ordo_model::Kind::Job));
+    alarm
 }

@@ -11,8 +11,10 @@ mod daemon;
 mod deny;
 mod docs;
 mod fence;
+mod fuzz;
 mod npm;
 mod peers;
+mod program;
 mod rust;
 mod schemathesis;
 mod sdk;
@@ -30,8 +32,11 @@ cargo xtask lint                         clippy on everything, warnings are erro
 cargo xtask test                         unit, integration and documentation tests
 cargo xtask test ARGS                    those the test runner chooses by ARGS: `-p ordo-model`, a name
 cargo xtask e2e [ARGS]                   only the tests that drive the real binary
-cargo xtask sim SEED                     replays one simulated world
-cargo xtask sim --seeds N [--from M]     simulates N worlds
+cargo xtask sim SEED                     replays the simulated worlds of a seed
+cargo xtask sim --seeds N [--from M]     simulates the worlds of N seeds; --minutes N: of as many as fit
+cargo xtask sim --forever                simulates until it is ended; says how many seeds an hour, how many years
+cargo xtask sim --planted                plants bugs on purpose, one after the other: is each found?
+cargo xtask fuzz [TARGET] [--minutes N]  made-up inputs for every reader, or for those whose name begins so
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask sdk [ARGS]                   the packages in sdk/ against the real binary (needs python3, node, npm); --only WORD
@@ -43,7 +48,7 @@ cargo xtask docs --play [PAGE]           types every command of the documents, o
 cargo xtask docs --write                 makes the reference from the code, and llms.txt
 cargo xtask docs --site                  the documents as a site, in target/site (installs mdBook below target/)
 cargo xtask fence                        does every crate know only what it may?
-cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
+cargo xtask deny                         licences, bans, sources, advisories (installs cargo-deny below target/)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -68,6 +73,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "test" => rust::test(rest),
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
+        "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),
         "docs" => docs::run(&tree::root(), rest),

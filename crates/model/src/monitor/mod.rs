@@ -226,6 +226,7 @@ impl Object for Monitor {
                     // Whatever started must end within the grace.
                     Signal::Start => Some(now.plus(monitor.settings.grace)),
                 };
+                let due_at = if crate::is_planted!(MonitorPingForgotten) { monitor.due_at } else { due_at };
                 Ok(vec![MonitorEvent::MonitorPinged { signal, body, due_at }])
             }
             (MonitorCommand::Wake, Some(monitor)) => {

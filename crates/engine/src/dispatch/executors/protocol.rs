@@ -178,6 +178,7 @@ impl Engine {
                 return Ok(Polled { handed: Vec::new(), drain: self.registry().is_leaving(id) });
             }
             tokio::select! {
+                biased;
                 () = inbox_signal.notified() => {}
                 () = &mut end => return Ok(Polled::default()),
             }

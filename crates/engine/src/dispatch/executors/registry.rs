@@ -3,7 +3,7 @@
 //! Invariant: an attempt is in one inbox, or in the leases of one executor, never in both. Losing the roll costs what
 //! is known after a restart anyway: the store says what was assignment.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::api_token::TokenIdentity;
@@ -26,9 +26,9 @@ pub(crate) struct ExecutorRegistry {
 
 #[derive(Debug, Default)]
 struct RegistryState {
-    members: HashMap<Uuid, RegisteredExecutor>,
+    members: BTreeMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
-    holders: HashMap<RunId, Uuid>,
+    holders: BTreeMap<RunId, Uuid>,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct RegisteredExecutor {
     /// When it was last written down that it is there.
     written: Stopwatch,
     inbox: VecDeque<StartedAttempt>,
-    leases: HashMap<RunId, RunLease>,
+    leases: BTreeMap<RunId, RunLease>,
     inbox_signal: Arc<Notify>,
     draining: bool,
     /// It was asked to go, and has not yet said that it does: it stays until then, so that it does not come back as new.
@@ -136,7 +136,7 @@ impl ExecutorRegistry {
             beaten: Stopwatch::start(),
             written: Stopwatch::start(),
             inbox: VecDeque::new(),
-            leases: HashMap::new(),
+            leases: BTreeMap::new(),
             inbox_signal: Arc::default(),
             draining,
             asked: false,
@@ -225,7 +225,9 @@ impl ExecutorRegistry {
         for (run_id, token) in runs {
             match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
-                    held.renewed = Stopwatch::start();
+                    if !ordo_model::is_planted!(LeaseNotRenewed) {
+                        held.renewed = Stopwatch::start();
+                    }
                     if held.cancelling {
                         pulse.cancel.push(*run_id);
                     }
@@ -396,6 +398,7 @@ impl RegisteredExecutor {
     }
 
     fn hear(&mut self, now: Timestamp) {
+        ordo_model::planted!(ExecutorNotHeard, return);
         self.heard = Stopwatch::start();
         self.heard_at = now;
     }

@@ -14,6 +14,8 @@ use crate::{codes, read};
 
 /// What time it is, in milliseconds.
 pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+/// The same, asked once per statement. A clock that is read for every row cannot be the condition of an index.
+const ONCE_NOW: &str = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 /// A node that has been silent for so long is forgotten.
 const FORGOTTEN_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -99,7 +101,7 @@ impl Cluster for PostgresStore {
         // Whoever is being written or swept right now is skipped: its turn comes with the next sweep.
         let sql = format!(
             "UPDATE entities e SET claimed_until = {NOW} + $2 FROM (SELECT kind, id FROM entities \
-             WHERE alarm_at <= {NOW} - $1 AND claimed_until <= {NOW} ORDER BY alarm_at, id LIMIT $3 \
+             WHERE alarm_at <= {ONCE_NOW} - $1 AND claimed_until <= {ONCE_NOW} ORDER BY alarm_at, id LIMIT $3 \
              FOR UPDATE SKIP LOCKED) c WHERE e.kind = c.kind AND e.id = c.id \
              RETURNING e.kind, e.id, e.alarm_at, e.alarm_rank"
         );

@@ -17,7 +17,7 @@ use crate::connection::probe;
 use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::hints::HintChannel;
 use crate::read::position::Vector;
-use crate::read::read_log;
+use crate::read::{read_log, stats};
 use crate::write::writer::PostgresWriter;
 use crate::{migrate, read, rebuild};
 
@@ -173,7 +173,11 @@ impl Store for PostgresStore {
     }
 
     async fn stats(&self) -> Result<Stats, Fault> {
-        read::stats(&self.database).await
+        stats::stats(&self.database).await
+    }
+
+    async fn estimate(&self) -> Result<Stats, Fault> {
+        stats::estimate(&self.database).await
     }
 
     async fn ping(&self) -> Result<(), Fault> {

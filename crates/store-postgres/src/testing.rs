@@ -21,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct TestServer {
     port: u16,
+    folder: PathBuf,
     _using: File,
 }
 
@@ -50,7 +51,7 @@ impl TestServer {
         let using = lock_file(folder, "using");
         using.lock_shared().unwrap();
         let port = running(folder).unwrap_or_else(|| start(folder));
-        TestServer { port, _using: using }
+        TestServer { port, folder: folder.to_owned(), _using: using }
     }
 
     /// A schema that nobody else uses, in the server's one database.
@@ -65,6 +66,14 @@ impl TestServer {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// What the server has written about itself and all who use it.
+    ///
+    /// # Panics
+    /// If that cannot be read.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.folder.join("log")).unwrap()).into_owned()
     }
 }
 

@@ -183,7 +183,13 @@ pub trait Store: Send + Sync + 'static {
     /// Everything is there again: commits are accepted.
     async fn end_rebuild(&self) -> Result<(), Fault>;
 
+    /// Counts everything, which may mean to read everything.
     async fn stats(&self) -> Result<Stats, Fault>;
+
+    /// About the same, at a cost that does not grow with what is stored; `rows` may be left out. For whoever asks often.
+    async fn estimate(&self) -> Result<Stats, Fault> {
+        self.stats().await
+    }
 
     /// Whether the store can be reached and read now.
     async fn ping(&self) -> Result<(), Fault> {

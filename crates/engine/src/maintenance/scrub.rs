@@ -36,7 +36,7 @@ pub(crate) struct Step {
 
 impl Scrub {
     pub(crate) async fn step(&mut self, store: &dyn Store) -> Result<Step, Fault> {
-        let streams = usize::try_from(share(store.stats().await?.entities)).unwrap_or(usize::MAX);
+        let streams = usize::try_from(share(store.estimate().await?.entities)).unwrap_or(usize::MAX);
         let (mut report, mut last) = check::check_some(store, self.after, streams).await?;
         for _ in 1..LOOKS {
             if report.is_clean() {

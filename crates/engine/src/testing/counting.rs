@@ -139,6 +139,10 @@ impl Store for CountingStore {
         self.read().stats().await
     }
 
+    async fn estimate(&self) -> Result<Stats, Fault> {
+        self.read().estimate().await
+    }
+
     async fn try_write(&self) -> Result<(), Fault> {
         self.inner.try_write().await
     }

@@ -269,7 +269,7 @@ async fn counts(ctx: &PageContext) -> Result<Vec<(&'static str, String, String)>
 }
 
 async fn health(ctx: &PageContext, load: ordo_engine::engine::Load) -> Result<HealthPanel, Fault> {
-    let stats = queries(ctx).store().stats().await?;
+    let stats = queries(ctx).store().estimate().await?;
     let commits = &ctx.app.engine.metrics().commit_micros;
     let mean = commits.sum().checked_div(commits.count()).unwrap_or(0);
     Ok(HealthPanel {

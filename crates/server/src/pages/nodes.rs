@@ -48,7 +48,7 @@ fn node_row(ctx: &PageContext, node: NodeView) -> NodeRow {
 }
 
 pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
-    let (load, stats) = (ctx.app.engine.load().await, queries(&ctx).store().stats().await?);
+    let (load, stats) = (ctx.app.engine.load().await, queries(&ctx).store().estimate().await?);
     let uptime = i64::try_from(ctx.app.since.elapsed().ms()).unwrap_or(i64::MAX);
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let nodes = ctx.app.engine.nodes().await?;

@@ -4,15 +4,15 @@
 
 pub(crate) mod position;
 pub(crate) mod read_log;
+pub(crate) mod stats;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, Stats, View};
+use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
 use crate::codes;
 use crate::connection::connect::ConnectionPools;
-use crate::migrate::LAYOUT;
 
 pub(crate) async fn load(database: &ConnectionPools, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
     if entities.is_empty() {
@@ -219,32 +219,4 @@ pub(crate) async fn forget_dedup(database: &ConnectionPools, now: Timestamp, lim
     let sql = "DELETE FROM dedup WHERE until <= $1 AND key IN \
          (SELECT key FROM dedup WHERE until <= $1 ORDER BY until LIMIT $2) RETURNING 1";
     Ok(database.query("forgetting dedup keys", sql, &[&now.ms(), &codes::limit(limit)]).await?.len())
-}
-
-pub(crate) async fn stats(database: &ConnectionPools) -> Result<Stats, Fault> {
-    let sql = "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM entities), \
-         (SELECT count(*) FROM entities WHERE alarm_at IS NOT NULL), (SELECT count(*) FROM chunks), \
-         (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
-          JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r')";
-    let counted = database.query("counting", sql, &[]).await?;
-    let row = counted.first().ok_or_else(|| Fault::damaged("the database does not count"))?;
-    let count = |column: usize| u64::try_from(row.get::<_, i64>(column)).unwrap_or(0);
-    let (events, entities, alarms, chunks, bytes_on_disk) = (count(0), count(1), count(2), count(3), count(4));
-    let by_view = database.query("counting", "SELECT view, count(*) FROM rows GROUP BY view", &[]).await?;
-    let rows_of = |view: View| {
-        let row = by_view.iter().find(|row| row.get::<_, i32>(0) == codes::view(view));
-        row.map_or(0, |row| u64::try_from(row.get::<_, i64>(1)).unwrap_or(0))
-    };
-    let rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
-    Ok(Stats {
-        driver: "postgres",
-        format: LAYOUT,
-        bytes_on_disk,
-        events,
-        entities,
-        alarms,
-        chunks,
-        rows,
-        journal: None,
-    })
 }

@@ -156,7 +156,12 @@ pub(crate) async fn streams(
     limit: usize,
 ) -> Result<Vec<EntityId>, Fault> {
     let (kind, id): (i16, Uuid) = edge(after);
-    let sql = "SELECT DISTINCT kind, id FROM events WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3";
+    // From stream to stream by the index: what a stream has had does not count.
+    let sql = "WITH RECURSIVE s AS (\
+         (SELECT kind, id FROM events WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT 1) UNION ALL \
+         SELECT n.kind, n.id FROM s CROSS JOIN LATERAL \
+         (SELECT kind, id FROM events e WHERE (e.kind, e.id) > (s.kind, s.id) ORDER BY e.kind, e.id LIMIT 1) n) \
+         SELECT kind, id FROM s LIMIT $3";
     let rows = database.query("listing streams", sql, &[&kind, &id, &codes::limit(limit)]).await?;
     rows.iter().map(|row| codes::entity(row.get(0), row.get(1))).collect()
 }

@@ -30,7 +30,7 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
         mirror(&mut page, &status.borrow(), app.now());
     }
     load(&mut page, &app.engine.load().await);
-    match app.engine.queries().store().stats().await {
+    match app.engine.queries().store().estimate().await {
         Ok(stats) => store(&mut page, &stats),
         // What is known is shown: a scrape must not fail because the store does.
         Err(error) => tracing::warn!(%error, "the store could not be measured"),

@@ -1,0 +1,81 @@
+//! How much is stored: counted for commands that must be sure, estimated for whoever looks often.
+//!
+//! Invariant: an estimate reads a bounded number of rows, however many there are.
+
+use ordo_store::{Fault, Stats, View};
+use tokio_postgres::Row as Found;
+
+use crate::codes;
+use crate::connection::connect::ConnectionPools;
+use crate::migrate::LAYOUT;
+
+/// Up to so many rows an estimate is exact.
+const COUNTED_MAX: i64 = 1_000;
+
+const BYTES: &str = "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
+     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r')";
+
+/// Reads every row.
+pub(crate) async fn stats(database: &ConnectionPools) -> Result<Stats, Fault> {
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM entities), \
+         (SELECT count(*) FROM entities WHERE alarm_at IS NOT NULL), (SELECT count(*) FROM chunks), {BYTES}"
+    );
+    let mut counted = one(database, &sql, &[]).await.map(|row| totals(&row))?;
+    let by_view = database.query("counting", "SELECT view, count(*) FROM rows GROUP BY view", &[]).await?;
+    let rows_of = |view: View| {
+        let row = by_view.iter().find(|row| row.get::<_, i32>(0) == codes::view(view));
+        row.map_or(0, |row| count(row, 1))
+    };
+    counted.rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
+    Ok(counted)
+}
+
+/// What the server believes, where there is more than it takes a moment to count. Views are left out.
+pub(crate) async fn estimate(database: &ConnectionPools) -> Result<Stats, Fault> {
+    let sql = format!(
+        "SELECT {}, {}, {}, {}, {BYTES}",
+        estimated("events", "events", "true"),
+        estimated("entities", "entities", "true"),
+        estimated("entities", "entities_by_alarm", "alarm_at IS NOT NULL"),
+        estimated("chunks", "chunks", "true"),
+    );
+    one(database, &sql, &[&COUNTED_MAX]).await.map(|row| totals(&row))
+}
+
+/// The number of rows of a table under a condition; `relation` is the table, or the index of that condition.
+fn estimated(table: &str, relation: &str, condition: &str) -> String {
+    format!(
+        "(SELECT CASE WHEN few.counted < $1 THEN few.counted ELSE greatest(few.counted, (SELECT c.reltuples::bigint \
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE n.nspname = current_schema() AND c.relname = '{relation}')) END \
+         FROM (SELECT count(*) AS counted FROM (SELECT 1 FROM {table} WHERE {condition} LIMIT $1) found) few)"
+    )
+}
+
+async fn one(
+    database: &ConnectionPools,
+    sql: &str,
+    params: crate::connection::connect::SqlParams<'_>,
+) -> Result<Found, Fault> {
+    let mut rows = database.query("counting", sql, params).await?;
+    rows.pop().ok_or_else(|| Fault::damaged("the database does not count"))
+}
+
+fn totals(row: &Found) -> Stats {
+    Stats {
+        driver: "postgres",
+        format: LAYOUT,
+        events: count(row, 0),
+        entities: count(row, 1),
+        alarms: count(row, 2),
+        chunks: count(row, 3),
+        bytes_on_disk: count(row, 4),
+        rows: Vec::new(),
+        journal: None,
+    }
+}
+
+fn count(row: &Found, column: usize) -> u64 {
+    u64::try_from(row.get::<_, i64>(column)).unwrap_or(0)
+}

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 
 fn assert_round_trip<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) {
     let Ok(read) = serde_json::from_str::<T>(text) else { return };
-    let written = serde_json::to_string(&read).unwrap();
-    assert_eq!(serde_json::from_str::<T>(&written).unwrap(), read, "{written}");
+    let written = serde_json::to_string(&read).expect("it can be written and read");
+    assert_eq!(serde_json::from_str::<T>(&written).expect("it can be written and read"), read, "{written}");
 }
 
 #[test]

@@ -39,9 +39,9 @@ fn fuzz_stored_events() {
 
 fn snapshot() -> Vec<u8> {
     let form = json!({ "label": "x", "tool_name": "noop", "trigger": { "type": "scheduled", "every": "1m" } });
-    let definition: Definition = serde_json::from_value(form).unwrap();
+    let definition: Definition = serde_json::from_value(form).expect("it can be written and read");
     let event = ordo_model::job::Event::JobScheduled { definition: definition.into(), held: false, next: None };
-    let at = Timestamp::from_ms(1_792_800_000_000).unwrap();
+    let at = Timestamp::from_ms(1_792_800_000_000).expect("it can be written and read");
     let new = codec::encode_event(&event, at);
     let entity: EntityId = JobId(Uuid::nil()).into();
     let stored = StoredEvent {
@@ -54,8 +54,8 @@ fn snapshot() -> Vec<u8> {
         actor: EventActor::Ordo,
     };
     let mut job: Option<Job> = None;
-    codec::fold(&mut job, &stored).unwrap();
-    codec::encode_job(&job.unwrap())
+    codec::fold(&mut job, &stored).expect("it can be written and read");
+    codec::encode_job(&job.expect("it can be written and read"))
 }
 
 #[test]

@@ -5,7 +5,10 @@
 //! Invariant: the same seed tries the same inputs in the same order. An input that broke something is written down, and
 //! belongs into the corpus.
 
-#![allow(clippy::disallowed_methods, reason = "how long to go on comes from the environment, and is measured, in tests alone")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "how long to go on comes from the environment, and is measured, in tests alone"
+)]
 
 mod mutation;
 

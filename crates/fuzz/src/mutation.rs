@@ -2,8 +2,30 @@
 
 /// What readers stumble over.
 const AWKWARD: [&str; 24] = [
-    "", "0", "-1", "1", "99999999999999999999", "18446744073709551615", "9223372036854775808", "1e400", "NaN", "null", "true",
-    "\"", "\\", "\\u0000", "{", "}", "[", "]", ",", ":", "*", "/", "\u{2028}", "ÿ🙂",
+    "",
+    "0",
+    "-1",
+    "1",
+    "99999999999999999999",
+    "18446744073709551615",
+    "9223372036854775808",
+    "1e400",
+    "NaN",
+    "null",
+    "true",
+    "\"",
+    "\\",
+    "\\u0000",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "*",
+    "/",
+    "\u{2028}",
+    "ÿ🙂",
 ];
 /// No input is longer.
 const INPUT_MAX: usize = 8 * 1024;
@@ -65,7 +87,8 @@ impl Mutator {
             5 => self.join(input, at),
             6 => flip(input, at, 0x20),
             _ => {
-                let word = self.words[self.below(self.words.len())].clone();
+                let place = self.below(self.words.len());
+                let word = self.words[place].clone();
                 drop(input.splice(at..end, word));
             }
         }

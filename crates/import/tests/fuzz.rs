@@ -5,7 +5,7 @@ use ordo_import::{JobDraft, cronjob, crontab};
 use ordo_model::Timestamp;
 
 fn assert_drafts_are_readable(drafts: &[JobDraft]) {
-    let now = Timestamp::from_ms(1_792_800_000_000).unwrap();
+    let now = Timestamp::from_ms(1_792_800_000_000).expect("a time");
     for draft in drafts {
         drop(draft.normal(now));
         draft.body(false);

@@ -15,7 +15,7 @@ fn definition(trigger: &serde_json::Value) -> Option<Definition> {
 
 /// Occurrences go forward, and none is before the moment that was asked for.
 fn assert_goes_forward(schedule: &Schedule) {
-    let after = Timestamp::from_ms(1_792_800_000_000).unwrap();
+    let after = Timestamp::from_ms(1_792_800_000_000).expect("a time");
     let mut last = after;
     for occurrence in schedule.preview(after, 5, Uuid::nil()) {
         let nominal = occurrence.occurrence.nominal;
@@ -73,8 +73,10 @@ fn fuzz_signature_headers() {
     let now = Timestamp::from_ms(1_531_420_618_000).unwrap();
     fuzz_text("signature", include_str!("corpus/signature.txt"), |text| {
         let lines: Vec<&str> = text.lines().collect();
-        let headers: Vec<(String, String)> =
-            lines.chunks(2).map(|pair| (pair[0].to_owned(), pair.get(1).copied().unwrap_or_default().to_owned())).collect();
+        let headers: Vec<(String, String)> = lines
+            .chunks(2)
+            .map(|pair| (pair[0].to_owned(), pair.get(1).copied().unwrap_or_default().to_owned()))
+            .collect();
         for scheme in &schemes {
             let believed = verify(scheme, "a secret that nobody wrote", Headers(&headers), b"{}", now);
             assert!(believed.is_err(), "{headers:?} was believed by {scheme:?}");

@@ -79,7 +79,12 @@ impl<'m> Writing<'m> {
             Disposition::Keep { snapshot, alarm } => {
                 self.expect_end_of_stream(item.entity, before.version)?;
                 let version = self.append(item.entity, before.version, &item.events);
-                self.put_snapshot(item.entity, before.alarm, Header { version, alarm: stored(item.entity, *alarm) }, snapshot);
+                self.put_snapshot(
+                    item.entity,
+                    before.alarm,
+                    Header { version, alarm: stored(item.entity, *alarm) },
+                    snapshot,
+                );
                 if let Some(trim) = &item.trim {
                     self.trim(item.entity, trim)?;
                 }

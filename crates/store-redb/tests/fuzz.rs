@@ -9,7 +9,7 @@ use redb::StorageBackend;
 use uuid::Uuid;
 
 fn batch(id: u128) -> Batch {
-    let at = Timestamp::from_ms(1_792_800_000_000).unwrap();
+    let at = Timestamp::from_ms(1_792_800_000_000).expect("a time");
     let event = NewEvent { at, kind: "made".into(), data: b"{}".to_vec(), actor: EventActor::Ordo };
     let item = Item {
         entity: EntityId { kind: Kind::Job, id: Uuid::from_u128(id) },
@@ -27,10 +27,10 @@ fn batch(id: u128) -> Batch {
 /// A disk as a process left it that was killed.
 fn used_disk() -> SimDisk {
     let disk = SimDisk::new(1);
-    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = RedbStore::open_inline_on(disk.clone(), RedbOptions::default()).expect("a disk that does not fail");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a disk that does not fail");
     for id in 1..=5 {
-        runtime.block_on(store.commit(batch(id))).unwrap();
+        runtime.block_on(store.commit(batch(id))).expect("a disk that does not fail");
     }
     let left = disk.clone().crash(&mut ordo_store_redb::simdisk::DiskRng::new(1));
     drop(store);

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::program::Program;
+use crate::program::CargoProgram;
 use crate::tree;
 
 /// Without its features it asks the `git` of the machine for the advisories, and is built in a third of the time.
-const DENY: Program = Program {
+const DENY: CargoProgram = CargoProgram {
     name: "cargo-deny",
     version: "0.20.2",
     says: "cargo-deny 0.20.2",

@@ -8,8 +8,7 @@ use crate::cargo::cargo_with;
 
 const MINUTES: u64 = 10;
 /// Where there are targets.
-const PACKAGES: [&str; 7] =
-    ["ordo-model", "ordo-api", "ordo-store-redb", "ordo-engine", "ordo-import", "ordo-server", "ordo"];
+const PACKAGES: [&str; 5] = ["ordo-model", "ordo-api", "ordo-store-redb", "ordo-engine", "ordo-import"];
 
 /// `[TARGET] [--minutes N]`
 pub(crate) fn run(args: &[String]) -> Result<()> {

@@ -12,18 +12,18 @@ mod deny;
 mod docs;
 mod fence;
 mod fuzz;
-mod npm;
+mod installed;
 mod peers;
-mod program;
 mod rust;
 mod schemathesis;
 mod sdk;
 mod sim;
 mod step;
 mod tree;
-mod venv;
 
 use std::process::ExitCode;
+
+use installed::{npm, program, venv};
 
 const USAGE: &str = "\
 cargo xtask ci                           every check, timed: what CI runs

@@ -124,11 +124,6 @@ mod tests {
     }
 
     #[test]
-    fn fuzz_configuration() {
-        ordo_fuzz::fuzz_text("configuration", include_str!("corpus.txt"), |text| drop(load(text, &[], &[])));
-    }
-
-    #[test]
     fn the_defaults_are_those_of_the_crates_that_use_them() {
         let settings = settings(&ConfigLayers::defaults()).unwrap();
         assert_eq!(settings.pools.sizes(), PoolSizes::default());

@@ -22,7 +22,10 @@ pub(crate) struct NodeClock {
 
 impl std::fmt::Debug for NodeClock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NodeClock").field("skew_ms", &self.skew_ms).field("set_ms", &self.set_ms).finish_non_exhaustive()
+        f.debug_struct("NodeClock")
+            .field("skew_ms", &self.skew_ms)
+            .field("set_ms", &self.set_ms)
+            .finish_non_exhaustive()
     }
 }
 

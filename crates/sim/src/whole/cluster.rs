@@ -69,7 +69,8 @@ impl NodeSeat {
 }
 
 fn seen(state: &MembershipState, now: Timestamp) -> Vec<Node> {
-    let alive = |(node, good_for): &(Node, Millis)| Node { is_alive: node.beat_at.plus(*good_for) > now, ..node.clone() };
+    let alive =
+        |(node, good_for): &(Node, Millis)| Node { is_alive: node.beat_at.plus(*good_for) > now, ..node.clone() };
     state.nodes.values().map(alive).collect()
 }
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::director::Cast;
 use super::facts::Deed;
-use super::node::Running;
+use super::node::RunningNode;
 use super::scene::versions;
 use crate::actors::ready::ready;
 use crate::closing;
@@ -52,7 +52,7 @@ pub(super) async fn close(cast: &Cast) {
     }
 }
 
-async fn look(cast: &Cast, running: &Running) {
+async fn look(cast: &Cast, running: &RunningNode) {
     let scene = &cast.scene;
     let mut taken = 0;
     for node in cast.nodes.iter().filter_map(|node| node.running()) {

@@ -214,7 +214,9 @@ impl FarExecutor {
                     Box::pin(async move { engine.report(Speaker::Admin, vec![report]).await })
                 });
                 match answered.await.and_then(|mut answers| answers.pop()) {
-                    Some(Ok(()) | Err(ReportError::Stale | ReportError::NoSuchRun | ReportError::DelayTooLong)) => return,
+                    Some(Ok(()) | Err(ReportError::Stale | ReportError::NoSuchRun | ReportError::DelayTooLong)) => {
+                        return;
+                    }
                     Some(Err(ReportError::Submit(_) | ReportError::Store(_))) | None => {}
                 }
             }

@@ -54,25 +54,65 @@ pub struct WholeFact {
 
 #[derive(Debug, Clone)]
 pub enum Deed {
-    Asked { op: u32, wish: Wish },
-    Answered { op: u32, answer: WholeAnswer },
+    Asked {
+        op: u32,
+        wish: Wish,
+    },
+    Answered {
+        op: u32,
+        answer: WholeAnswer,
+    },
     /// An event was read from the log.
-    Logged { entity: EntityId, version: u64, at: i64, event: AnyEvent },
+    Logged {
+        entity: EntityId,
+        version: u64,
+        at: i64,
+        event: AnyEvent,
+    },
     /// A commit took the entity out of the store.
-    Purged { entity: EntityId },
+    Purged {
+        entity: EntityId,
+    },
     /// A node, or an executor elsewhere, began an attempt.
-    Executing { by: Uuid, run: RunId, token: u64 },
+    Executing {
+        by: Uuid,
+        run: RunId,
+        token: u64,
+    },
     /// It came to its end, whoever hears of it.
-    Executed { run: RunId, token: u64, end: WorkResult },
+    Executed {
+        run: RunId,
+        token: u64,
+        end: WorkResult,
+    },
     /// Something was sent to somebody outside.
-    Sent { sender: String, key: String, entity: EntityId, version: u64, attempt: u32, arrived: bool, told: Told },
+    Sent {
+        sender: String,
+        key: String,
+        entity: EntityId,
+        version: u64,
+        attempt: u32,
+        arrived: bool,
+        told: Told,
+    },
     /// A new generation of a node found these versions.
-    NodeUp { node: usize, generation: u32, found: BTreeMap<EntityId, u64> },
-    NodeDown { node: usize },
+    NodeUp {
+        node: usize,
+        generation: u32,
+        found: BTreeMap<EntityId, u64>,
+    },
+    NodeDown {
+        node: usize,
+    },
     /// Somebody set the clock of a node.
-    ClockSet { node: usize, by_ms: i64 },
+    ClockSet {
+        node: usize,
+        by_ms: i64,
+    },
     /// Something that may delay everything until `until` (by `mono`).
-    Trouble { until: i64 },
+    Trouble {
+        until: i64,
+    },
     Calm,
     /// From here on nothing is asked and every job is paused.
     Quiet,
@@ -131,7 +171,9 @@ pub enum WorkResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     Done,
-    Passing { retry_after_ms: i64 },
+    Passing {
+        retry_after_ms: i64,
+    },
     Permanent,
     /// It never answered in time.
     Nothing,

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ordo_engine::{Engine, EngineOptions, PoolSize, PoolSizes, Senders};
-use ordo_model::incident::{Escalation, EscalationStep};
 use ordo_model::Millis;
+use ordo_model::incident::{Escalation, EscalationStep};
 use ordo_store::{Fault, Store};
 use ordo_store_redb::{RedbOptions, RedbStore};
 
@@ -38,13 +38,13 @@ pub(crate) struct NodeSlot {
     /// By how much its clock stands ahead, across its lives.
     ahead_ms: AtomicI64,
     drift: i64,
-    current: Mutex<Option<Running>>,
+    current: Mutex<Option<RunningNode>>,
     generations: Mutex<u32>,
 }
 
 /// A process that is up.
 #[derive(Clone)]
-pub(crate) struct Running {
+pub(crate) struct RunningNode {
     pub(crate) engine: Engine,
     pub(crate) life: Arc<Life>,
     clock: Arc<NodeClock>,
@@ -77,7 +77,7 @@ impl NodeSlot {
         }
     }
 
-    pub(crate) fn running(&self) -> Option<Running> {
+    pub(crate) fn running(&self) -> Option<RunningNode> {
         locked(&self.current).clone()
     }
 
@@ -104,7 +104,8 @@ impl NodeSlot {
             self.scene.fact(Deed::NodeDown { node: self.number });
             self.scene.trouble(self.scene.mono());
             self.replug();
-            let restart_ms = if self.scene.is_calm() { 200 } else { self.scene.with_rng(|rng| rng.skewed(20, 120_000)) };
+            let restart_ms =
+                if self.scene.is_calm() { 200 } else { self.scene.with_rng(|rng| rng.skewed(20, 120_000)) };
             self.scene.sleep(restart_ms).await;
             self.scene.trouble(self.scene.mono());
         }
@@ -128,7 +129,7 @@ impl NodeSlot {
         *locked(&self.plug) = plug;
     }
 
-    async fn boot(&self, life: &Arc<Life>) -> Result<Running, Fault> {
+    async fn boot(&self, life: &Arc<Life>) -> Result<RunningNode, Fault> {
         let scene = &self.scene;
         let (store, membership) = match &self.shared {
             Some((store, membership)) => (store.clone(), Some(membership.clone())),
@@ -144,12 +145,11 @@ impl NodeSlot {
         };
         scene.fact(Deed::NodeUp { node: self.number, generation, found });
         let clock = Arc::new(NodeClock::new(scene.clone(), self.ahead_ms.load(Ordering::Relaxed), self.drift));
-        let reached: Arc<dyn Store> =
-            Arc::new(NodeStore::new(scene.clone(), store.clone(), life.clone(), membership));
+        let reached: Arc<dyn Store> = Arc::new(NodeStore::new(scene.clone(), store.clone(), life.clone(), membership));
         let tool: Arc<dyn ordo_engine::tool::Tool> = Arc::new(SimTool { scene: scene.clone(), life: life.clone() });
         let tools = [(LOCAL_TOOL.to_owned(), tool)].into_iter().collect();
         let engine = Engine::start(reached, tools, clock.clone(), self.options(life)).await?;
-        Ok(Running { engine, life: life.clone(), clock, store })
+        Ok(RunningNode { engine, life: life.clone(), clock, store })
     }
 
     fn open(&self) -> Result<RedbStore, Fault> {
@@ -206,6 +206,7 @@ impl NodeSlot {
 }
 
 fn escalation() -> Escalation {
-    let step = |after, notify: &str| EscalationStep { after: Millis::from_secs(after), notify: notify.into(), via: None };
+    let step =
+        |after, notify: &str| EscalationStep { after: Millis::from_secs(after), notify: notify.into(), via: None };
     Escalation { steps: vec![step(30, "first"), step(60, "second")], ack_timeout: Some(Millis::from_secs(120)) }
 }

@@ -240,7 +240,8 @@ impl Scene {
     }
 
     fn happened(&self, entity: EntityId, version: u64, at: Timestamp, kind: &str, data: &[u8]) {
-        let event = decode(entity, kind, data).unwrap_or_else(|error| panic!("what is in the log can be read: {error}"));
+        let event =
+            decode(entity, kind, data).unwrap_or_else(|error| panic!("what is in the log can be read: {error}"));
         {
             let mut state = self.lock();
             state.known.insert(entity, version);

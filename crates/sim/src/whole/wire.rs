@@ -14,7 +14,7 @@ use super::scene::Scene;
 /// How long somebody waits for an answer that does not come.
 const PATIENCE_MS: i64 = 3_000;
 
-pub(crate) type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type NodeReply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Whether a request may come twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Copies {
 pub(crate) async fn call<T: Send + 'static>(
     node: &Arc<NodeSlot>,
     copies: Copies,
-    ask: impl Fn(Engine) -> Reply<T> + Send + Sync + Clone + 'static,
+    ask: impl Fn(Engine) -> NodeReply<T> + Send + Sync + Clone + 'static,
 ) -> Option<T> {
     let scene = node.scene.clone();
     if scene.strikes(FaultKind::MessageLost, 60) {
@@ -62,7 +62,7 @@ async fn travel(scene: &Scene) {
 }
 
 /// What the node answers, if it lives long enough.
-async fn answer<T>(node: &NodeSlot, ask: &impl Fn(Engine) -> Reply<T>) -> Option<T> {
+async fn answer<T>(node: &NodeSlot, ask: &impl Fn(Engine) -> NodeReply<T>) -> Option<T> {
     let running = node.running()?;
     tokio::select! {
         biased;

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::program::Program;
+use crate::program::CargoProgram;
 
-const MDBOOK: Program = Program {
+const MDBOOK: CargoProgram = CargoProgram {
     name: "mdbook",
     version: "0.5.4",
     says: "mdbook v0.5.4",

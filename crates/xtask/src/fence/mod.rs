@@ -39,7 +39,8 @@ pub(crate) fn may_know(folder: &str) -> Option<String> {
 
 /// Whether a crate may know every other that is shipped.
 pub(crate) fn knows_all(folder: &str) -> bool {
-    let shipped = rules::RULES.iter().map(|rule| rule.folder).filter(|name| !["sim", "fuzz", "xtask", folder].contains(name));
+    let shipped =
+        rules::RULES.iter().map(|rule| rule.folder).filter(|name| !["sim", "fuzz", "xtask", folder].contains(name));
     rules::of(folder).is_some_and(|rule| shipped.into_iter().all(|name| rule.may_know.contains(&name)))
 }
 

@@ -25,7 +25,8 @@ fn breach(folder: &str, manifest: &str) -> Option<String> {
         "sim" => Some(r#"planted-bugs = ["ordo-model/planted-bugs"]"#),
         _ => None,
     };
-    let asks = |line: &&str| line.contains(FEATURE) && !line.trim_start().starts_with('#') && Some(line.trim()) != allowed;
+    let asks =
+        |line: &&str| line.contains(FEATURE) && !line.trim_start().starts_with('#') && Some(line.trim()) != allowed;
     let line = manifest.lines().find(asks)?;
     Some(format!("crates/{folder} asks for bugs on purpose, which only the simulator may: {line}"))
 }

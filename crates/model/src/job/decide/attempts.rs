@@ -44,7 +44,12 @@ pub(super) fn broadcast(draft: &mut Draft, run_id: RunId, executors: Vec<Incarna
     let total = u32::try_from(executors.len().min(SHARDS_MAX)).expect("the limit is small");
     draft.emit(Event::RunBroadcast { run_id, total });
     for (index, executor) in (0..total).zip(executors) {
-        crate::planted!(BroadcastShardLost, if index > 0 { break });
+        crate::planted!(
+            BroadcastShardLost,
+            if index > 0 {
+                break;
+            }
+        );
         draft.emit(Event::ShardTriggered { run_id: draft.next_run_id(), parent, index, executor });
     }
     Ok(())

@@ -135,17 +135,6 @@ mod tests {
         ChangeHint::Run(RunId(Uuid::from_u128(n)))
     }
 
-    #[test]
-    fn fuzz_sse_ids() {
-        ordo_fuzz::fuzz_text("sse", "17\n%%\n01a195a8-58d4-79ea-8429-facc8da41c3f\n%%\n3-7-9\n%%\n 4", |text| {
-            let Ok(value) = axum::http::HeaderValue::from_str(text) else { return };
-            let headers = HeaderMap::from_iter([(LAST_EVENT_ID, value)]);
-            let (number, id) = (last_event_id::<u64>(&headers), last_event_id::<Uuid>(&headers));
-            assert_eq!(number.is_ok_and(|number| number.is_none()), text.trim().is_empty());
-            drop(id);
-        });
-    }
-
     #[tokio::test]
     async fn a_follower_is_woken_a_few_times_however_much_changes() {
         let (send, hints) = broadcast::channel(4_096);

@@ -60,11 +60,6 @@ mod tests {
     }
 
     #[test]
-    fn fuzz_search() {
-        ordo_fuzz::fuzz_text("search", include_str!("search.txt"), |text| drop(parse(text)));
-    }
-
-    #[test]
     fn what_is_impossible_is_refused_with_what_is_possible() {
         assert!(parse("state:asleep").unwrap_err().contains("active, paused"));
         assert!(parse("colour:red").unwrap_err().contains("there are label"));

@@ -37,6 +37,12 @@ impl Proofs {
         require(!twice, || format!("run {run} token {token} ended twice"))
     }
 
+    /// How many attempts that nodes began have not come to their end: they may still occupy a place.
+    pub(super) fn unended(&self) -> usize {
+        let local = self.given.iter().filter(|(_, to)| to.executor.starts_with("node-"));
+        local.filter(|(attempt, _)| self.begun.contains_key(attempt) && !self.ended.contains_key(attempt)).count()
+    }
+
     pub(super) fn end(&self, run: RunId, token: u64) -> Option<&WorkResult> {
         self.ended.get(&(run, token))
     }

@@ -10,9 +10,9 @@ use ordo_model::schedule::Rule;
 use ordo_model::{EntityId, JobId, Kind, RunId};
 use uuid::Uuid;
 
-use super::Entry;
+use super::WholeEntry;
 use super::evidence::Proofs;
-use super::runs::{Given, RunAccounts};
+use super::runs::{GivenTo, RunAccounts};
 use crate::oracle::occurrences::{Ledger, OraclePhase};
 use crate::oracle::{Verdict, require};
 use crate::whole::facts::WholeHistory;
@@ -60,10 +60,19 @@ impl<'h> JobAccounts<'h> {
         let beats = matches!(rule, Some(Rule::Every { .. }));
         let is_known = !(beats && self.history.is_set_back);
         let ledger = is_known.then(|| Ledger::new(definition, held, at, self.history.within));
-        self.jobs.insert(job, JobAccount { definition: definition.clone(), ledger, runs: RunAccounts::default(), skipped: 0 });
+        self.jobs.insert(
+            job,
+            JobAccount { definition: definition.clone(), ledger, runs: RunAccounts::default(), skipped: 0 },
+        );
     }
 
-    pub(super) fn logged(&mut self, entry: Entry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Verdict {
+    pub(super) fn logged(
+        &mut self,
+        entry: WholeEntry,
+        event: &Event,
+        proofs: &mut Proofs,
+        trouble_until: i64,
+    ) -> Verdict {
         let job = JobId(entry.entity.id);
         if let Event::JobScheduled { definition, held, .. } = event {
             self.begin(job, definition, *held, entry.at);
@@ -82,7 +91,7 @@ impl<'h> JobAccounts<'h> {
         require(before.is_none(), || format!("delivery {delivery} led to {run} after {before:?}"))
     }
 
-    pub(super) fn delivery(&mut self, entry: Entry, event: &DeliveryEvent) -> Verdict {
+    pub(super) fn delivery(&mut self, entry: WholeEntry, event: &DeliveryEvent) -> Verdict {
         let id = entry.entity.id;
         match event {
             DeliveryEvent::DeliveryReceived { jobs, .. } => {
@@ -146,7 +155,7 @@ impl<'h> JobAccounts<'h> {
 }
 
 impl JobAccount {
-    fn logged(&mut self, entry: Entry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Verdict {
+    fn logged(&mut self, entry: WholeEntry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Verdict {
         let at = entry.at;
         match event {
             Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } | Event::Published { .. } => Ok(()),
@@ -168,7 +177,7 @@ impl JobAccount {
             Event::ShardTriggered { run_id, parent, index, .. } => self.runs.shard(*run_id, *parent, *index),
             Event::JobStarted { run_id, attempt, token, executor, deadline } => {
                 proofs.given(*run_id, token.0, executor);
-                let given = Given { attempt: *attempt, token: token.0, executor, deadline: deadline.ms() };
+                let given = GivenTo { attempt: *attempt, token: token.0, executor, deadline: deadline.ms() };
                 debug_assert!(!given.executor.executor.is_empty(), "somebody has it");
                 self.runs.started(*run_id, &given, &self.definition, at)
             }
@@ -187,7 +196,7 @@ impl JobAccount {
         }
     }
 
-    fn fired(&mut self, entry: Entry, event: &Event, trouble_until: i64) -> Verdict {
+    fn fired(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Verdict {
         let Event::JobTriggered { cause: Cause::Schedule { occurrence, .. }, timeliness, .. } = event else {
             return Ok(());
         };
@@ -200,7 +209,7 @@ impl JobAccount {
         self.punctual(entry, late, trouble_until)
     }
 
-    fn skipped(&mut self, entry: Entry, event: &Event, trouble_until: i64) -> Verdict {
+    fn skipped(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Verdict {
         self.skipped += 1;
         let Event::JobSkipped { reason, cause: Cause::Schedule { .. }, gap, .. } = event else { return Ok(()) };
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
@@ -210,7 +219,7 @@ impl JobAccount {
     }
 
     /// Whatever is late has a reason to be.
-    fn punctual(&self, entry: Entry, late: i64, trouble_until: i64) -> Verdict {
+    fn punctual(&self, entry: WholeEntry, late: i64, trouble_until: i64) -> Verdict {
         let asleep = self.ledger.as_ref().is_some_and(|ledger| entry.at - late < ledger.awake_since);
         let troubled = entry.mono - late - ECHO_MS <= trouble_until;
         require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))

@@ -27,7 +27,7 @@ const CALM_ECHO_MS: i64 = 60_000;
 
 /// All broken promises, in the order in which they show.
 pub fn judge(history: &WholeHistory) -> Vec<Violation> {
-    let mut account = Account::new(history);
+    let mut account = WholeAccount::new(history);
     let mut violations = Vec::new();
     for fact in &history.facts {
         for text in account.take(fact) {
@@ -38,7 +38,7 @@ pub fn judge(history: &WholeHistory) -> Vec<Violation> {
     violations
 }
 
-struct Account<'h> {
+struct WholeAccount<'h> {
     history: &'h WholeHistory,
     versions: BTreeMap<EntityId, u64>,
     purged: BTreeSet<EntityId>,
@@ -53,7 +53,7 @@ struct Account<'h> {
 
 /// An entry of the log, as the rules need it.
 #[derive(Clone, Copy)]
-struct Entry {
+struct WholeEntry {
     entity: EntityId,
     version: u64,
     /// What the clock showed whoever wrote it.
@@ -61,9 +61,9 @@ struct Entry {
     mono: i64,
 }
 
-impl<'h> Account<'h> {
-    fn new(history: &'h WholeHistory) -> Account<'h> {
-        Account {
+impl<'h> WholeAccount<'h> {
+    fn new(history: &'h WholeHistory) -> WholeAccount<'h> {
+        WholeAccount {
             history,
             versions: BTreeMap::new(),
             purged: BTreeSet::new(),
@@ -85,7 +85,7 @@ impl<'h> Account<'h> {
             }
             Deed::Answered { op, answer } => self.wishes.answered(*op, answer),
             Deed::Logged { entity, version, at, event } => {
-                let entry = Entry { entity: *entity, version: *version, at: *at, mono: fact.mono };
+                let entry = WholeEntry { entity: *entity, version: *version, at: *at, mono: fact.mono };
                 return self.logged(entry, event, fact.wall);
             }
             Deed::Purged { entity } => {
@@ -105,12 +105,14 @@ impl<'h> Account<'h> {
                 self.calm_since = Some(fact.mono);
                 Ok(())
             }
-            Deed::Quiet => return [self.jobs.nothing_overdue(fact.wall), self.objects.nothing_overdue(fact.wall)].concat(),
+            Deed::Quiet => {
+                return [self.jobs.nothing_overdue(fact.wall), self.objects.nothing_overdue(fact.wall)].concat();
+            }
         };
         verdict.err().into_iter().collect()
     }
 
-    fn logged(&mut self, entry: Entry, event: &AnyEvent, wall: i64) -> Vec<String> {
+    fn logged(&mut self, entry: WholeEntry, event: &AnyEvent, wall: i64) -> Vec<String> {
         self.wishes.logged(entry, event);
         let mut verdicts = vec![self.in_sequence(entry), self.not_from_the_future(entry, wall)];
         match event {
@@ -130,10 +132,14 @@ impl<'h> Account<'h> {
             AnyEvent::Other(name) => verdicts.push(self.well_in_the_calm(entry, name == "ExecutorLost")),
         }
         let of = entry.entity;
-        verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{of} version {}: {text}", entry.version)).collect()
+        verdicts
+            .into_iter()
+            .filter_map(Verdict::err)
+            .map(|text| format!("{of} version {}: {text}", entry.version))
+            .collect()
     }
 
-    fn in_sequence(&mut self, entry: Entry) -> Verdict {
+    fn in_sequence(&mut self, entry: WholeEntry) -> Verdict {
         // What was purged may come to be again, from its beginning.
         let before = if self.purged.remove(&entry.entity) { None } else { self.versions.get(&entry.entity).copied() };
         self.versions.insert(entry.entity, entry.version);
@@ -141,7 +147,7 @@ impl<'h> Account<'h> {
         require(entry.version == next, || format!("version {} follows, not {next}", entry.version))
     }
 
-    fn not_from_the_future(&self, entry: Entry, wall: i64) -> Verdict {
+    fn not_from_the_future(&self, entry: WholeEntry, wall: i64) -> Verdict {
         // Clocks drift by less than a second in the longest world, and the store's is asked with some delay.
         let slack = 2_000;
         require(entry.at <= wall + slack || self.history.is_set_back, || {
@@ -149,7 +155,7 @@ impl<'h> Account<'h> {
         })
     }
 
-    fn well_in_the_calm(&self, entry: Entry, is_loss: bool) -> Verdict {
+    fn well_in_the_calm(&self, entry: WholeEntry, is_loss: bool) -> Verdict {
         let troubled = self.calm_since.is_none_or(|since| entry.mono <= since + CALM_ECHO_MS);
         require(!is_loss || troubled, || "an executor was lost though all is well".into())
     }
@@ -172,8 +178,9 @@ impl<'h> Account<'h> {
         let mut wrong = self.survived(&end.found);
         wrong.extend(end.unsettled.iter().map(|text| format!("never came to its end: {text}")));
         wrong.extend(end.differences.iter().map(|text| format!("the store: {text}")));
-        if end.slots_taken > 0 {
-            wrong.push(format!("{} places are taken though nothing runs", end.slots_taken));
+        let unended = self.proofs.unended();
+        if end.slots_taken > unended {
+            wrong.push(format!("{} places are taken by {unended} attempts", end.slots_taken));
         }
         wrong.extend(self.jobs.close());
         wrong.extend(self.messages.close());

@@ -9,7 +9,7 @@ use ordo_model::monitor::{MonitorEvent, Signal};
 use ordo_model::{EntityId, JobId, Timestamp};
 use uuid::Uuid;
 
-use super::Entry;
+use super::WholeEntry;
 use crate::oracle::{Verdict, require};
 
 /// How late a monitor's silence may be noticed when nothing is wrong.
@@ -48,7 +48,7 @@ fn ms(at: Option<Timestamp>) -> Option<i64> {
 }
 
 impl Objects {
-    pub(super) fn incident(&mut self, entry: Entry, event: &IncidentEvent) -> Verdict {
+    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Verdict {
         self.count(entry, event);
         if let IncidentEvent::IncidentStarted { identifier, escalate_at, generation, .. } = event {
             // An older one that somebody opened again does not count: the newest is where news go.
@@ -65,7 +65,7 @@ impl Objects {
     }
 
     /// How often whoever has news of trouble wrote into timelines.
-    fn count(&mut self, entry: Entry, event: &IncidentEvent) {
+    fn count(&mut self, entry: WholeEntry, event: &IncidentEvent) {
         let identifier = match event {
             IncidentEvent::IncidentStarted { identifier, .. } => identifier.clone(),
             IncidentEvent::NoteAdded { .. } => {
@@ -94,7 +94,7 @@ impl Objects {
         Ok(())
     }
 
-    pub(super) fn monitor(&mut self, entry: Entry, event: &MonitorEvent) -> Verdict {
+    pub(super) fn monitor(&mut self, entry: WholeEntry, event: &MonitorEvent) -> Verdict {
         if let MonitorEvent::MonitorAdded { settings, due_at, .. } = event {
             let account = MonitorAccount {
                 name: settings.name.clone(),
@@ -116,7 +116,8 @@ impl Objects {
 
     pub(super) fn nothing_overdue(&self, wall: i64) -> Vec<String> {
         let late = self.monitors.values().filter(|monitor| monitor.due_at.is_some_and(|due| due < wall - NOTICED_MS));
-        let late = late.map(|monitor| format!("nobody noticed that {} is silent since {:?}", monitor.name, monitor.due_at));
+        let late =
+            late.map(|monitor| format!("nobody noticed that {} is silent since {:?}", monitor.name, monitor.due_at));
         let is_due = |at: Option<i64>| at.is_some_and(|at| at < wall - NOTICED_MS);
         let open = self.incidents.iter().filter(|(_, incident)| !incident.is_ended);
         let stuck = open.filter(|(_, incident)| is_due(incident.escalate_at));

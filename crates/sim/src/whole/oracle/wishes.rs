@@ -11,7 +11,7 @@ use ordo_model::monitor::MonitorEvent;
 use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
 
-use super::Entry;
+use super::WholeEntry;
 use crate::oracle::{Verdict, require};
 use crate::whole::facts::{AnyEvent, WholeAnswer, Wish};
 
@@ -23,10 +23,15 @@ pub(super) struct Wishes {
     entities: BTreeSet<EntityId>,
     refused: BTreeSet<(Uuid, String)>,
     paused: BTreeSet<Uuid>,
+    /// Asks for a pause of a job that was paused at some time since.
+    were_paused: BTreeSet<u32>,
 }
 
 impl Wishes {
     pub(super) fn asked(&mut self, op: u32, wish: &Wish) {
+        if matches!(wish, Wish::Pause { job, .. } if self.paused.contains(&job.0)) {
+            self.were_paused.insert(op);
+        }
         self.open.insert(op, wish.clone());
     }
 
@@ -35,7 +40,10 @@ impl Wishes {
         match answer {
             WholeAnswer::Unknown => Ok(()),
             WholeAnswer::Done(made) => {
-                require(self.took_effect(&wish, *made), || format!("op {op} was acknowledged and is lost: {wish:?}"))
+                let was_paused = self.were_paused.contains(&op);
+                require(was_paused || self.took_effect(&wish, *made), || {
+                    format!("op {op} was acknowledged and is lost: {wish:?}")
+                })
             }
             WholeAnswer::Before(made) => {
                 let entity = EntityId { kind: Kind::Delivery, id: *made };
@@ -59,9 +67,7 @@ impl Wishes {
         let has = |kind, id| self.entities.contains(&EntityId { kind, id });
         match wish {
             Wish::CreateJob { job, .. } => has(Kind::Job, job.0),
-            Wish::Pause { job, marker } => {
-                self.shown.contains(&(job.0, marker.clone())) || self.paused.contains(&job.0)
-            }
+            Wish::Pause { job, marker } => self.shown.contains(&(job.0, marker.clone())),
             Wish::Resume { .. } | Wish::CancelRun { .. } | Wish::Cancel { .. } => true,
             Wish::Trigger { job, marker } => {
                 self.shown.contains(&(job.0, marker.clone())) || self.shown.contains(&(job.0, SKIPPED.into()))
@@ -69,13 +75,15 @@ impl Wishes {
             Wish::StartIncident { .. } => made.is_some_and(|id| has(Kind::Incident, id)),
             Wish::AddMonitor { name } => has(Kind::Monitor, ordo_model::monitor::Monitor::id(name)),
             Wish::Deliver { .. } => made.is_some_and(|id| has(Kind::Delivery, id)),
-            Wish::Update { .. } | Wish::Note { .. } | Wish::Status { .. } | Wish::Acknowledge { .. } | Wish::Ping { .. } => {
-                marker(wish).is_some_and(|marker| self.shown.contains(&marker))
-            }
+            Wish::Update { .. }
+            | Wish::Note { .. }
+            | Wish::Status { .. }
+            | Wish::Acknowledge { .. }
+            | Wish::Ping { .. } => marker(wish).is_some_and(|marker| self.shown.contains(&marker)),
         }
     }
 
-    pub(super) fn logged(&mut self, entry: Entry, event: &AnyEvent) {
+    pub(super) fn logged(&mut self, entry: WholeEntry, event: &AnyEvent) {
         let id = entry.entity.id;
         self.entities.insert(entry.entity);
         let mut shown: Vec<String> = Vec::new();
@@ -83,6 +91,8 @@ impl Wishes {
             AnyEvent::Job(event) => match event.as_ref() {
                 Event::JobPaused { reason } => {
                     self.paused.insert(id);
+                    let same = |(_, wish): &(&u32, &Wish)| matches!(wish, Wish::Pause { job, .. } if job.0 == id);
+                    self.were_paused.extend(self.open.iter().filter(same).map(|(op, _)| *op));
                     shown.extend(reason.clone());
                 }
                 Event::JobResumed { .. } => drop(self.paused.remove(&id)),
@@ -130,9 +140,9 @@ fn marker(wish: &Wish) -> Option<(Uuid, String)> {
         | Wish::Trigger { job, marker }
         | Wish::Cancel { job, marker }
         | Wish::CancelRun { job, marker, .. } => Some((job.0, marker.clone())),
-        Wish::Note { incident, marker } | Wish::Status { incident, marker } | Wish::Acknowledge { incident, marker } => {
-            Some((*incident, marker.clone()))
-        }
+        Wish::Note { incident, marker }
+        | Wish::Status { incident, marker }
+        | Wish::Acknowledge { incident, marker } => Some((*incident, marker.clone())),
         Wish::Ping { monitor, body, .. } => Some((*monitor, body.to_string())),
         Wish::CreateJob { .. }
         | Wish::Resume { .. }

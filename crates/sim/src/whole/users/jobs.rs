@@ -59,8 +59,7 @@ impl Users {
         let definition = self.definition(&marker);
         self.known().jobs.push(job);
         for _ in 0..CREATE_TRIES {
-            let wish =
-                Wish::CreateJob { job, marker: marker.clone(), definition: Box::new(definition.clone()) };
+            let wish = Wish::CreateJob { job, marker: marker.clone(), definition: Box::new(definition.clone()) };
             let definition = definition.clone();
             let answer = self.wish(wish, move |engine| {
                 let command = Command::Schedule { definition: Box::new(definition.clone()), held: false };
@@ -107,7 +106,8 @@ impl Users {
 
     /// Every job, each until it is known that it is paused, or is not there.
     pub(crate) async fn pause_all(&self) {
-        for job in self.known().jobs.clone() {
+        let jobs = self.known().jobs.clone();
+        for job in jobs {
             while self.pause_job(job).await == WholeAnswer::Unknown {
                 self.scene.sleep(1_000).await;
             }

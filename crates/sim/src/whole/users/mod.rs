@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::facts::{Deed, WholeAnswer, Wish};
 use super::node::NodeSlot;
 use super::scene::Scene;
-use super::wire::{Copies, Reply, call};
+use super::wire::{Copies, NodeReply, call};
 
 pub(crate) struct Users {
     pub(crate) scene: Arc<Scene>,
@@ -48,7 +48,11 @@ impl Users {
     }
 
     /// Asks some node, and writes down what was asked and answered.
-    async fn wish(&self, wish: Wish, ask: impl Fn(Engine) -> Reply<WholeAnswer> + Send + Sync + Clone + 'static) -> WholeAnswer {
+    async fn wish(
+        &self,
+        wish: Wish,
+        ask: impl Fn(Engine) -> NodeReply<WholeAnswer> + Send + Sync + Clone + 'static,
+    ) -> WholeAnswer {
         let op = self.scene.next_op();
         self.scene.fact(Deed::Asked { op, wish });
         let answer = call(&self.some_node(), Copies::One, ask).await.unwrap_or(WholeAnswer::Unknown);
@@ -102,7 +106,10 @@ impl Users {
 }
 
 /// What became of a command on whatever it was.
-fn answered<T, R: std::error::Error>(answer: Result<T, SubmitError<R>>, made: impl FnOnce(T) -> Option<Uuid>) -> WholeAnswer {
+fn answered<T, R: std::error::Error>(
+    answer: Result<T, SubmitError<R>>,
+    made: impl FnOnce(T) -> Option<Uuid>,
+) -> WholeAnswer {
     match answer {
         Ok(done) => WholeAnswer::Done(made(done)),
         Err(SubmitError::Refused(refusal)) => WholeAnswer::Refused(refusal.to_string()),

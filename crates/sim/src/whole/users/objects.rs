@@ -151,7 +151,8 @@ impl Users {
 
     async fn ping(&self, monitor: Uuid) {
         let body = self.new_id();
-        let signal = self.scene.with_rng(|rng| *rng.pick(&[Signal::Success, Signal::Success, Signal::Start, Signal::Fail]));
+        let signal =
+            self.scene.with_rng(|rng| *rng.pick(&[Signal::Success, Signal::Success, Signal::Start, Signal::Fail]));
         self.wish(Wish::Ping { monitor, signal, body }, move |engine| {
             let command = MonitorCommand::Ping { signal, body: Some(body) };
             Box::pin(async move { answered(engine.command::<Monitor>(monitor, command).await, |_| None) })

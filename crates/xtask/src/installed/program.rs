@@ -11,7 +11,7 @@ use crate::cargo::cargo;
 
 /// A program, and how it says which version it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Program {
+pub(crate) struct CargoProgram {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
     /// What `NAME --version` prints.
@@ -19,7 +19,7 @@ pub(crate) struct Program {
     pub(crate) options: &'static [&'static str],
 }
 
-impl Program {
+impl CargoProgram {
     /// The one of this machine if it is of the right version, otherwise ours, installed on first use.
     pub(crate) fn installed(&self, root: &Path) -> Result<PathBuf> {
         let ours = root.join("target/tools/bin").join(self.name);

@@ -32,7 +32,7 @@ fn used_disk() -> SimDisk {
     for id in 1..=5 {
         runtime.block_on(store.commit(batch(id))).expect("a disk that does not fail");
     }
-    let left = disk.clone().crash(&mut ordo_store_redb::simdisk::DiskRng::new(1));
+    let left = disk.crash(&mut ordo_store_redb::simdisk::DiskRng::new(1));
     drop(store);
     left
 }

@@ -13,6 +13,7 @@ mod docs;
 mod fence;
 mod fuzz;
 mod installed;
+mod instructions;
 mod peers;
 mod rust;
 mod schemathesis;
@@ -37,6 +38,7 @@ cargo xtask sim --seeds N [--from M]     simulates the worlds of N seeds; --minu
 cargo xtask sim --forever                simulates until it is ended; says how many seeds an hour, how many years
 cargo xtask sim --planted                plants bugs on purpose, one after the other: is each found?
 cargo xtask fuzz [TARGET] [--minutes N]  made-up inputs for every reader, or for those whose name begins so
+cargo xtask instructions                 what a standard job costs in instructions (needs valgrind)
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask sdk [ARGS]                   the packages in sdk/ against the real binary (needs python3, node, npm); --only WORD
@@ -74,6 +76,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
         "fuzz" => fuzz::run(rest),
+        "instructions" => instructions::run().map(print_note),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),
         "docs" => docs::run(&tree::root(), rest),

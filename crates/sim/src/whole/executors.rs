@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus, ReportError};
+use ordo_engine::executors::{Handed, HostError, RemoteReport, RemoteStatus, ReportError, WorkRequest};
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::limits::HEARTBEAT;
 use ordo_model::{FencingToken, Millis, RunId};
@@ -28,7 +28,7 @@ pub(crate) const FAR_GROUP: &str = "far";
 pub(crate) const FAR_TOOL: &str = "remote";
 const CAPACITY: u32 = 3;
 const REPORT_TRIES: u32 = 60;
-const POLL_WAIT: Millis = Millis::from_secs(10);
+const WORK: WorkRequest = WorkRequest { max: 2, wait: Millis::from_secs(10), confirms: false };
 
 pub(crate) struct FarExecutor {
     pub(crate) number: usize,
@@ -136,8 +136,8 @@ impl FarExecutor {
             });
             match beaten.await {
                 Some(Ok(reply)) => self.heed(&reply.cancel),
-                Some(Err(_)) => return,
-                None => {}
+                Some(Err(HostError::NotThere(_))) => return,
+                Some(Err(HostError::Store(_))) | None => {}
             }
         }
     }
@@ -156,17 +156,18 @@ impl FarExecutor {
                 continue;
             }
             let polled = call(node, Copies::Many, move |engine| {
-                Box::pin(async move { engine.poll(Speaker::Admin, id, 2, POLL_WAIT).await })
+                Box::pin(async move { engine.poll(Speaker::Admin, id, WORK).await })
             });
             match polled.await {
                 Some(Ok(polled)) => {
+                    self.heed(&polled.cancel);
                     for handed in polled.handed {
                         self.begin(node, id, &handed);
                     }
                     self.scene.sleep(1).await;
                 }
-                Some(Err(_)) => return,
-                None => self.scene.sleep(self.scene.between(100, 1_000)).await,
+                Some(Err(HostError::NotThere(_))) => return,
+                Some(Err(HostError::Store(_))) | None => self.scene.sleep(self.scene.between(100, 1_000)).await,
             }
         }
     }

@@ -126,7 +126,8 @@ impl Users {
         // What is elsewhere or hooked stays so: a schedule would make it another kind of job.
         patch.remove("trigger");
         patch.remove("retention");
-        self.order(Wish::Update { job, marker }, job, Command::Update { patch, if_revision: None }).await;
+        self.order(Wish::Update { job, marker }, job, Command::Update { patch, if_revision: None, if_followed: None })
+            .await;
     }
 
     pub(super) async fn cancel(&self) {

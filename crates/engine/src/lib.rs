@@ -17,6 +17,8 @@ pub mod cluster;
 pub mod core;
 pub mod engine;
 mod random;
+#[cfg(feature = "sim")]
+pub mod simulated;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -8,6 +8,10 @@ pub struct RandomError(String);
 /// Bytes that nobody can guess.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], RandomError> {
     let mut bytes = [0; N];
+    #[cfg(feature = "sim")]
+    if crate::simulated::fill(&mut bytes) {
+        return Ok(bytes);
+    }
     getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
     Ok(bytes)
 }

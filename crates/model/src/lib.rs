@@ -19,6 +19,7 @@ pub mod object;
 #[cfg(feature = "openapi")]
 mod openapi;
 pub mod outbox;
+pub mod planted;
 pub mod routing;
 pub mod schedule;
 pub mod strict;

@@ -13,6 +13,8 @@ pub mod oracle;
 mod record;
 mod rng;
 mod scenario;
+pub mod survey;
+pub mod whole;
 mod workload;
 mod world;
 

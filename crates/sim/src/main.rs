@@ -1,100 +1,114 @@
-//! `ordo-sim`: replays one world with its whole trace, or looks at many.
+//! `ordo-sim`: replays the worlds of one seed with their whole trace, or looks at many.
 
-use std::num::NonZero;
+mod planted;
+
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use ordo_sim::{Simulation, judge};
+use ordo_engine::clock::Stopwatch;
+use ordo_sim::survey::{Extent, Survey, WorldKind, look, survey};
 
 const USAGE: &str = "\
-ordo-sim --seed N               replays one simulation and prints what happened in it
-ordo-sim --seeds N [--from M]   looks at N worlds, from seed M (1) on";
+ordo-sim --seed N [--world jobs|whole]      replays the worlds of one seed and prints what happened in them
+ordo-sim --seeds N [--from M]               looks at the worlds of N seeds, from seed M (1) on
+ordo-sim --minutes N [--from M]             looks at as many seeds as fit
+ordo-sim --forever [--from M]               looks until it is ended; says once a minute how far it is
+ordo-sim --planted                          plants one bug after the other and looks until it is found";
 
-enum SeedChoice {
-    One(u64),
-    Many { from: u64, count: u64 },
+/// How often `--forever` says how far it is.
+const PART: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+struct Wanted {
+    seed: Option<u64>,
+    seeds: Option<u64>,
+    from: Option<u64>,
+    minutes: Option<f64>,
+    world: Option<WorldKind>,
+    forever: bool,
+    planted: bool,
 }
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match wanted(&args) {
-        Some(SeedChoice::One(seed)) => replay(seed),
-        Some(SeedChoice::Many { from, count }) => run_many(from, count),
-        None => {
+        Some(Wanted { seed: Some(seed), world, .. }) => replay(seed, world),
+        Some(Wanted { planted: true, seeds, .. }) => planted::run(seeds),
+        Some(Wanted { forever: true, from, world, .. }) => run_forever(from.unwrap_or(1), world),
+        Some(Wanted { seeds, from, minutes, world, .. }) if seeds.is_some() || minutes.is_some() => {
+            let within = minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+            let extent = Extent { from: from.unwrap_or(1), seeds, within, only: world, until_found: false };
+            tell(&survey(extent), extent.from)
+        }
+        Some(_) | None => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
         }
     }
 }
 
-fn wanted(args: &[String]) -> Option<SeedChoice> {
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args.as_slice() {
-        ["--seed", seed] => seed.parse().ok().map(SeedChoice::One),
-        ["--seeds", count] => count.parse().ok().map(|count| SeedChoice::Many { from: 1, count }),
-        ["--seeds", count, "--from", from] => {
-            Some(SeedChoice::Many { from: from.parse().ok()?, count: count.parse().ok()? })
+fn wanted(args: &[String]) -> Option<Wanted> {
+    let mut wanted = Wanted::default();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--forever" => wanted.forever = true,
+            "--planted" => wanted.planted = true,
+            "--seed" => wanted.seed = Some(args.next()?.parse().ok()?),
+            "--seeds" => wanted.seeds = Some(args.next()?.parse().ok()?),
+            "--from" => wanted.from = Some(args.next()?.parse().ok()?),
+            "--minutes" => wanted.minutes = Some(args.next()?.parse().ok().filter(|minutes| *minutes >= 0.0)?),
+            "--world" => wanted.world = Some(WorldKind::named(args.next()?)?),
+            _ => return None,
         }
-        _ => None,
     }
+    Some(wanted)
 }
 
-fn replay(seed: u64) -> ExitCode {
-    let (history, trace) = Simulation::new(seed, true).run();
-    for line in trace.lines() {
-        println!("{line}");
+fn replay(seed: u64, only: Option<WorldKind>) -> ExitCode {
+    let mut is_well = true;
+    for kind in WorldKind::ALL.into_iter().filter(|kind| only.is_none_or(|only| only == *kind)) {
+        let seen = look(kind, seed, true);
+        println!("--- the {} world of seed {seed}", kind.name());
+        for line in &seen.lines {
+            println!("{line}");
+        }
+        println!("seed {seed}, {}: {} facts, fingerprint {:016x}", kind.name(), seen.facts, seen.fingerprint);
+        for violation in &seen.violations {
+            println!("VIOLATION {violation}");
+        }
+        is_well &= seen.violations.is_empty();
     }
-    let violations = judge(&history);
-    println!("seed {seed}: {} lines, fingerprint {:016x}", trace.len(), trace.hash());
-    for violation in &violations {
-        println!("VIOLATION {violation}");
-    }
-    if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Worlds know nothing of each other: each core looks at its share.
-fn run_many(from: u64, count: u64) -> ExitCode {
-    let next = AtomicU64::new(from);
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let seen: Vec<ShareResult> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| run_share(&next, from + count))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a share catches what breaks in it")).collect()
-    });
-    let facts: usize = seen.iter().map(|share| share.facts).sum();
-    let mut failed: Vec<u64> = seen.into_iter().flat_map(|share| share.failed).collect();
-    failed.sort_unstable();
-    println!("{count} worlds from seed {from}, {facts} facts, {} failed", failed.len());
-    match failed.first() {
+fn tell(seen: &Survey, from: u64) -> ExitCode {
+    for (seed, kind, first) in &seen.failed {
+        eprintln!("seed {seed}, {} world: {first}", kind.name());
+    }
+    let (seeds, worlds, facts, years, failed) = (seen.seeds, seen.worlds, seen.facts, seen.years(), seen.failed.len());
+    println!("{seeds} seeds from {from}: {worlds} worlds, {facts} facts, {years:.2} simulated years, {failed} failed");
+    match seen.failed.first() {
         None => ExitCode::SUCCESS,
-        Some(seed) => {
-            println!("failed: {failed:?}; replay the first with `cargo xtask sim {seed}`");
+        Some((seed, ..)) => {
+            println!("replay the first with `cargo xtask sim {seed}`");
             ExitCode::FAILURE
         }
     }
 }
 
-#[derive(Default)]
-struct ShareResult {
-    facts: usize,
-    failed: Vec<u64>,
-}
-
-fn run_share(next: &AtomicU64, end: u64) -> ShareResult {
-    let mut seen = ShareResult::default();
+/// Says how it goes; returns only when something failed.
+fn run_forever(from: u64, only: Option<WorldKind>) -> ExitCode {
+    let (mut next, mut years, watch) = (from, 0.0, Stopwatch::start());
     loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= end {
-            return seen;
-        }
-        let ran = std::panic::catch_unwind(|| Simulation::new(seed, false).run().0);
-        let first = match &ran {
-            Ok(history) => judge(history).first().map(ToString::to_string),
-            Err(_) => Some("the world broke down".into()),
-        };
-        seen.facts += ran.map_or(0, |history| history.facts.len());
-        if let Some(first) = first {
-            eprintln!("seed {seed}: {first}");
-            seen.failed.push(seed);
+        let part = survey(Extent { from: next, seeds: None, within: Some(PART), only, until_found: true });
+        next += part.seeds;
+        years += part.years();
+        let hours = watch.elapsed().ms() as f64 / 3_600_000.0;
+        let seeds = next - from;
+        println!("{seeds} seeds, {:.0} an hour, {years:.2} simulated years, next is {next}", seeds as f64 / hours);
+        if !part.failed.is_empty() {
+            return tell(&part, from);
         }
     }
 }

@@ -79,7 +79,12 @@ impl<'m> Writing<'m> {
             Disposition::Keep { snapshot, alarm } => {
                 self.expect_end_of_stream(item.entity, before.version)?;
                 let version = self.append(item.entity, before.version, &item.events);
-                self.put_snapshot(item.entity, before.alarm, Header { version, alarm: *alarm }, snapshot);
+                self.put_snapshot(
+                    item.entity,
+                    before.alarm,
+                    Header { version, alarm: stored(item.entity, *alarm) },
+                    snapshot,
+                );
                 self.next.growth.entities += i64::from(before.version == 0);
                 if let Some(trim) = &item.trim {
                     self.trim(item.entity, trim)?;
@@ -97,6 +102,7 @@ impl<'m> Writing<'m> {
         };
         self.put_rows(&item.rows);
         for entry in &item.dedup {
+            ordo_model::planted!(DedupForgotten, break);
             self.put_dedup(entry)?;
         }
         for owner in &item.forget_chunks {
@@ -243,4 +249,10 @@ impl<'m> Writing<'m> {
         })?;
         Ok(keys)
     }
+}
+
+/// The alarm that is stored with an entity.
+fn stored(_entity: EntityId, alarm: Option<Alarm>) -> Option<Alarm> {
+    ordo_model::planted!(AlarmForgotten, return alarm.filter(|_| _entity.kind == ordo_model::Kind::Job));
+    alarm
 }

@@ -13,8 +13,9 @@ mod deny;
 mod dist;
 mod docs;
 mod fence;
+mod fuzz;
+mod installed;
 mod instructions;
-mod npm;
 mod peers;
 mod rust;
 mod schemathesis;
@@ -22,9 +23,10 @@ mod sdk;
 mod sim;
 mod step;
 mod tree;
-mod venv;
 
 use std::process::ExitCode;
+
+use installed::{npm, program, venv};
 
 const USAGE: &str = "\
 cargo xtask ci                           every check, timed: what CI runs
@@ -34,8 +36,11 @@ cargo xtask features                     does the binary build without its optio
 cargo xtask test                         unit, integration and documentation tests
 cargo xtask test ARGS                    those the test runner chooses by ARGS: `-p ordo-model`, a name
 cargo xtask e2e [ARGS]                   only the tests that drive the real binary
-cargo xtask sim SEED                     replays one simulated world
-cargo xtask sim --seeds N [--from M]     simulates N worlds
+cargo xtask sim SEED                     replays the simulated worlds of a seed
+cargo xtask sim --seeds N [--from M]     simulates the worlds of N seeds; --minutes N: of as many as fit
+cargo xtask sim --forever                simulates until it is ended; says how many seeds an hour, how many years
+cargo xtask sim --planted                plants bugs on purpose, one after the other: is each found?
+cargo xtask fuzz [TARGET] [--minutes N]  made-up inputs for every reader, or for those whose name begins so
 cargo xtask instructions                 what a standard job costs in instructions (needs valgrind)
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
@@ -51,7 +56,7 @@ cargo xtask docs --site                  the documents as a site, in target/site
 cargo xtask dist [--try]                 what is published: archive, checksums, SBOM, Debian package, OCI image; --try installs and starts it
 cargo xtask release [--dry-run]          is this commit a release? then tags it
 cargo xtask fence                        does every crate know only what it may?
-cargo xtask deny                         licences, advisories, sources (needs cargo-deny)";
+cargo xtask deny                         licences, bans, sources, advisories (installs cargo-deny below target/)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -77,6 +82,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "test" => rust::test(rest),
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
+        "fuzz" => fuzz::run(rest),
         "instructions" => instructions::run().map(print_note),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),

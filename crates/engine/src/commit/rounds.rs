@@ -318,6 +318,7 @@ impl Rounds {
         for (entity, outcome) in plan.item_entities.into_iter().zip(outcomes) {
             match outcome {
                 CommitOutcome::Committed { .. } => {}
+                CommitOutcome::Conflict { .. } if ordo_model::is_planted!(ConflictIgnored) => {}
                 CommitOutcome::Conflict { .. } | CommitOutcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
             }
         }
@@ -458,7 +459,8 @@ pub fn batch_of(requests: Vec<Request>, now: Timestamp) -> Batch {
 
 /// Nothing of it happened: slots go back, the wake is tried again.
 fn undone(change: Change) -> Change {
-    let assigned = change.assignments.iter().map(|assignment| assignment.location);
+    let assigned = change.assignments.iter().filter(|_| !ordo_model::is_planted!(SlotLeaked));
+    let assigned = assigned.map(|assignment| assignment.location);
     let returned = change.returned.into_iter().chain(assigned).collect();
     Change { returned, answered: change.answered, failed: true, rank: change.rank, ..Change::of(change.entity) }
 }

@@ -254,6 +254,9 @@ async fn route(engine: &Engine, id: Uuid, delivery: &Delivery) -> Result<Vec<Bou
 
 fn claim(delivery: Uuid, replay: u32, job: JobId, now: Timestamp) -> Claim {
     let key = [b"hook-run/".as_slice(), delivery.as_bytes(), &replay.to_be_bytes(), job.0.as_bytes()].concat();
+    let changes =
+        if ordo_model::is_planted!(DeliveryClaimChanges) { now.ms().to_be_bytes().to_vec() } else { Vec::new() };
+    let key = [key, changes].concat();
     Claim { key, until: now.plus(CLAIM_KEPT), value: Vec::new(), names_run: true }
 }
 

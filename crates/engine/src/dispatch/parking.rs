@@ -3,7 +3,7 @@
 //! Invariant: they do not stand in the way of others. Each blocker holds a bounded number in memory; the rest is in the
 //! store, and its queue is read again when the blocker gives way.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::Timestamp;
 use uuid::Uuid;
@@ -30,7 +30,7 @@ struct Lot {
 
 #[derive(Debug, Default)]
 pub(super) struct Parking {
-    lots: HashMap<Blocker, Lot>,
+    lots: BTreeMap<Blocker, Lot>,
     /// When the rates give way.
     wakes: BTreeMap<Timestamp, BTreeSet<String>>,
 }

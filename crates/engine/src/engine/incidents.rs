@@ -93,7 +93,8 @@ impl Engine {
             return self.command_with(id, IncidentCommand::Start(Box::new(start)), extras(id)).await;
         };
         let newest = self.queries().newest_of(&identifier).await.map_err(store)?;
-        let mut generation = newest.map_or(1, |incident| incident.generation);
+        let beside = u32::from(ordo_model::is_planted!(IncidentOpenedTwice));
+        let mut generation = newest.map_or(1, |incident| incident.generation + beside);
         for _ in 0..GENERATIONS_TRIED {
             let id = Incident::id(&identifier, generation);
             let start = StartIncident { generation, ..start.clone() };

@@ -84,6 +84,7 @@ impl CoreShell {
         loop {
             let sleep = self.time_to_next();
             tokio::select! {
+                biased;
                 message = self.messages.recv() => match message {
                     Some(message) => self.message(message),
                     None => break,

@@ -7,6 +7,14 @@ use crate::engine::Engine;
 use crate::engine::shell::CoreMessage;
 
 impl Engine {
+    /// The process is gone: nothing is ended or written down. What was spawned on its own ends where it next waits for the
+    /// store, which a dead process must not be given any more.
+    #[cfg(feature = "sim")]
+    pub fn die(&self) {
+        let mut tasks = self.shared.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        tasks.drain(..).chain(self.reconciler().take()).for_each(|task| task.abort());
+    }
+
     /// Has the core see what time it is.
     pub fn look_at_the_clock(&self) {
         self.send_input(Input::Time);

@@ -41,6 +41,7 @@ pub(super) async fn maintain(engine: Engine, untidy: Arc<Notify>) {
     every.tick().await;
     loop {
         tokio::select! {
+            biased;
             _ = every.tick() => {}
             () = untidy.notified() => tokio::time::sleep(TIDY_PAUSE).await,
         }

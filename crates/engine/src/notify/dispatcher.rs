@@ -35,7 +35,8 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
             Ok(Reconciled::Done)
         }
         NotificationState::Waiting { .. } => {
-            if notification.holds_its_place() && first_in_queue(engine, &notification).await? != Some(id) {
+            let in_turn = !ordo_model::is_planted!(NotificationOutOfTurn) && notification.holds_its_place();
+            if in_turn && first_in_queue(engine, &notification).await? != Some(id) {
                 return Ok(Reconciled::Asleep);
             }
             Ok(Reconciled::Through(notification.value.sender))
@@ -111,6 +112,7 @@ async fn try_once(
 /// The receiver may ask for a longer wait than the schedule has, not for a shorter one.
 fn failed(sender: &dyn Sender, error: SendError, attempt: u32, now: Timestamp) -> Failed {
     let wait = sender.retries().wait_after(attempt).filter(|_| !error.permanent);
+    let wait = wait.filter(|_| !ordo_model::is_planted!(GivenUpEarly));
     let wait = wait.map(|wait| wait.max(error.retry_after.unwrap_or_default()).min(NOTIFICATION_RETRY_DELAY_MAX));
     Failed { error: error.text, retry_at: wait.map(|wait| now.plus(wait)) }
 }

@@ -45,11 +45,8 @@ impl Reconciler {
         let mut names: HashMap<Id, (EntityId, Queue)> = HashMap::new();
         loop {
             tokio::select! {
+                biased;
                 () = self.stopping.cancelled() => break,
-                wanted = self.wanted.recv() => match wanted {
-                    Some(entity) => work.want(entity),
-                    None => break,
-                },
                 Some(done) = tasks.join_next_with_id() => {
                     let task = done.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
                     if let Some((entity, queue)) = names.remove(&task) {
@@ -60,6 +57,10 @@ impl Reconciler {
                         }
                     }
                 }
+                wanted = self.wanted.recv() => match wanted {
+                    Some(entity) => work.want(entity),
+                    None => break,
+                },
             }
             while let Some((entity, queue)) = work.next(|sender| self.concurrency(sender)) {
                 let (engine, core) = (self.engine.clone(), self.core.clone());

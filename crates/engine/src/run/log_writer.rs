@@ -69,6 +69,7 @@ impl LogWriter {
         tokio::pin!(end);
         while self.gathered.len() < GATHER_MAX {
             tokio::select! {
+                biased;
                 () = &mut end => break,
                 Some((run, done)) = self.flushes.recv() => return self.flush(run, done).await,
                 line = self.lines.recv() => match line {

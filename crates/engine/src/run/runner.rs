@@ -138,6 +138,7 @@ impl Runner {
             return Some(slot);
         }
         tokio::select! {
+            biased;
             slot = self.gate.enter(pool) => slot,
             () = cancel.cancelled() => None,
             () = tokio::time::sleep(BEGIN_WITHIN) => None,
@@ -235,6 +236,7 @@ impl Runner {
         };
         let mut task = tokio::spawn(async move { tool.run(work).await });
         tokio::select! {
+            biased;
             done = &mut task => unpanicked(done),
             () = tokio::time::sleep(assignment.timeout.to_std()) => {
                 cancel.cancel();

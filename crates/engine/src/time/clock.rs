@@ -182,22 +182,27 @@ pub fn micros_now() -> i64 {
 
 /// A new id for something that is being created.
 pub fn new_id() -> Uuid {
+    #[cfg(feature = "sim")]
+    if let Some(id) = crate::simulated::id() {
+        return id;
+    }
     Uuid::now_v7()
 }
 
-/// Measures how long something took, unmoved by changes of the wall clock.
+/// Measures how long something took, unmoved by changes of the wall clock. It goes by the runtime's clock, which a
+/// simulated world holds in its hand.
 #[derive(Debug, Clone, Copy)]
-pub struct Stopwatch(Instant);
+pub struct Stopwatch(tokio::time::Instant);
 
 impl Stopwatch {
     pub fn start() -> Stopwatch {
-        Stopwatch(Instant::now())
+        Stopwatch(tokio::time::Instant::now())
     }
 
     /// One that runs for so long already.
     #[cfg(test)]
     pub(crate) fn started_ago(ago: Millis) -> Stopwatch {
-        Stopwatch(Instant::now().checked_sub(ago.to_std()).expect("the machine runs for longer"))
+        Stopwatch(tokio::time::Instant::now().checked_sub(ago.to_std()).expect("the machine runs for longer"))
     }
 
     pub fn elapsed(&self) -> Millis {

@@ -275,6 +275,7 @@ impl Timekeeper {
             return Vec::new();
         }
         let mut due = self.ring.take_due_others(now, FIRE_BATCH);
+        let now = if ordo_model::is_planted!(EarlyBySecond) { now.plus(Millis::from_secs(1)) } else { now };
         if room.is_quick {
             due.extend(self.ring.take_due_jobs(now.minus(HOLD_MAX), FIRE_BATCH));
         }
@@ -333,6 +334,7 @@ impl Timekeeper {
     /// The wake of an entity could not be committed: it is tried again a little later.
     pub fn wake_failed(&mut self, entity: EntityId, rank: u8, now: Timestamp) {
         self.settled(entity);
+        ordo_model::planted!(WakeLost, return);
         if self.is_ours(entity) {
             self.ring.add(DueAlarm { at: now.plus(FAULT_PAUSE), rank, entity });
         }

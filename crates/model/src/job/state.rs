@@ -279,7 +279,7 @@ impl Job {
 
     /// Runs that could start now if there were a place for them: those whose turn it is in the job, and shards.
     pub fn startable(&self) -> impl Iterator<Item = &ActiveRun> {
-        let width = self.definition.block.width();
+        let width = self.definition.block.width() + usize::from(crate::is_planted!(OverlapIgnored));
         // More than `width` may be running when the block strategy was narrowed meanwhile.
         let free = width.saturating_sub(self.whole_runs().filter(|run| run.is_under_way()).count());
         let waits = |run: &&ActiveRun| matches!(run.stage, Stage::Queued);

@@ -228,6 +228,7 @@ impl Object for Monitor {
             (_, None) => Err(MonitorRefusal::NoSuchMonitor),
             (MonitorCommand::Ping(sent), Some(monitor)) => {
                 let due_at = monitor.due_after_ping(sent, now);
+                let due_at = if crate::is_planted!(MonitorPingForgotten) { monitor.due_at } else { due_at };
                 let SentPing { signal, exit_status, rid, body } = sent;
                 Ok(vec![MonitorEvent::MonitorPinged { signal, body, due_at, exit_status, rid }])
             }

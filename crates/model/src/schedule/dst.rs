@@ -66,6 +66,7 @@ impl CronBeat {
     /// The wall-clock times, from and up to, at which the pattern counts in this segment.
     fn walls(&self, segment: &OffsetSegment) -> (i64, i64) {
         let (first, end) = (segment.wall(segment.start), segment.wall(segment.end));
+        crate::planted!(DstDoubled, return (first, end));
         if self.pattern.is_interval {
             return (first, end);
         }

@@ -7,8 +7,8 @@ mod books;
 mod calendar;
 mod client_commands;
 mod evidence;
-mod occurrences;
-mod runs;
+pub(crate) mod occurrences;
+pub(crate) mod runs;
 
 use std::fmt;
 
@@ -29,10 +29,10 @@ impl fmt::Display for Violation {
 }
 
 /// A rule that holds, or how it was broken.
-type Verdict = Result<(), String>;
+pub(crate) type Verdict = Result<(), String>;
 
 /// `held`, or what `otherwise` says.
-fn require(held: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn require(held: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if held { Ok(()) } else { Err(otherwise()) }
 }
 

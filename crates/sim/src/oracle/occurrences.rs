@@ -13,7 +13,7 @@ use super::calendar::Calendar;
 use super::{Verdict, require};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OraclePhase {
+pub(crate) enum OraclePhase {
     Active,
     Paused,
     Held,
@@ -21,27 +21,27 @@ pub(super) enum OraclePhase {
 }
 
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     within: (i64, i64),
     calendar: Option<Calendar>,
     jitter_ms: i64,
-    pub(super) phase: OraclePhase,
+    pub(crate) phase: OraclePhase,
     /// The first nominal time without an outcome.
-    pub(super) expected: Option<i64>,
+    pub(crate) expected: Option<i64>,
     accounted_to: Option<i64>,
     /// (next, end) of each backfill under way, in the order they were asked for.
     backfills: VecDeque<(i64, i64)>,
     /// When the schedule came to be: a one-off asked for after its time is due then.
     asked_at: i64,
     /// When the schedule last came to be or was resumed.
-    pub(super) awake_since: i64,
+    pub(crate) awake_since: i64,
     /// The latest due time so far: whoever is due before its predecessor waits for it.
     due_max: i64,
     misfires: (i64, u32),
 }
 
 impl Ledger {
-    pub(super) fn new(definition: &Definition, held: bool, at: i64, within: (i64, i64)) -> Ledger {
+    pub(crate) fn new(definition: &Definition, held: bool, at: i64, within: (i64, i64)) -> Ledger {
         let mut ledger = Ledger {
             within,
             calendar: None,
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     /// Nothing that was surely due at `at` is without an outcome.
-    pub(super) fn nothing_due(&self, at: i64) -> Verdict {
+    pub(crate) fn nothing_due(&self, at: i64) -> Verdict {
         let open = self.expected.filter(|nominal| self.latest_due(*nominal) <= at);
         require(open.is_none(), || format!("the occurrence {} is due at {at} and has no outcome", open.unwrap_or(0)))
     }
@@ -97,7 +97,7 @@ impl Ledger {
 
     // --- what changes the schedule --------------------------------------------------------------
 
-    pub(super) fn updated(&mut self, definition: &Definition, same_trigger: bool, at: i64) -> Verdict {
+    pub(crate) fn updated(&mut self, definition: &Definition, same_trigger: bool, at: i64) -> Verdict {
         if same_trigger {
             return Ok(());
         }
@@ -108,13 +108,13 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn paused(&mut self, at: i64) -> Verdict {
+    pub(crate) fn paused(&mut self, at: i64) -> Verdict {
         require(self.phase == OraclePhase::Active, || format!("paused while {:?}", self.phase))?;
         self.phase = OraclePhase::Paused;
         self.nothing_due(at)
     }
 
-    pub(super) fn resumed(&mut self, at: i64) -> Verdict {
+    pub(crate) fn resumed(&mut self, at: i64) -> Verdict {
         self.awake_since = at;
         match self.phase {
             OraclePhase::Held if self.is_one_off() => {}
@@ -127,7 +127,7 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn cancelled(&mut self, at: i64) -> Verdict {
+    pub(crate) fn cancelled(&mut self, at: i64) -> Verdict {
         let was = std::mem::replace(&mut self.phase, OraclePhase::Cancelled);
         self.backfills.clear();
         let verdict = match was {
@@ -140,7 +140,7 @@ impl Ledger {
     }
 
     /// Nothing is left to do, as far as the schedule goes.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         match self.phase {
             OraclePhase::Cancelled => true,
             OraclePhase::Active => self.calendar.is_some() && self.expected.is_none() && self.backfills.is_empty(),
@@ -151,7 +151,7 @@ impl Ledger {
     // --- outcomes -------------------------------------------------------------------------------
 
     /// An occurrence was fired. Returns how late it was by its own fault, not by its predecessor's jitter.
-    pub(super) fn fired(&mut self, occurrence: Occurrence, at: i64) -> Result<i64, String> {
+    pub(crate) fn fired(&mut self, occurrence: Occurrence, at: i64) -> Result<i64, String> {
         let (nominal, due) = (occurrence.nominal.ms(), occurrence.due.ms());
         require(self.phase == OraclePhase::Active, || format!("fired by its schedule while {:?}", self.phase))?;
         self.check_due(nominal, due, at)?;
@@ -166,7 +166,7 @@ impl Ledger {
         require((nominal..=latest).contains(&due), || format!("{nominal} was due at {due}, not by {latest}"))
     }
 
-    pub(super) fn check_timeliness(&mut self, misfire: Misfire, timeliness: Timeliness, late: i64, at: i64) -> Verdict {
+    pub(crate) fn check_timeliness(&mut self, misfire: Misfire, timeliness: Timeliness, late: i64, at: i64) -> Verdict {
         let wanted = match late {
             late if late <= MISFIRE_WINDOW.ms() as i64 => Timeliness::OnTime,
             late if late <= MISFIRE_AFTER.ms() as i64 => Timeliness::Late,
@@ -187,7 +187,7 @@ impl Ledger {
         require(so_far < allowed, || format!("late by {late} ms: {misfire:?} allows {allowed} runs, not one more"))
     }
 
-    pub(super) fn skipped(&mut self, reason: SkipReason, gap: Option<Gap>, at: i64) -> Verdict {
+    pub(crate) fn skipped(&mut self, reason: SkipReason, gap: Option<Gap>, at: i64) -> Verdict {
         let gap = gap.ok_or("an occurrence was skipped without saying which")?;
         let (from, to) = (gap.from.ms(), gap.to.ms());
         require(at >= to, || format!("{to} was skipped before its time, at {at}"))?;
@@ -226,7 +226,7 @@ impl Ledger {
 
     // --- backfills ------------------------------------------------------------------------------
 
-    pub(super) fn backfill(&mut self, from: i64, to: i64, at: i64) -> Verdict {
+    pub(crate) fn backfill(&mut self, from: i64, to: i64, at: i64) -> Verdict {
         require(to <= at, || format!("a backfill up to {to}, asked for at {at}"))?;
         let next = self.calendar.as_ref().and_then(|calendar| calendar.at_or_after(from)).filter(|next| *next < to);
         let next = next.ok_or("a backfill of nothing was accepted")?;
@@ -235,7 +235,7 @@ impl Ledger {
     }
 
     /// An occurrence of the oldest backfill has its outcome.
-    pub(super) fn backfilled(&mut self, nominal: i64, rest: bool) -> Verdict {
+    pub(crate) fn backfilled(&mut self, nominal: i64, rest: bool) -> Verdict {
         let (next, to) = *self.backfills.front().ok_or("a backfill nobody asked for")?;
         let after = self.calendar.as_ref().and_then(|calendar| calendar.after(nominal)).filter(|after| *after < to);
         match after {
@@ -246,7 +246,7 @@ impl Ledger {
     }
 
     /// The rest of a backfill was recorded as skipped.
-    pub(super) fn backfill_ended(&mut self, gap: Option<Gap>) -> Verdict {
+    pub(crate) fn backfill_ended(&mut self, gap: Option<Gap>) -> Verdict {
         let (next, to) = *self.backfills.front().ok_or("a backfill nobody asked for")?;
         let gap = gap.ok_or("the rest of a backfill was skipped without saying what")?;
         let count = self.calendar.as_ref().map_or(0, |calendar| calendar.count(next, to - 1));

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::{Verdict, require};
 
-const RECOVERED: &str = "recovered from restart";
-pub(super) const NO_REPORT: &str = "no report within the timeout";
+pub(crate) const RECOVERED: &str = "recovered from restart";
+pub(crate) const NO_REPORT: &str = "no report within the timeout";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OracleStage {
@@ -261,7 +261,7 @@ fn check_reason(
     }
 }
 
-fn backoff_ms(definition: &Definition, attempt: u32) -> i64 {
+pub(crate) fn backoff_ms(definition: &Definition, attempt: u32) -> i64 {
     let (first, most) = (definition.retry.backoff.ms() as i64, definition.retry.max_backoff.ms() as i64);
     (1..attempt).fold(first, |wait, _| (wait * 2).min(most)).min(most)
 }

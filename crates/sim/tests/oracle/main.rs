@@ -4,6 +4,7 @@ mod tamper;
 
 use std::sync::OnceLock;
 
+use ordo_sim::survey::{WorldKind, look};
 use ordo_sim::{History, Simulation, judge};
 
 /// Enough simulations that each kind of tampering finds one in which it is possible.
@@ -43,6 +44,26 @@ fn every_lie_is_found_out() {
         assert!(refuted > 0, "no simulation in which this was possible: {lie}");
     }
     assert!(missed.is_empty(), "believed: {missed:?}");
+}
+
+/// Each takes seconds where nothing is optimised; CI looks at many more for three minutes.
+const WHOLE_WORLDS: u64 = 6;
+
+#[test]
+fn every_whole_world_as_it_happened_is_believed() {
+    let first = ordo_model::testing::seed_or(1);
+    for seed in first..first + WHOLE_WORLDS {
+        let seen = look(WorldKind::Whole, seed, false);
+        assert!(seen.violations.is_empty(), "cargo xtask sim {seed} --world whole: {}", seen.violations[0]);
+    }
+}
+
+#[test]
+fn the_same_seed_is_the_same_whole_world() {
+    for seed in [3, 8] {
+        let (one, two) = (look(WorldKind::Whole, seed, false), look(WorldKind::Whole, seed, true));
+        assert_eq!((one.fingerprint, one.facts), (two.fingerprint, two.facts), "seed {seed}");
+    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ impl Syncer {
         assert!(!matches!(self.under_way, UnderWay::Beside), "two syncs at once");
         self.under_way = match self.thread.as_ref().filter(|_| beside) {
             Some(thread) => thread.begin(file),
+            None if ordo_model::is_planted!(AckBeforeSync) => UnderWay::Done(Ok(())),
             None => UnderWay::Done(file.sync_data()),
         };
     }

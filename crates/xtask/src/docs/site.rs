@@ -3,14 +3,19 @@
 //! Invariant: pages keep the place that they have in the repository, so their links lead where they led. Which mdBook is
 //! used is a decision, not a matter of the day; it is installed below `target/` on first use.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::cargo;
+use crate::program::CargoProgram;
 
-const VERSION: &str = "0.5.4";
+const MDBOOK: CargoProgram = CargoProgram {
+    name: "mdbook",
+    version: "0.5.4",
+    says: "mdbook v0.5.4",
+    options: &["--no-default-features", "--features", "search"],
+};
 /// Where the pages are gathered; `book.toml` says the same.
 const GATHERED: &str = "target/site-src";
 /// What pages link to.
@@ -26,7 +31,7 @@ const PROJECT: [(&str, &str); 6] = [
 ];
 
 pub(super) fn build(root: &Path) -> Result<()> {
-    let mdbook = installed(root)?;
+    let mdbook = MDBOOK.installed(root)?;
     gather(root)?;
     let status = Command::new(&mdbook)
         .arg("build")
@@ -39,27 +44,6 @@ pub(super) fn build(root: &Path) -> Result<()> {
     }
     println!("the site is in {}", root.join("target/site").display());
     Ok(())
-}
-
-/// The one of this machine if it is of the right version, otherwise ours.
-fn installed(root: &Path) -> Result<PathBuf> {
-    let ours = root.join("target/tools/bin/mdbook");
-    for candidate in [PathBuf::from("mdbook"), ours.clone()] {
-        if version(&candidate).is_some_and(|version| version.trim() == format!("mdbook v{VERSION}")) {
-            return Ok(candidate);
-        }
-    }
-    let folder = root.join("target/tools").display().to_string();
-    // Built in a hurry: it runs for a second now and then.
-    let features = ["--debug", "--no-default-features", "--features", "search"];
-    let install = ["install", "mdbook", "--locked", "--version", VERSION, "--root", &folder];
-    cargo(&[install.as_slice(), &features].concat())?;
-    Ok(ours)
-}
-
-fn version(program: &Path) -> Option<String> {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    String::from_utf8(output.stdout).ok()
 }
 
 /// Copies what the site is made of, and writes its table of contents.

@@ -9,24 +9,24 @@ pub(super) struct CrateRule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [CrateRule; 18] = [
-    rule("model", &[], &[]),
-    rule("api", &["model"], &[]),
+pub(super) const RULES: [CrateRule; 19] = [
+    rule("model", &[], &["fuzz"]),
+    rule("api", &["model"], &["fuzz"]),
     rule("store", &["model"], &[]),
-    rule("store-redb", &["model", "store"], &[]),
+    rule("store-redb", &["model", "store"], &["fuzz"]),
     rule("store-postgres", &["model", "store"], &["store-redb"]),
-    rule("engine", &["model", "store"], &["store-redb"]),
+    rule("engine", &["model", "store"], &["store-redb", "fuzz"]),
     rule("egress-guard", &[], &[]),
     rule("tools", &["model", "engine", "egress-guard"], &[]),
     rule("adapters", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
     rule(
         "server",
         &["model", "api", "store", "engine", "adapters", "xxl"],
-        &["store-redb", "tools", "client", "egress-guard"],
+        &["store-redb", "tools", "client", "egress-guard", "fuzz"],
     ),
     rule("xxl", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
     rule("client", &["model", "api"], &[]),
-    rule("import", &["model"], &[]),
+    rule("import", &["model"], &["fuzz"]),
     rule("kurrentdb", &["model", "store", "engine"], &["store-redb"]),
     rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
     rule(
@@ -48,9 +48,10 @@ pub(super) const RULES: [CrateRule; 18] = [
             "bench",
             "kurrentdb",
         ],
-        &[],
+        &["fuzz"],
     ),
     rule("sim", &["model", "store", "store-redb", "engine"], &[]),
+    rule("fuzz", &[], &[]),
     rule("xtask", &[], &[]),
 ];
 

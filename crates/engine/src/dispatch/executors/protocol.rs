@@ -204,6 +204,7 @@ impl Engine {
                 return Ok(self.hand_out(id, taken).await);
             }
             tokio::select! {
+                biased;
                 () = inbox_signal.notified() => {}
                 () = &mut end => return Ok(self.hand_out(id, HandOut::default()).await),
             }

@@ -3,7 +3,7 @@
 //! Invariant: an attempt is in one inbox, or in the leases of one executor, never in both. Losing the roll costs what
 //! is known after a restart anyway: the store says what was assignment.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::api_token::TokenIdentity;
@@ -29,9 +29,9 @@ pub(crate) struct ExecutorRegistry {
 
 #[derive(Debug, Default)]
 struct RegistryState {
-    members: HashMap<Uuid, RegisteredExecutor>,
+    members: BTreeMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
-    holders: HashMap<RunId, Uuid>,
+    holders: BTreeMap<RunId, Uuid>,
     /// The executors of other nodes.
     elsewhere: Vec<ElsewhereExecutor>,
 }
@@ -48,7 +48,7 @@ struct RegisteredExecutor {
     /// When it was last written down that it is there.
     written: Stopwatch,
     inbox: VecDeque<StartedAttempt>,
-    leases: HashMap<RunId, RunLease>,
+    leases: BTreeMap<RunId, RunLease>,
     inbox_signal: Arc<Notify>,
     draining: bool,
     /// It was asked to go, and has not yet said that it does: it stays until then, so that it does not come back as new.
@@ -245,7 +245,9 @@ impl ExecutorRegistry {
         for (run_id, token) in runs {
             match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
-                    held.renewed = Stopwatch::start();
+                    if !ordo_model::is_planted!(LeaseNotRenewed) {
+                        held.renewed = Stopwatch::start();
+                    }
                     if held.stage == LeaseStage::Sent {
                         held.stage = LeaseStage::Taken;
                         pulse.confirmed.push((*run_id, *token));
@@ -480,6 +482,7 @@ impl RegisteredExecutor {
     }
 
     fn hear(&mut self, now: Timestamp) {
+        ordo_model::planted!(ExecutorNotHeard, return);
         self.heard = Stopwatch::start();
         self.heard_at = now;
     }

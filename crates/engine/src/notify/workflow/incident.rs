@@ -31,9 +31,19 @@ async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Opti
     let entries = &entries[..entries.len().min(ENTRIES_PER_PASS)];
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(None) };
     if !engine.senders().is_empty() {
+        ordo_model::planted!(PublishedTooEarly, {
+            let through = last.version;
+            submit(engine, incident.id, IncidentCommand::Published { through }).await?;
+        });
         let count = usize::try_from(last.version - first.version + 1).unwrap_or(usize::MAX);
         let (events, _) = engine.queries().history(incident.entity(), first.version, count).await?;
         for entry in entries {
+            ordo_model::planted!(
+                OutboxEntryLost,
+                if entry.version < last.version {
+                    continue;
+                }
+            );
             let Some(stored) = events.iter().find(|event| event.version == entry.version) else {
                 return Err(Fault::damaged(format!("{} has no event {}", incident.entity(), entry.version)));
             };

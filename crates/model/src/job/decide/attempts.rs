@@ -44,6 +44,12 @@ pub(super) fn broadcast(draft: &mut Draft, run_id: RunId, executors: Vec<Incarna
     let total = u32::try_from(executors.len().min(SHARDS_MAX)).expect("the limit is small");
     draft.emit(Event::RunBroadcast { run_id, total });
     for (index, executor) in (0..total).zip(executors) {
+        crate::planted!(
+            BroadcastShardLost,
+            if index > 0 {
+                break;
+            }
+        );
         draft.emit(Event::ShardTriggered { run_id: draft.next_run_id(), parent, index, executor });
     }
     Ok(())
@@ -110,7 +116,8 @@ pub(super) fn report(
     report: AttemptReport,
 ) -> Result<(), Refusal> {
     let run = draft.job.active_run(run_id).ok_or(Refusal::StaleToken)?;
-    let attempt = run.attempt().filter(|attempt| attempt.token == token).ok_or(Refusal::StaleToken)?.number;
+    let attempt = run.attempt().filter(|attempt| attempt.token == token || crate::is_planted!(StaleFenceAccepted));
+    let attempt = attempt.ok_or(Refusal::StaleToken)?.number;
     let cancelling = run.cancelling.clone();
     match (report, cancelling) {
         (AttemptReport::Completed { started_at, result, result_bytes }, _) => {
@@ -176,9 +183,12 @@ fn fail(
 ) {
     let definition = draft.job.definition.clone();
     let tried = draft.job.active_run(run_id).map_or(attempt, |run| run.tried(attempt));
+    let tried = tried + u32::from(crate::is_planted!(RetryCountedTwice));
     let again =
         definition.retry.allows_another_after(tried) && (effect == EffectKnowledge::Known || definition.idempotent);
-    let retry_at = again.then(|| draft.now.plus(definition.retry.backoff_after(tried)));
+    let backoff = definition.retry.backoff_after(tried);
+    let backoff = if crate::is_planted!(BackoffForgotten) { Millis::ZERO } else { backoff };
+    let retry_at = again.then(|| draft.now.plus(backoff));
     draft.emit(Event::JobFailed {
         run_id,
         attempt,

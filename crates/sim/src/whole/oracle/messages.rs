@@ -1,0 +1,155 @@
+//! Messages in account: whatever people should hear of is sent to everybody who wants it, in order, at least once, and
+//! given up only after as many tries as were promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ordo_model::EntityId;
+use ordo_model::incident::IncidentEvent;
+use ordo_model::job::Event;
+use ordo_model::notification::NotificationEvent;
+
+use super::WholeEntry;
+use crate::oracle::{Verdict, require};
+use crate::whole::facts::{Deed, Told, WholeHistory};
+use crate::whole::senders::SENDERS;
+
+/// The longest wait that a receiver asks for here.
+const RETRY_AFTER_MAX_MS: i64 = 20_000;
+
+/// How long it may take to write down what came of a try.
+const WRITTEN_WITHIN_MS: i64 = 900;
+
+/// What is announced: the event of an entity, to one sender. One event of a job may be worth two words.
+type Announcement = (String, EntityId, u64, String);
+
+pub(super) struct Messages<'h> {
+    history: &'h WholeHistory,
+    expected: BTreeSet<Announcement>,
+    queued: BTreeMap<Announcement, Letter>,
+    names: BTreeMap<EntityId, Announcement>,
+    ended_incidents: BTreeSet<EntityId>,
+    shards: BTreeSet<ordo_model::RunId>,
+    sent_ok: BTreeSet<Announcement>,
+    /// The last thing the receiver of a letter said.
+    last_told: BTreeMap<Announcement, Told>,
+}
+
+#[derive(Debug, Default)]
+struct Letter {
+    failures: usize,
+    is_settled: bool,
+}
+
+impl<'h> Messages<'h> {
+    pub(super) fn new(history: &'h WholeHistory) -> Messages<'h> {
+        Messages {
+            history,
+            expected: BTreeSet::new(),
+            queued: BTreeMap::new(),
+            names: BTreeMap::new(),
+            ended_incidents: BTreeSet::new(),
+            shards: BTreeSet::new(),
+            sent_ok: BTreeSet::new(),
+            last_told: BTreeMap::new(),
+        }
+    }
+
+    // --- what people should hear of ---------------------------------------------------------------
+
+    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Verdict {
+        let was_ended = self.ended_incidents.contains(&entry.entity);
+        if let IncidentEvent::StatusUpdated { status, .. } = event {
+            match status.is_ended() {
+                true => drop(self.ended_incidents.insert(entry.entity)),
+                false => drop(self.ended_incidents.remove(&entry.entity)),
+            }
+        }
+        let is_ended = self.ended_incidents.contains(&entry.entity);
+        if event.by().is_some() && !(was_ended && is_ended) {
+            let announce = |sender: &&str| ((*sender).to_owned(), entry.entity, entry.version, event.name().to_owned());
+            self.expected.extend(SENDERS.iter().map(announce));
+        }
+        Ok(())
+    }
+
+    /// That a run failed for good is always worth a word.
+    pub(super) fn job(&mut self, entry: WholeEntry, event: &Event) -> Verdict {
+        match event {
+            Event::ShardTriggered { run_id, .. } => drop(self.shards.insert(*run_id)),
+            Event::JobFailed { run_id, retry_at: None, .. } if !self.shards.contains(run_id) => {
+                self.expected.insert((SENDERS[0].to_owned(), entry.entity, entry.version, event.name().to_owned()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    // --- what becomes of it -------------------------------------------------------------------------
+
+    pub(super) fn notification(&mut self, entry: WholeEntry, event: &NotificationEvent) -> Verdict {
+        if let NotificationEvent::NotificationQueued { sender, message } = event {
+            let name: Announcement = (sender.clone(), message.entity(), message.version, message.event().to_owned());
+            self.names.insert(entry.entity, name.clone());
+            let before = self.queued.insert(name, Letter::default());
+            return require(before.is_none(), || "it was queued twice".into());
+        }
+        let name = self.names.get(&entry.entity).cloned().ok_or("a notification that was never queued")?;
+        let waits = self.history.senders.get(&name.0).ok_or("a sender that is not there")?;
+        let letter = self.queued.get_mut(&name).ok_or("a notification that was never queued")?;
+        match event {
+            NotificationEvent::NotificationDelivered { .. } => {
+                let settled = std::mem::replace(&mut letter.is_settled, true);
+                let told = self.sent_ok.contains(&name);
+                require(told && !settled, || format!("{name:?} is recorded as delivered, and nobody got it"))
+            }
+            NotificationEvent::NotificationFailed { retry_at, .. } => {
+                letter.failures += 1;
+                letter.is_settled = retry_at.is_none();
+                let wait = waits.get(letter.failures - 1).copied();
+                if self.history.is_shared {
+                    // Two nodes may try at the same time when one takes over, and each counts its own try.
+                    return Ok(());
+                }
+                let permanent = self.last_told.get(&name) == Some(&Told::Permanent);
+                match (retry_at, wait) {
+                    (Some(at), Some(wait)) => {
+                        let waits = at.ms() - entry.at;
+                        // It counts from when the answer came; a slow store writes it down later.
+                        require((wait - WRITTEN_WITHIN_MS..=wait.max(RETRY_AFTER_MAX_MS)).contains(&waits), || {
+                            format!("{name:?} is tried again after {waits} ms, not {wait}")
+                        })
+                    }
+                    (Some(_), None) => Err(format!("{name:?} is tried more often than was promised")),
+                    (None, Some(_)) => {
+                        require(permanent, || format!("{name:?} was given up after {} tries", letter.failures))
+                    }
+                    (None, None) => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn sent(&mut self, deed: &Deed) -> Verdict {
+        let Deed::Sent { sender, key, entity, version, told, .. } = deed else { return Ok(()) };
+        let event = key.rsplit('/').next().unwrap_or_default().to_owned();
+        let name: Announcement = (sender.clone(), *entity, *version, event);
+        self.last_told.insert(name.clone(), told.clone());
+        if *told == Told::Done {
+            self.sent_ok.insert(name.clone());
+        }
+        let letter = self.queued.get(&name).ok_or_else(|| format!("{name:?} was sent, and is not in the log"))?;
+        // Nodes that share a store may send at the same time, when one takes over from the other.
+        require(!letter.is_settled || self.history.is_shared, || format!("{name:?} was sent after it was settled"))?;
+        let queue = (sender.clone(), *entity, 0, String::new())..(sender.clone(), *entity, *version, String::new());
+        let open = self.queued.range(queue).find(|(_, letter)| !letter.is_settled);
+        require(open.is_none(), || format!("{name:?} was sent before {:?}", open.map(|(name, _)| name)))
+    }
+
+    pub(super) fn close(&self) -> Vec<String> {
+        let lost = self.expected.iter().filter(|name| !self.queued.contains_key(name));
+        let lost = lost.map(|name| format!("nobody was notified: {name:?}"));
+        let open = self.queued.iter().filter(|(_, letter)| !letter.is_settled);
+        lost.chain(open.map(|(name, _)| format!("never delivered and never given up: {name:?}"))).collect()
+    }
+}

@@ -1,0 +1,200 @@
+//! The store as one node reaches it: through a connection that is slow, fails, or says that it failed.
+//!
+//! Invariant: what a node is told may be wrong; what the store did is in the log, and is read there right after the commit.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ordo_model::{EntityId, Timestamp};
+use ordo_store::{
+    Batch, Chunk, Cluster, CommitOutcome, CommitResult, Direction, Disposition, DueAlarm, Fault, KeyRange, Position,
+    Rebuilt, Row, Snapshot, Stats, Store, StoredEvent, StreamPage, Version, View,
+};
+use ordo_store_redb::RedbStore;
+use uuid::Uuid;
+
+use super::cluster::{Membership, NodeSeat};
+use super::life::Life;
+use super::plan::FaultKind;
+use super::scene::Scene;
+
+/// How long a node waits for a store that it cannot reach.
+const UNREACHABLE_MS: i64 = 2_000;
+
+pub(crate) struct NodeStore {
+    pub(crate) scene: Arc<Scene>,
+    pub(crate) store: Arc<RedbStore>,
+    pub(crate) life: Arc<Life>,
+    /// None: the store is this node's alone.
+    seat: Option<NodeSeat>,
+}
+
+impl NodeStore {
+    pub(crate) fn new(
+        scene: Arc<Scene>,
+        store: Arc<RedbStore>,
+        life: Arc<Life>,
+        membership: Option<Arc<Membership>>,
+    ) -> NodeStore {
+        let seat = membership.map(|membership| NodeSeat::new(scene.clone(), store.clone(), life.clone(), membership));
+        NodeStore { scene, store, life, seat }
+    }
+
+    async fn read<T>(&self, call: impl Future<Output = Result<T, Fault>> + Send) -> Result<T, Fault> {
+        reach(&self.scene, &self.life, self.scene.plan.read_ms).await?;
+        let answer = call.await;
+        self.life.alive(&self.scene).await;
+        self.scene.dawdle(self.scene.plan.read_ms / 2).await;
+        self.life.alive(&self.scene).await;
+        answer
+    }
+
+    fn note_purges(&self, purged: &[EntityId], outcomes: &[CommitOutcome], places: &[usize]) {
+        for (entity, place) in purged.iter().zip(places) {
+            if matches!(outcomes.get(*place), Some(CommitOutcome::Committed { .. })) {
+                self.scene.purged(*entity);
+            }
+        }
+    }
+}
+
+/// The way to the store.
+pub(super) async fn reach(scene: &Scene, life: &Life, most_ms: i64) -> Result<(), Fault> {
+    life.alive(scene).await;
+    scene.dawdle(most_ms).await;
+    life.alive(scene).await;
+    if life.is_cut_off(scene) {
+        scene.sleep(UNREACHABLE_MS).await;
+        life.alive(scene).await;
+        return Err(Fault::unavailable("reaching the store", "the network is cut"));
+    }
+    if scene.strikes(FaultKind::StoreError, 4) {
+        scene.trouble(scene.mono() + 2_000);
+        return Err(Fault::unavailable("asking the store", "it failed"));
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Store for NodeStore {
+    async fn commit(&self, batch: Batch) -> CommitResult {
+        let slow = if self.scene.strikes(FaultKind::SlowStore, 20) { 1_500 } else { self.scene.plan.commit_ms };
+        if slow > 100 {
+            self.scene.trouble(self.scene.mono() + slow + 500);
+        }
+        reach(&self.scene, &self.life, slow).await?;
+        let purges = |item: &ordo_store::Item| item.disposition == Disposition::Purge;
+        let places: Vec<usize> = (0..batch.items.len()).filter(|place| purges(&batch.items[*place])).collect();
+        let purged: Vec<EntityId> = places.iter().map(|place| batch.items[*place].entity).collect();
+        // What an earlier failure left in the log, before anything is added to it.
+        self.scene.tail(&self.store);
+        self.scene.about_to_write(&batch);
+        let outcomes = self.store.commit(batch).await;
+        self.life.alive(&self.scene).await;
+        if let Ok(outcomes) = &outcomes {
+            self.scene.tail(&self.store);
+            self.note_purges(&purged, outcomes, &places);
+        } else {
+            self.scene.note(format_args!("a commit failed"));
+            self.scene.trouble(self.scene.mono() + 2_000);
+        }
+        self.scene.dawdle(self.scene.plan.commit_ms / 4).await;
+        self.life.alive(&self.scene).await;
+        if self.scene.strikes(FaultKind::DoneButFailed, 8) {
+            self.scene.trouble(self.scene.mono() + 2_000);
+            self.scene.note(format_args!("a commit is said to have failed"));
+            return Err(Fault::unavailable("committing", "the answer was lost"));
+        }
+        outcomes
+    }
+
+    async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
+        self.read(self.store.load(entities)).await
+    }
+
+    async fn history(&self, entity: EntityId, from: Version, limit: usize) -> Result<StreamPage, Fault> {
+        self.read(self.store.history(entity, from, limit)).await
+    }
+
+    async fn events(&self, after: &Position, limit: usize) -> Result<Vec<StoredEvent>, Fault> {
+        self.read(self.store.events(after, limit)).await
+    }
+
+    fn distance(&self, from: &Position, to: &Position) -> Result<u64, Fault> {
+        self.store.distance(from, to)
+    }
+
+    async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
+        self.read(self.store.due(until, after, limit)).await
+    }
+
+    async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
+        self.read(self.store.entities(after, limit)).await
+    }
+
+    async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault> {
+        self.read(self.store.streams(after, limit)).await
+    }
+
+    async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        self.read(self.store.row(view, key)).await
+    }
+
+    async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {
+        self.read(self.store.rows(view, range, order, limit)).await
+    }
+
+    async fn rows_by_key(&self, view: View, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+        self.read(self.store.rows_by_key(view, keys)).await
+    }
+
+    async fn rows_of_ranges(
+        &self,
+        view: View,
+        ranges: &[KeyRange],
+        order: Direction,
+        limit: usize,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        self.read(self.store.rows_of_ranges(view, ranges, order, limit)).await
+    }
+
+    async fn chunks(&self, owner: Uuid, from: u64, limit: usize) -> Result<Vec<Chunk>, Fault> {
+        self.read(self.store.chunks(owner, from, limit)).await
+    }
+
+    async fn dedup(&self, key: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Fault> {
+        self.read(self.store.dedup(key, now)).await
+    }
+
+    async fn forget_dedup(&self, now: Timestamp, limit: usize) -> Result<usize, Fault> {
+        self.read(self.store.forget_dedup(now, limit)).await
+    }
+
+    async fn clear_derived(&self) -> Result<(), Fault> {
+        self.store.clear_derived().await
+    }
+
+    async fn rebuild(&self, found: Vec<Rebuilt>) -> Result<(), Fault> {
+        self.store.rebuild(found).await
+    }
+
+    async fn end_rebuild(&self) -> Result<(), Fault> {
+        self.store.end_rebuild().await
+    }
+
+    async fn stats(&self) -> Result<Stats, Fault> {
+        self.read(self.store.stats()).await
+    }
+
+    async fn try_write(&self) -> Result<(), Fault> {
+        self.read(self.store.try_write()).await
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.store.damage()
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.seat.as_ref().map(|seat| seat as &dyn Cluster)
+    }
+}
